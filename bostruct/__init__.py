@@ -36,6 +36,8 @@ _HOME = {
     "register_variable": "bostruct.kernels.space.registry",
     "importance": "bostruct.analysis.importances",
     "plot_architecture": "bostruct.domains.architecture.drawing",
+    "plot_front": "bostruct.analysis.fronts",
+    "plot_hypervolume": "bostruct.analysis.fronts",
     "plot_importance": "bostruct.analysis.plots",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
@@ -55,6 +57,7 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from bostruct.analysis.fronts import plot_front, plot_hypervolume
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted
@@ -123,6 +126,8 @@ __all__ = [
     "mlp_domain",
     "otmann",
     "plot_architecture",
+    "plot_front",
+    "plot_hypervolume",
     "plot_importance",
     "plot_transport",
     "register_domain",

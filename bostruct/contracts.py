@@ -833,6 +833,22 @@ class LearnsNoise(Surrogate, Protocol):
 
 
 @runtime_checkable
+class LearnsOutputs(Surrogate, Protocol):
+    """A surrogate of several outputs: its `condition` takes values (n, q), and its posterior is `HasOutputs`."""
+
+    @property
+    def n_outputs(self) -> int: ...
+
+
+@runtime_checkable
+class HasOutputs(Posterior, Protocol):
+    """A posterior of several outputs, independent of each other; by itself it is that of the first."""
+
+    @property
+    def outputs(self) -> tuple[Posterior, ...]: ...
+
+
+@runtime_checkable
 class RestoresUnits(Surrogate, Protocol):
     """A surrogate that learns some values on a scale of its own, on which its posterior predicts them."""
 
@@ -1045,10 +1061,12 @@ class HistoryView(Protocol):
 
     completed: points with a value, in the order told. values: of these (n,), minimized. running: points that are being
     evaluated. failed: points told without a value, whether their
-    trials failed or were infeasible. seen: the keys of all points ever asked or told. objectives: of the completed
-    points (n, k), minimized; (n, 1) and equal to `values` where there is one objective without limits. slacks: by how
-    much each limit is broken (n, c), at most 0 where it is kept; (n, 0) without limits. variances: known variance of
-    the noise of each value (n,), NaN where unknown; None where no value has any.
+    trials failed or were infeasible. seen: the keys of all points ever asked or told.
+
+    objectives: of the completed points (n, k), minimized. slacks: by how much each breaks each limit (n, c), at most 0
+    where it is kept; (n, 0) without limits. values: the objective where there is one and no limit; else a merit that
+    orders the points, feasible ones first: `bostruct.goals.pareto.merit`. variances: known ones of the noise of the
+    values (n,), NaN where unknown; None where no value has any.
     """
 
     @property
@@ -1056,17 +1074,17 @@ class HistoryView(Protocol):
     @property
     def values(self) -> Array: ...
     @property
-    def running(self) -> Batch: ...
-    @property
-    def failed(self) -> Batch: ...
-    @property
-    def seen(self) -> AbstractSet[Hashable]: ...
-    @property
     def objectives(self) -> Array: ...
     @property
     def slacks(self) -> Array: ...
     @property
     def variances(self) -> Array | None: ...
+    @property
+    def running(self) -> Batch: ...
+    @property
+    def failed(self) -> Batch: ...
+    @property
+    def seen(self) -> AbstractSet[Hashable]: ...
 
 
 class Suggestion(NamedTuple):

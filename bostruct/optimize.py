@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, NamedTuple
 
 from bostruct.contracts import Domain, Presented, Searcher
+from bostruct.goals.declared import Declared, Direction
 from bostruct.study.prior_sources import PriorSource
 from bostruct.study.result import Result
-from bostruct.study.study import Callback, Direction, Place, Study
+from bostruct.study.study import Callback, Place, Study
 
 
 class StudyArguments(NamedTuple):
@@ -18,6 +19,8 @@ class StudyArguments(NamedTuple):
     space: a `Space`, a dict of variables, or any other domain.
     method: a name, or a searcher.
     seed: an integer from 0, or None.
+    directions: of several objectives, or None.
+    constraints: limits on measured numbers by name, or None.
     storage: a file, a `Storage` object, or None.
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
@@ -28,6 +31,8 @@ class StudyArguments(NamedTuple):
     space: Domain | Mapping[str, object]
     method: str | Searcher
     seed: int | None
+    directions: Sequence[Direction] | None
+    constraints: Declared | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -57,12 +62,14 @@ class RunArguments(NamedTuple):
 
 
 def minimize(
-    objective: Callable[[Presented], SupportsFloat],
+    objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
     n_trials: int,
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
+    directions: Sequence[Direction] | None = None,
+    constraints: Declared | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -78,11 +85,16 @@ def minimize(
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
-    objective: called with a point as the user wrote it, returns a number, or a `bostruct.outcome.Outcome`.
+    objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
+    directions: ``minimize`` or ``maximize`` for each of several objectives, in place of one to minimize; the objective
+        returns a tuple then. None for one objective.
+    constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
+        ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
+        None for none.
     storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
         continues an interrupted run, and does nothing after a finished one.
     name: of the study in its file; None for ``study``.
@@ -100,18 +112,22 @@ def minimize(
 
     Raises what `Study` and `Study.optimize` raise.
     """
-    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
+    study_arguments = StudyArguments(
+        space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
+    )
     run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
 def maximize(
-    objective: Callable[[Presented], SupportsFloat],
+    objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
     n_trials: int,
     *,
     method: str | Searcher = "auto",
     seed: int | None = None,
+    directions: Sequence[Direction] | None = None,
+    constraints: Declared | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -127,23 +143,26 @@ def maximize(
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
-    objective: called with a point as the user wrote it, returns a number, or a `bostruct.outcome.Outcome`.
+    objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    method, seed, storage, name, initial_points, threads, prior: settings of the study, as for `minimize`.
+    method, seed, directions, constraints, storage, name, initial_points, threads, prior: settings of the study, as
+        for `minimize`.
     workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise: settings of the run, as for
         `minimize`.
 
     Raises what `minimize` raises.
     """
-    study_arguments = StudyArguments(space, method, seed, storage, name, initial_points, threads, prior)
+    study_arguments = StudyArguments(
+        space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
+    )
     run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 
 def _run_study(
     direction: Direction,
-    objective: Callable[[Presented], SupportsFloat],
+    objective: Callable[[Presented], object],
     n_trials: int,
     study_arguments: StudyArguments,
     run_arguments: RunArguments,
@@ -151,5 +170,6 @@ def _run_study(
     given: dict[str, Any] = study_arguments._asdict() | {
         "name": "study" if study_arguments.name is None else study_arguments.name
     }
-    with Study(direction=direction, **given) as study:
+    only: dict[str, Any] = {"direction": direction} if study_arguments.directions is None else {}
+    with Study(**only, **given) as study:
         return study.optimize(objective, n_trials, **run_arguments._asdict())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Literal
@@ -100,9 +100,7 @@ def as_number(name: str, value: object) -> float:
         if _is_masked(given):  # `item` returns what lies under the mask
             value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
-        advice = "; there is one objective: combine the parts into one number, such as a weighted sum"
-        several = isinstance(value, tuple | list | dict)
-        raise TypeError(f"{name}: expected a number, got {_short(given)}{advice if several else ''}")
+        raise TypeError(f"{name}: expected a number, got {_short(given)}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
@@ -118,50 +116,109 @@ def _is_masked(value: object) -> bool:
 def outcome_of(value: object) -> Outcome:
     """Return the outcome of an objective that returned a value; NaN and infinities become failures.
 
-    value: as of `as_number`, or an outcome with one value or a reason, as it is.
+    value: a number, as of `as_number`; a tuple of two numbers or more, one for each objective; a dict with the keys
+        ``value``, or ``repeats`` in its place, and any of ``constraints``, ``sd`` and ``cost``; or an outcome as it is.
 
-    Raises TypeError, and ValueError for an outcome that a study cannot learn from.
+    Raises TypeError, and ValueError for an outcome that cannot be.
     """
     if isinstance(value, Outcome):
-        return check_single(value)
-    number = as_number("value", value)
-    if not math.isfinite(number):
-        return Outcome(failed=f"objective returned {number}")
-    return Outcome((number,))
+        return value
+    if isinstance(value, Mapping):
+        return _read_parts(value)
+    return _make_outcome(value)
 
 
-def parse_outcome(value: object, failed: str | None, infeasible: str | None) -> Outcome:
-    """Return the outcome of which exactly one part is given.
+def parse_outcome(
+    value: object,
+    failed: str | None = None,
+    infeasible: str | None = None,
+    *,
+    sd: object = None,
+    repeats: object = None,
+    constraints: object = None,
+) -> Outcome:
+    """Return the outcome of which exactly one of a value, repeats and a reason is given.
 
-    value: a number, as of `as_number`, or an outcome as it is.
+    value: as of `outcome_of`.
     failed, infeasible: a reason, a non-empty string.
+    sd: standard deviation of the noise in the value, from 0; None where nobody knows it.
+    repeats: several measurements of the same point, whose mean is the value; None for none.
+    constraints: the measured number of each limit by its name; None for none.
 
     Raises TypeError or ValueError, naming what is wrong.
     """
-    given = [name for name, reason in (("failed", failed), ("infeasible", infeasible)) if reason is not None]
-    if not given:
-        return outcome_of(value)
-    if len(given) == 2 or value is not None:
+    parts = {"sd": sd, "repeats": repeats, "constraints": constraints}
+    told = [name for name, part in parts.items() if part is not None]
+    reasons = {"failed": failed, "infeasible": infeasible}
+    given = [name for name, reason in reasons.items() if reason is not None]
+    if given and (len(given) == 2 or value is not None or told):
         raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
-    for name, reason in (("failed", failed), ("infeasible", infeasible)):
-        if not isinstance(reason, str | None) or reason == "":
-            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reason)}")
-    if failed is not None:
-        return Outcome(failed=failed)
-    return Outcome(infeasible=infeasible)
+    for name in given:
+        if not isinstance(reasons[name], str) or not reasons[name]:
+            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reasons[name])}")
+    if given:
+        return Outcome(failed=failed, infeasible=infeasible)
+    if not told:
+        return outcome_of(value)
+    if isinstance(value, Outcome | Mapping):
+        raise ValueError(f"{told[0]}: expected none beside a value that has all parts, got {_short(parts[told[0]])}")
+    return _make_outcome(value, repeats, constraints, sd)
 
 
-def check_single(outcome: Outcome) -> Outcome:
-    """Return an outcome that a study can learn from; raise ValueError for several values or constraints.
+def _read_parts(given: Mapping[object, object]) -> Outcome:
+    """Return the outcome that a dict tells."""
+    known = ("value", "repeats", "constraints", "sd", "cost")
+    if not given or not given.keys() <= set(known):
+        raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_short(given)}")
+    value, repeats, constraints, sd, cost = (given.get(name) for name in known)
+    if isinstance(value, Outcome | Mapping):
+        raise TypeError(f"value: expected a number, got {_short(value)}")
+    return _make_outcome(value, repeats, constraints, sd, cost)
 
-    outcome: with one value or a reason, and any cost, standard deviation and repeats.
-    """
-    if len(outcome.values) > 1:
-        raise ValueError(f"outcome: a study has one objective, got {len(outcome.values)} values; tell it one number")
-    if outcome.constraints:
-        names = ", ".join(map(repr, outcome.constraints))
-        raise ValueError(f"outcome: a study takes no measured constraints, got {names}; tell infeasible= instead")
-    return outcome
+
+def _make_outcome(
+    value: object, repeats: object = None, constraints: object = None, sd: object = None, cost: object = None
+) -> Outcome:
+    """Return the outcome of parts as a user gives them; one that is not finite makes it a failure."""
+    measured = _read_constraints(constraints)
+    several = _read_repeats(repeats)
+    if several and value is not None:
+        raise ValueError("repeats: expected them in place of a value, which is their mean, got both")
+    if several and all(map(math.isfinite, several)):
+        values: tuple[float, ...] = (math.fsum(one / len(several) for one in several),)
+    else:
+        values = several or _read_values(value)
+    noise, price = (None if one is None else as_number(name, one) for name, one in (("sd", sd), ("cost", cost)))
+    if not all(map(math.isfinite, values)):
+        shown = values[0] if len(values) == 1 else values
+        return Outcome(failed=f"objective returned {'repeats ' if several else ''}{shown}")
+    for name in (name for name, number in measured.items() if not math.isfinite(number)):
+        return Outcome(failed=f"objective returned {measured[name]} for the constraint {name!r}")
+    return Outcome(values, constraints=measured, sd=noise, repeats=several, cost=price)
+
+
+def _read_values(value: object) -> tuple[float, ...]:
+    if not isinstance(value, tuple):
+        return (as_number("value", value),)
+    if len(value) < 2:
+        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_short(value)}")
+    return tuple(as_number(f"value[{position}]", one) for position, one in enumerate(value))
+
+
+def _read_repeats(repeats: object) -> tuple[float, ...]:
+    if repeats is None:
+        return ()
+    if isinstance(repeats, str | Mapping) or not isinstance(repeats, Iterable) or not (several := tuple(repeats)):
+        raise TypeError(f"repeats: expected numbers, several measurements of one point, got {_short(repeats)}")
+    return tuple(as_number(f"repeats[{position}]", one) for position, one in enumerate(several))
+
+
+def _read_constraints(constraints: object) -> dict[str, float]:
+    if constraints is None:
+        return {}
+    if not isinstance(constraints, Mapping) or not all(isinstance(name, str) for name in constraints):
+        raise TypeError(f"constraints: expected numbers by name, got {_short(constraints)}")
+    return {name: as_number(f"constraints[{name!r}]", number) for name, number in constraints.items()}
 
 
 def storable(text: str) -> str:

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = ["Effect", "Importances", "importance"]
 
 
-def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0) -> Importances:
+def importance(
+    study: Study | Result, *, pairs: bool = False, trees: int = TREES, seed: int = 0, objective: int = 0
+) -> Importances:
     """Compute the share of the variance of the objective that each variable explains by itself, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
@@ -41,6 +43,7 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
     pairs: also what any two variables explain together, beyond each by itself, largest first.
     trees: number of trees of the forest, from 1.
     seed: of the forest.
+    objective: the position of the objective to explain, from 0.
 
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
     `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
@@ -57,16 +60,17 @@ def importance(study: Study | Result, *, pairs: bool = False, trees: int = TREES
         raise BostructError(
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
+    check_integer("objective", objective, 0, result.goals.n_objectives - 1)
     described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
     completed = [
-        trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.value is not None
+        trial for trial in (result.trials[number] for number in sorted(result.order)) if trial.status == "completed"
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     design, features = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
-    values = scale_to_unit(np.array([trial.value for trial in completed], dtype=np.float64))
+    values = scale_to_unit(np.array([trial.values[objective] for trial in completed], dtype=np.float64))
     found = importances(grow_forest(design, values, seed, trees), features, pairs)
     return Importances(_sort(found.main), _sort(found.pairs), left_out)
 

@@ -135,11 +135,16 @@ def _draw_one(result: Result, ax: Axes) -> None:
     trials, best = best_so_far([result])
     told = [(position, step.told) for position, step in enumerate(result.incumbents, start=1)]
     for origin in dict.fromkeys(trial.origin for _, trial in told):
-        own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.value is not None]
+        own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.is_feasible]
         color, marker = ORIGINS.get(origin, (GRAY, "x"))
         if own:
             xs, ys = zip(*own, strict=True)
             ax.scatter(xs, ys, s=16, color=color, marker=marker, alpha=0.75, linewidths=0, label=origin, zorder=2)
+    broken = [(at, trial.value) for at, trial in told if trial.broken]
+    if broken:
+        ax.scatter(
+            *zip(*broken, strict=True), s=16, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
+        )
     ax.plot(trials, best[0], drawstyle="steps-post", color=BEST_COLOR, linewidth=1.8, label="best so far", zorder=3)
 
 

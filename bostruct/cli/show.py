@@ -14,6 +14,7 @@ from bostruct.cli.options import check_folder, file_to_write, json_option, plain
 from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table, sparkline
 
 if TYPE_CHECKING:
+    from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -59,13 +60,24 @@ def _study_facts(study: Study) -> Facts:
         "version": study.version,
         "method": result.method,
         "seed": study.seed,
-        "direction": study.direction,
+        "goals": study.goals.to_json(),
         "trials": len(result.trials),
         **{status: counts[status] for status in STATUSES},
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
+        "front": [{"trial": one.number, "values": one.values, "point": one.point} for one in _find_front(result)],
     }
+
+
+def _find_front(result: Result) -> tuple[Trial, ...]:
+    """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
+    is_front = result.goals.n_objectives > 1 and any(trial.is_feasible for trial in result.trials)
+    return result.pareto_front if is_front else ()
+
+
+def _shorten_front(facts: Facts) -> str:
+    return f"{len(facts['front'])} on the front" if facts["front"] else ""
 
 
 def _list_studies(file: str, names: list[str], as_json: bool) -> None:
@@ -78,17 +90,19 @@ def _list_studies(file: str, names: list[str], as_json: bool) -> None:
     if as_json:
         echo_json({"file": file, "studies": listed})
         return
+    from bostruct.goals.declared import Goals
+
     if not listed:
         click.echo(f"{file} holds no study.")
         return
-    header = ("study", "method", "direction", *STATUSES, "best value")
+    header = ("study", "method", "goals", *STATUSES, "best value")
     rows = [
         (
             facts["study"],
             facts["method"],
-            facts["direction"],
+            str(Goals.from_json(facts["goals"])),
             *(str(facts[status]) for status in STATUSES),
-            format_number(facts["best_value"]),
+            _shorten_front(facts) or format_number(facts["best_value"]),
         )
         for facts in listed
     ]
@@ -97,11 +111,13 @@ def _list_studies(file: str, names: list[str], as_json: bool) -> None:
 
 
 def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) -> None:
-    from bostruct.analysis.plots import plot_convergence, save_figure
+    from bostruct.analysis.plots import save_figure
 
     result = study.result
     facts = _study_facts(study)
-    incumbents = [step.best_value for step in result.incumbents if step.best_value is not None]
+    is_single = study.goals.n_objectives == 1
+    steps = result.incumbents if is_single else ()
+    incumbents = [step.best_value for step in steps if step.best_value is not None]
     facts["best_point"] = result.best_point if study.incumbent else None
     facts["recommended"] = result.recommended.to_json() if study.incumbent else None
     facts["space_changes"] = _describe_changes(study)
@@ -110,14 +126,14 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     if csv is not None:
         result.to_csv(csv)
     if plot is not None:
-        save_figure(plot_convergence(result), plot)
+        save_figure(result.plot(), plot)
     if as_json:
         echo_json(facts | {"incumbents": incumbents})
         return
     counts = ", ".join(f"{facts[status]} {status}" for status in STATUSES if facts[status])
     rows = [
         ("study", facts["study"]),
-        ("method", f"{facts['method']}, seed {facts['seed']}, {facts['direction']}"),
+        ("method", f"{facts['method']}, seed {facts['seed']}, {study.goals}"),
         ("trials", f"{facts['trials']}: {counts}" if counts else "none"),
         ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
@@ -132,6 +148,10 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
             *_its_point(result),
             ("best so far", f"{sparkline(incumbents)}  {span}"),
         ]
+    rows += [
+        (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")
+        for one in facts["front"]
+    ]
     rows += _past_of(facts)
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))

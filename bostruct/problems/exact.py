@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 import numpy as np
@@ -111,14 +111,20 @@ def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
     if not encoded.soft:
         encoded.append([1], weight=1)  # RC2 asks for a soft clause
     with rc2.RC2Stratified(encoded, adapt=True, exhaust=True, minz=True) as solver:
-        timer = Timer(seconds, solver.interrupt)
+        is_late = Event()
+
+        def interrupt() -> None:
+            is_late.set()  # first: RC2 may forget that it was interrupted
+            solver.interrupt()
+
+        timer = Timer(seconds, interrupt)
         timer.start()
         try:
             model = solver.compute(expect_interrupt=True)
         finally:
             timer.cancel()
             timer.join()
-        if model is None and solver.interrupted:
+        if model is None and is_late.is_set():
             raise TimeoutError(f"{name}: RC2 has not proved an optimum in {seconds:g} s")
     if model is None:
         raise DomainError(f"{name}: its hard clauses cannot all hold")

@@ -36,7 +36,7 @@ class StudyRow(NamedTuple):
     domain: the search space.
     method: name, searcher and settings.
     seed: from 0, of any size.
-    direction: ``minimize`` or ``maximize``.
+    goals: JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
     initial: the user's own first points.
     state: what the searcher needs at the next ask; all else stays as it was made.
     created: seconds since the epoch.
@@ -47,7 +47,7 @@ class StudyRow(NamedTuple):
     domain: str
     method: str
     seed: int
-    direction: str
+    goals: str
     initial: str
     state: str
     created: float = 0.0

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
+    GOALS_SINCE,
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
@@ -43,10 +44,11 @@ def read_studies(connection: sqlite3.Connection, where: str) -> list[FoundStudy]
     if version == 0:
         return []
     sealed = version > 1
-    columns = ", ".join((*STUDY_COLUMNS, *(["checksum"] if sealed else [])))
+    names = ["direction" if name == "goals" and version < GOALS_SINCE else name for name in STUDY_COLUMNS]
+    columns = ", ".join((*names, *(["checksum"] if sealed else [])))
     rows = connection.execute(f"SELECT {columns} FROM studies ORDER BY id").fetchall()
     found = []
-    for number, study in (read_study_columns(row, where, sealed) for row in rows):
+    for number, study in (read_study_columns(row, where, version) for row in rows):
         progress = _read_progress(connection, number, f"{where}: study {study.name!r}", sealed)
         found.append(FoundStudy(study._replace(state=progress.state), progress))
     return found

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import math
 from hashlib import blake2b
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
 
 from bostruct.checks import short_repr
+from bostruct.goals.declared import DIRECTIONS, Direction, Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
 
-STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "direction", "initial", "created", "version")
+STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "goals", "initial", "created", "version")
 PROGRESS_COLUMNS = ("study", "state", "told", "digest")
 TRIAL_COLUMNS = (
     "study", "number", "status", "point", "value", "outcome", "reason", "info", "started", "finished", "told",
@@ -25,6 +26,7 @@ TRIAL_COLUMNS = (
 CHANGE_COLUMNS = ("study", "number", "domain", "method", "initial", "trials", "unread", "changed", "version")
 Column: TypeAlias = Any  # of a row, as SQLite gives it: text, a number or None
 Columns: TypeAlias = tuple[Column, ...]
+GOALS_SINCE = 4  # version of the schema
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
@@ -80,7 +82,7 @@ def study_columns(number: int, row: StudyRow) -> Columns:
     number: its id, from 1.
     row: the study, whose state is not among them.
     """
-    return number, row.name, row.domain, row.method, str(row.seed), row.direction, row.initial, row.created, row.version
+    return number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, row.created, row.version
 
 
 def trial_columns(study: int, row: TrialRow) -> Columns:
@@ -119,27 +121,27 @@ def _dump_parts(outcome: Outcome) -> str | None:
     return dump(given) if given else None
 
 
-def read_study_columns(columns: Columns, where: str, sealed: bool) -> tuple[int, StudyRow]:
+def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int, StudyRow]:
     """Return the id of a study, and the study without its state; raise StorageError where a column cannot be.
 
-    columns: those of STUDY_COLUMNS and, where they are sealed, their checksum.
+    columns: those of STUDY_COLUMNS and, from version 2 on, their checksum.
     where: the file, for messages.
-    sealed: whether there is a checksum.
+    version: of the schema; up to 3 the goals are a direction.
     """
     door = _Door(f"{where}: study {short_repr(columns[1])}")
     number = door.integer("id", columns[0], 1)
-    name, domain, method, seed, direction, initial = (
+    name, domain, method, seed, goals, initial = (
         door.text(column, columns[at]) for at, column in enumerate(STUDY_COLUMNS[1:7], start=1)
     )
     if not (seed.isascii() and seed.isdecimal() and len(seed) < 4000):
         door.refuse("seed", "decimal digits", seed)
-    if direction not in ("minimize", "maximize"):
-        door.refuse("direction", "minimize or maximize", direction)
+    if version < GOALS_SINCE:
+        goals = door.direction(goals)
     if not name:
         door.refuse("name", "a non-empty string", name)
-    created, version = door.number("created", columns[7]), door.text("version", columns[8])
-    door.check_seal(columns, sealed)
-    return number, StudyRow(name, domain, method, int(seed), direction, initial, "", created, version)
+    created, made_by = door.number("created", columns[7]), door.text("version", columns[8])
+    door.check_seal(columns, version > 1)
+    return number, StudyRow(name, domain, method, int(seed), goals, initial, "", created, made_by)
 
 
 def read_progress_columns(columns: Columns, where: str) -> Progress:
@@ -223,6 +225,12 @@ class _Door:
         if not isinstance(given, float) or not math.isfinite(given):
             self.refuse(column, "a finite number", given)
         return given
+
+    def direction(self, given: str) -> str:
+        """Return the goals, JSON text, of a study that has a direction in their place."""
+        if given not in DIRECTIONS:
+            self.refuse("direction", "minimize or maximize", given)
+        return dump(Goals((cast(Direction, given),)).to_json())
 
     def outcome(self, status: Column, value: Column, parts: Column, reason: Column) -> Outcome | None:
         """Return the outcome of a trial; None where it runs."""

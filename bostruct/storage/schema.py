@@ -102,6 +102,21 @@ TABLES[3] = TABLES[2] | {
         PRIMARY KEY (study, number)
     )""",
 }
+TABLES[4] = TABLES[3] | {
+    "studies": """
+    CREATE TABLE studies (                -- a row never changes
+        id        INTEGER PRIMARY KEY,
+        name      TEXT NOT NULL UNIQUE,
+        domain    TEXT NOT NULL,          -- JSON: the search space
+        method    TEXT NOT NULL,          -- JSON: name, searcher, settings
+        seed      TEXT NOT NULL,          -- decimal: may exceed 64 bits
+        goals     TEXT NOT NULL,          -- JSON: directions of the objectives, limits on what is measured
+        initial   TEXT NOT NULL,          -- JSON: the user's own first points
+        created   REAL NOT NULL,          -- seconds since the epoch
+        version   TEXT NOT NULL,          -- of bostruct, when created
+        checksum  INTEGER NOT NULL        -- of the columns before it, see storage/rows.py
+    )""",
+}
 SCHEMA_VERSION = max(TABLES)
 
 

@@ -28,15 +28,23 @@ class Patience:
     def __call__(self, study: Study, trial: Trial) -> None:
         del trial  # what counts is how long ago the best one was
         order = study.result.order
-        best = study.incumbent
+        best = _find_latest_best(study)
         waited = len(order) if best is None else len(order) - 1 - order.index(best.number)
         if waited >= self.trials:
             study.stop(f"no better value in {waited} trials")
 
 
+def _find_latest_best(study: Study) -> Trial | None:
+    """Return the best trial, of several objectives the last told of the front; None where none is feasible."""
+    result = study.result
+    if study.goals.n_objectives == 1 or not any(trial.is_feasible for trial in result.trials):
+        return study.incumbent
+    return max(result.pareto_front, key=lambda trial: result.order.index(trial.number))
+
+
 @dataclass(frozen=True)
 class TargetValue:
-    """A callback that stops once a trial has reached a value.
+    """A callback that stops once a trial that keeps all limits has reached a value, of a study of one objective.
 
     value: the value to reach, in the user's direction.
     reason: what the result then says; by default the value and trial.
@@ -49,7 +57,7 @@ class TargetValue:
         check_number("value", self.value)
 
     def __call__(self, study: Study, trial: Trial) -> None:
-        if trial.value is None:
+        if trial.value is None or not trial.is_feasible:
             return
         reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value
         if reached:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Domain, Info, Presented
 from bostruct.display import html_table
+from bostruct.study.measured import Measured
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 
@@ -22,11 +23,16 @@ class Trial:
     number: position in the study, from 0.
     point: the user's own values.
     status: running, completed, failed or infeasible.
-    value: as the objective returned it, None unless completed.
+    value: as the objective returned it, None unless completed, and where there are several objectives.
     reason: why it failed, None unless failed or infeasible.
     info: how it was chosen (`origin`) and what that cost.
     started, finished: seconds since the epoch.
     unread: why the point, shown as it is stored, is none of the study's space, which changed; None where it is one.
+    values: one for each objective, as they were told; empty unless completed.
+    constraints: the measured numbers on which the study declares limits, by name.
+    broken: the names of the limits that they break.
+    sd: standard deviation of the noise in the value, as told; None where nobody said.
+    repeats: the measurements whose mean the value is; empty where one value was told.
     """
 
     number: int
@@ -38,6 +44,20 @@ class Trial:
     started: float = 0.0
     finished: float | None = None
     unread: str | None = None
+    values: tuple[float, ...] = ()
+    constraints: Mapping[str, float] = field(default_factory=dict)
+    broken: tuple[str, ...] = ()
+    sd: float | None = None
+    repeats: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not self.values:
+            object.__setattr__(self, "values", (self.value,))
+
+    @property
+    def is_feasible(self) -> bool:
+        """True for a completed trial that breaks no limit."""
+        return self.status == "completed" and not self.broken
 
     @property
     def origin(self) -> str:
@@ -51,7 +71,10 @@ class Trial:
 
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
-        rows = {"status": self.status, "value": self.value, "reason": self.reason, "point": self.point}
+        values = None if self.value is not None or not self.values else self.values
+        rows = {"status": self.status, "value": self.value, "values": values, "reason": self.reason}
+        rows |= {"point": self.point, "constraints": dict(self.constraints) or None}
+        rows |= {"breaks": ", ".join(self.broken) or None, "sd": self.sd, "repeats": self.repeats or None}
         rows |= {"no data, for": self.unread}
         rows |= {"chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
@@ -62,13 +85,14 @@ class History:
     """The history that a searcher sees: points as its domain holds them, values (n,) to minimize, in the order told.
 
     completed: points that have a value.
-    values: one for each completed point.
+    values: one for each completed point: of the only objective; where there are several, or limits, a merit by which
+        feasible points come before others, as of `bostruct.goals.pareto.merit`.
     running: points that were asked and are not finished.
     failed: points that failed or were infeasible.
     seen: the keys of all points ever asked or told, whatever became of them.
-    objectives: of the completed points (n, k), minimized; None for `values` as the one column.
-    slacks: by how much each limit is broken (n, c), at most 0 where it is kept; None for no limits.
-    variances: known variance of the noise of each value (n,), NaN where unknown; None where no value has any.
+    objectives: of each completed point (n, k), minimized; None for the values.
+    slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; None for no limit.
+    variances: known variances of the noise of the values (n,), NaN where unknown; None where none is known.
     """
 
     completed: Batch
@@ -76,19 +100,25 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
-    objectives: Array = None  # type: ignore[assignment]  # never None once it is made
-    slacks: Array = None  # type: ignore[assignment]
+    objectives: Array = field(default=cast(Array, None))
+    slacks: Array = field(default=cast(Array, None))
     variances: Array | None = None
 
     def __post_init__(self) -> None:
         if self.objectives is None:
-            object.__setattr__(self, "objectives", self.values[:, None])
+            object.__setattr__(self, "objectives", np.asarray(self.values)[:, None])
         if self.slacks is None:
-            object.__setattr__(self, "slacks", np.zeros((len(self.values), 0)))
+            object.__setattr__(self, "slacks", np.empty((len(self.values), 0)))
 
     @classmethod
     def of(
-        cls, domain: Domain, completed: Batch, values: Sequence[float] | Array, running: Batch = (), failed: Batch = ()
+        cls,
+        domain: Domain,
+        completed: Batch,
+        values: Sequence[float] | Array,
+        running: Batch = (),
+        failed: Batch = (),
+        measured: Measured | None = None,
     ) -> History:
         """Make a history from batches of points; all of them count as seen.
 
@@ -96,10 +126,12 @@ class History:
         completed: points that have a value.
         values: one for each completed point, to be minimized.
         running, failed: points without a value.
+        measured: all that was measured at the completed points; None for the values alone.
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
-        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen)
+        told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
 
     @property
     def best(self) -> int:

@@ -8,18 +8,17 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import StorageLost, StoredStudy, StudyWriter
+from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
-from bostruct.study.growing import GrowingArray, GrowingBatch
+from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
-from bostruct.study.records import read_initial, write_trial
+from bostruct.study.measured import Measurements
+from bostruct.study.records import read_goals, read_initial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
@@ -65,13 +64,13 @@ class Ledger:
         self._made = stored.study
         self.changes = stored.changes
         self._domain = domain
-        self._sign = -1.0 if row.direction == "maximize" else 1.0
+        self.goals = read_goals(row, label)
         self._records: list[_Record] = []  # by number
         self._running: set[int] = set()
         self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
         self._next_position = 0  # the place of the next trial told in the order told
         self._seen: set[Hashable] = set()
-        self._values = GrowingArray(np.empty(0, dtype=np.float64))  # minimized, in the order told
+        self._measurements = Measurements(self.goals)  # in the order told
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
         where = f"{label}: study {row.name!r}"
@@ -79,6 +78,7 @@ class Ledger:
         for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
             self._enter(found.trial, found.point, one.attempts, found.text)
         for position, told in sorted((one.told, one) for one in stored.trials if one.told is not None):
+            self._check_stored(told, where)
             self._close(self._records[told.number].trial, told.outcome, position)
 
     @property
@@ -175,7 +175,7 @@ class Ledger:
             self._queue.remove(number)
         if lost is not None:
             raise lost
-        return trial
+        return record.trial
 
     @defer_interrupt
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
@@ -197,7 +197,7 @@ class Ledger:
         self.writer.insert(write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1))
         self._enter(trial, x, 1)
         self._close(trial, outcome, self._next_position)
-        return trial
+        return self._records[trial.number].trial
 
     @defer_interrupt
     def requeue(self, number: int) -> None:
@@ -243,7 +243,8 @@ class Ledger:
         self._running.add(trial.number)
         self._failed.clear()
         for number in self.order:
-            if self._records[number].trial.value is None and self._records[number].trial.unread is None:
+            one = self._records[number].trial
+            if one.status != "completed" and one.unread is None:
                 self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
@@ -310,6 +311,11 @@ class Ledger:
         """The points of all trials, by number, as the domain holds them; None for one that it has not."""
         return tuple(record.point for record in self._records)
 
+    @property
+    def outcomes(self) -> tuple[Outcome | None, ...]:
+        """The outcomes of all trials, by number; None while they run."""
+        return tuple(record.outcome for record in self._records)
+
     def seen(self, x: Point) -> bool:
         return self._domain.key(x) in self._seen
 
@@ -322,7 +328,8 @@ class Ledger:
     def history(self) -> History:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
-        return History(self._completed.read(), self._values.read(), running, self._failed.read(), self._seen)
+        told, failed = self._measurements.read()._asdict(), self._failed.read()
+        return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
         """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
@@ -342,6 +349,8 @@ class Ledger:
 
     def _close(self, trial: Trial, outcome: Outcome | None, told: int) -> None:
         record = self._records[trial.number]
+        assert outcome is not None  # of a trial that was told
+        trial = replace(trial, broken=self.goals.find_broken(outcome))
         record.trial, record.outcome = trial, outcome
         self._next_position = told + 1
         self.order.append(trial.number)
@@ -349,16 +358,26 @@ class Ledger:
         self._running.discard(trial.number)
         if trial.unread is not None:
             return
-        if trial.value is None:
+        if trial.status != "completed":
             self._failed.append(record.point)
             return
         self._completed.append(record.point)
-        self._values.extend([self._sign * trial.value])
-        best = self.incumbent
-        if best is None or best.value is None or self._sign * (trial.value - best.value) < 0:
+        self._measurements.append(outcome)
+        if self.goals.n_objectives == 1 and trial.is_feasible and self._is_better(trial, self.incumbent):
             self.incumbent = trial
+
+    def _is_better(self, trial: Trial, than: Trial | None) -> bool:
+        """Tell whether a completed trial has a better value than another."""
+        return than is None or self.goals.orient(trial.values) < self.goals.orient(than.values)
+
+    def _check_stored(self, row: TrialRow, where: str) -> None:
+        """Raise StorageError for an outcome that the goals of the study do not allow."""
+        try:
+            self.goals.check(row.outcome or Outcome(failed="running"))
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
     now = time.time() if ended is None else ended
-    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, finished=now)
+    return replace(show_outcome(trial, outcome), finished=now)

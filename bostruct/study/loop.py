@@ -10,10 +10,11 @@ from typing import Any, NoReturn
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
-from bostruct.execution.evaluation import Evaluation
+from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
+from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.progress import trial_bar
@@ -194,6 +195,7 @@ class _Loop:
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
+        finished = [(number, _judge(evaluation, self._study.goals)) for number, evaluation in finished]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
@@ -218,6 +220,15 @@ class _Loop:
                 self._lost = error
             self.pending.discard(number)
         return told
+
+
+def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
+    """Return an evaluation as it is, or the failure that it is where it tells another thing than the study asks for."""
+    try:
+        goals.check(evaluation.outcome)
+    except (TypeError, ValueError) as error:
+        return failure(error.with_traceback(None))._replace(ended=evaluation.ended)
+    return evaluation
 
 
 def _raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:

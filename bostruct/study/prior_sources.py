@@ -13,6 +13,7 @@ import numpy as np
 from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, ParsedJson, Point, PointError, Presented
 from bostruct.domains.space.rereading import read_contents
+from bostruct.goals.declared import Goals
 from bostruct.methods.transfer import PriorTask
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump, parse
@@ -20,7 +21,7 @@ from bostruct.storage.protocol import Storage
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.prior import MOST_TRIALS
-from bostruct.study.records import JsonDomain, is_same_description, readable_domain
+from bostruct.study.records import JsonDomain, is_same_description, read_goals, readable_domain
 from bostruct.study.result import Result
 from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons
 
@@ -30,24 +31,24 @@ PriorSource = object  # a Study, a Result, the path of a file, or a Storage with
 class EarlierTrials(NamedTuple):
     """The trials of an earlier study.
 
-    direction: of the study.
+    goals: of the study.
     domain: of its points; None where a result was pickled, which forgets it.
     trials: by number.
     """
 
-    direction: str
+    goals: Goals
     domain: Domain | None
     trials: tuple[Trial, ...]
 
 
-def read_prior(given: Iterable[PriorSource] | None, domain: Domain, direction: str) -> list[PriorTask]:
+def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals) -> list[PriorTask]:
     """Return the completed trials of each earlier study, as points of a domain and values to minimize.
 
     Where the domain is a space, points of another space are read as those of a space that changed.
 
     given: studies, results, or files with one study each; None for none.
     domain: of the new study.
-    direction: of the new study, which must be that of the others.
+    goals: of the new study, whose direction must be that of the others.
 
     Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
     `SpaceChanged` where some points of a study cannot be read.
@@ -57,19 +58,22 @@ def read_prior(given: Iterable[PriorSource] | None, domain: Domain, direction: s
     if isinstance(given, str | bytes | os.PathLike | Mapping | Result | Storage) or not isinstance(given, Iterable):
         raise TypeError(f"prior: expected a sequence of studies, such as prior=[study], got {short_repr(given)}")
     sources = list(given)
+    if sources and not goals.is_single:
+        raise ValueError("prior: expected none for a study of several objectives, or with constraints")
     if len(sources) > MOST_TRIALS:
         raise ValueError(f"prior: expected at most {MOST_TRIALS} studies, got {len(sources)}")
     tasks = []
     for i, source in enumerate(sources):  # no comprehension, which is a frame of its own in some versions of Python
-        tasks.append(_read_task(f"prior[{i}]", source, domain, direction))
+        tasks.append(_read_task(f"prior[{i}]", source, domain, goals))
     return tasks
 
 
-def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) -> PriorTask:
+def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) -> PriorTask:
     """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` where others cannot."""
     theirs, own, trials = _read_trials(label, source, domain)
-    if theirs != direction:
-        raise ValueError(f"{label}: expected a study that is to {direction}, got one that is to {theirs}")
+    if theirs.directions != goals.directions:
+        wanted, got = goals.direction, " and ".join(theirs.directions)
+        raise ValueError(f"{label}: expected a study that is to {wanted}, got one that is to {got}")
     own = own if has_capability(own, Domain) and has_capability(domain, HasMigration) else None
     read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
@@ -81,7 +85,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, direction: str) 
         except PointError as error:
             unread[str(trial.number)] = str(error)
         else:
-            values.append(trial.value if direction == "minimize" else -trial.value)
+            values.extend(goals.orient(trial.values))
     if unread:
         _say_unread(label, unread, len(points), domain, own)
     if not points:
@@ -148,7 +152,7 @@ def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTria
             f"{label}: expected a Study, a Result, or the path of a file with one study, got {short_repr(source)}"
         )
     kept = tuple(found.trials[number] for number in sorted(found.order))  # of a result that `where` made
-    return EarlierTrials(found.direction, found.domain, kept)
+    return EarlierTrials(found.goals, found.domain, kept)
 
 
 def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> EarlierTrials:
@@ -162,4 +166,4 @@ def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: D
             f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "
             "read_only=True), and give that"
         )
-    return EarlierTrials(row.direction, own, Ledger(own, stored, None, place.label).trials)
+    return EarlierTrials(read_goals(row, place.label), own, Ledger(own, stored, None, place.label).trials)

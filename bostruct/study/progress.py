@@ -87,11 +87,18 @@ def _kind_of_bar() -> Any:
 
 def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
     best = None if study.incumbent is None else study.incumbent.value
-    facts = ["best none yet" if best is None else f"best {best:.6g}"]
+    facts = [_describe_best(study, best)]
     if best is not None and optimum is not None:
         facts.append(f"regret {best - optimum:.4g}")
     counts = {"failed": study.result.n_failed, "infeasible": study.result.n_infeasible}
     return [*facts, *(f"{count} {status}" for status, count in counts.items() if count)]
+
+
+def _describe_best(study: WatchedStudy, best: float | None) -> str:
+    result = study.result
+    if result.goals.n_objectives > 1 and any(trial.is_feasible for trial in result.trials):
+        return f"{len(result.pareto_front)} on the front"
+    return "best none yet" if best is None else f"best {best:.6g}"
 
 
 def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:

@@ -10,8 +10,11 @@ import numpy as np
 
 from bostruct.checks import has_capability
 from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
+from bostruct.goals.declared import Goals
+from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
+from bostruct.study.measured import measure
 from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
@@ -98,18 +101,20 @@ class Fit:
 
     searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
     trials: all of them, by number.
+    outcomes: of all of them, by number; None while they run.
     order: the numbers of the trials that were told, in the order of telling.
     points: of all trials, as the domain holds them.
-    direction: ``minimize`` or ``maximize``.
+    goals: of the study, one objective.
     seed: of the study.
     limit: on threads, while the model is fitted.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
     trials: tuple[Trial, ...]
+    outcomes: tuple[Outcome | None, ...]
     order: tuple[int, ...]
     points: tuple[Point, ...]
-    direction: str
+    goals: Goals
     seed: int
     limit: ThreadLimit
 
@@ -143,14 +148,16 @@ class Fit:
 
     @property
     def sign(self) -> float:
-        return sign_of(self.direction)
+        return sign_of(self.goals.direction)
 
     def _history(self, domain: Domain, completed: list[int]) -> History:
-        values = [self.sign * value(self.trials[number]) for number in completed]
+        outcomes = [outcome for number in completed if (outcome := self.outcomes[number]) is not None]
+        measured = measure(self.goals, outcomes)
         failed = [self.points[n] for n in self.order if self.trials[n].status != "completed"]
         out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
         running = [self.points[trial.number] for trial in out]
-        return History.of(domain, [self.points[number] for number in completed], values, running, failed)
+        points = [self.points[number] for number in completed]
+        return History.of(domain, points, measured.values, running, failed, measured)
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:

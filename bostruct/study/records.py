@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
+from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
@@ -201,13 +203,14 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     given: as a call speaks of it.
     where: name of the storage, for messages.
     """
-    for field in ("domain", "direction", "method", "seed", "initial"):
+    for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
-        if isinstance(ours, str) and field != "direction":
+        if isinstance(ours, str):
             ours, theirs = (parse(hide_addresses(text)) for text in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
-                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with another {field}: "
+                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with "
+                f"{'other' if field == 'goals' else 'another'} {field}: "
                 f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
             )
 
@@ -308,7 +311,20 @@ def check_study(row: StudyRow, where: str) -> StudyRow:
     }
     for field in (field for field, right in is_right.items() if not right):
         raise StorageError(f"{where}: study {row.name!r} cannot be read: {field}: got {short_repr(data[field])}")
+    read_goals(row, where)
     return row
+
+
+def read_goals(row: StudyRow, where: str) -> Goals:
+    """Return what a stored study declares; raise StorageError where that makes no sense.
+
+    row: of the study.
+    where: name of the storage, for messages.
+    """
+    try:
+        return Goals.from_json(parse(row.goals))
+    except MALFORMED as error:
+        raise StorageError(f"{where}: study {row.name!r} cannot be read: {error}") from error
 
 
 def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
@@ -358,8 +374,20 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
     status: Any = row.status
-    value, reason = (None, None) if row.outcome is None else (row.outcome.value, row.outcome.reason)
-    return Trial(row.number, shown, status, value, reason, info, row.started, row.finished)
+    trial = Trial(row.number, shown, status, info=info, started=row.started, finished=row.finished)
+    return trial if row.outcome is None else show_outcome(trial, row.outcome)
+
+
+def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
+    """Return a trial that shows what came of it.
+
+    trial: in any state.
+    outcome: of its evaluation.
+    broken: names of the limits that it breaks.
+    """
+    noise = {"sd": outcome.sd, "repeats": outcome.repeats}
+    told = {"values": outcome.values, "constraints": outcome.constraints, "broken": broken, **noise}
+    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, **told)
 
 
 def _check_info(info: ParsedJson) -> None:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import csv
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import BostructError, Domain, Presented
+from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, printable
+from bostruct.goals.declared import Direction, Goals
+from bostruct.study.fronts import find_front, measure_hypervolumes
 from bostruct.study.history import Trial
 from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+
+MOST_SHOWN = 5  # trials of a front, in a summary
 
 
 class Timing(NamedTuple):
@@ -84,7 +91,7 @@ class Result:
 
     trials: all of them, by number.
     order: the numbers of the finished trials, in the order told.
-    direction: ``minimize`` or ``maximize``.
+    goals: the directions of its objectives, and its limits.
     seed: of the study.
     method: its name.
     stopped_because: the reason why the run ended, in words.
@@ -95,7 +102,7 @@ class Result:
 
     trials: tuple[Trial, ...]
     order: tuple[int, ...]
-    direction: str
+    goals: Goals
     seed: int
     method: str
     stopped_because: str
@@ -113,11 +120,55 @@ class Result:
         kept = tuple(number for number in self.order if keep(self.trials[number].point))
         return replace(self, order=kept)
 
+    @property
+    def direction(self) -> Direction:
+        """``minimize`` or ``maximize``; raises BostructError where there are several objectives."""
+        return self.goals.direction
+
     @cached_property
     def best_trial(self) -> Trial:
-        """The trial with the best value, the first told of equals; raises BostructError where none has completed."""
-        sign = sign_of(self.direction)
-        return min(self._require_completed_trials(), key=lambda t: sign * value(t))
+        """The trial with the best value among those that keep all limits, the first told of equals.
+
+        Raises BostructError where none has completed, or none keeps the limits, and where there are several objectives.
+        """
+        self._require_single("best_trial")
+        return min(self._require_feasible_trials(), key=lambda trial: self.goals.orient(trial.values))
+
+    @cached_property
+    def pareto_front(self) -> tuple[Trial, ...]:
+        """The feasible trials that no other one dominates, by their first objective.
+
+        A trial dominates another where it is no worse in each objective, and better in one. Of equals the first told
+        is taken. Of one objective it is the best trial. Raises BostructError where none is feasible.
+        """
+        feasible = self._require_feasible_trials()
+        return tuple(feasible[i] for i in find_front(self._orient(feasible)))
+
+    def hypervolume(self, reference: Sequence[float] | None = None) -> float:
+        """Return the volume that the Pareto front dominates, larger is better; 0 where no trial is feasible.
+
+        reference: a number for each objective, in its units, as of `hypervolumes`.
+        """
+        found = self.hypervolumes(reference)
+        return found[-1] if found else 0.0
+
+    def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
+        """Return the volume that the Pareto front dominates after each finished trial, in the order told.
+
+        reference: a number for each objective, in its units, the corner up to which volume counts; None for the worst
+            values of the front now and a tenth of their range beyond, which is another one for each result.
+
+        Raises TypeError, ValueError.
+        """
+        return measure_hypervolumes([self.trials[number] for number in self.order], self.goals, reference)
+
+    def _orient(self, trials: Sequence[Trial]) -> Array:
+        """Return the values of trials as they are minimized (n, k)."""
+        return np.array([self.goals.orient(trial.values) for trial in trials]).reshape(len(trials), -1)
+
+    def _require_single(self, name: str) -> None:
+        if self.goals.n_objectives > 1:
+            raise BostructError(f"{name}: the study has {self.goals.n_objectives} objectives, see pareto_front")
 
     @cached_property
     def recommended(self) -> Recommendation:
@@ -129,7 +180,8 @@ class Result:
         without a model, or whose model cannot be fitted, recommends the best value told, and `why` says so. Raises
         BostructError where no trial completed.
         """
-        completed = self._require_completed_trials()
+        self._require_single("recommended")
+        completed = self._require_feasible_trials()
         beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
         return recommend(beliefs, completed, self.direction)
 
@@ -145,6 +197,21 @@ class Result:
         if not completed:
             raise BostructError(f"no trial has completed: {self._lack()}")
         return completed
+
+    def _require_feasible_trials(self) -> list[Trial]:
+        """Return the completed trials that keep all limits; raises BostructError where there are none."""
+        completed = self._require_completed_trials()
+        feasible = [trial for trial in completed if trial.is_feasible]
+        if not feasible:
+            raise BostructError(f"no trial keeps all limits: {self._describe_nearest(completed)}")
+        return feasible
+
+    def _describe_nearest(self, completed: Sequence[Trial]) -> str:
+        """Say which of some completed trials breaks the fewest limits."""
+        nearest = min(completed, key=lambda trial: len(trial.broken))
+        told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
+        limits = ", ".join(map(str, self.goals.limits))
+        return f"{limits}; the nearest of {len(completed)} completed trials is {nearest.number}, whose {told}"
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
@@ -193,13 +260,17 @@ class Result:
 
     @property
     def incumbents(self) -> tuple[Incumbent, ...]:
-        """The best trial so far after each finished trial, in the order told."""
+        """The best trial so far after each finished trial, in the order told.
+
+        Raises BostructError where there are several objectives, of which `hypervolumes` tells.
+        """
+        self._require_single("incumbents")
         sign = sign_of(self.direction)
         best: Trial | None = None
         steps = []
         for number in self.order:
             trial = self.trials[number]
-            if trial.value is not None and (best is None or sign * trial.value < sign * value(best)):
+            if trial.is_feasible and (best is None or sign * value(trial) < sign * value(best)):
                 best = trial
             steps.append(Incumbent(trial, best))
         return tuple(steps)
@@ -228,13 +299,14 @@ class Result:
         self.history.to_csv(path)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far, and return the matplotlib axes.
+        """Draw values and the best so far, or the front of several objectives, and return the matplotlib axes.
 
         ax: axes to draw on, None for those of a new figure.
 
         Raises MissingExtra without matplotlib.
         """
-        return load_by_name("bostruct.analysis.plots:plot_convergence")(self, ax=ax)
+        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_convergence"
+        return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)
 
     def __repr__(self) -> str:
         return "\n".join(
@@ -250,13 +322,32 @@ class Result:
             return [("recommended", f"the same: {found}")]
         return [("recommended", str(found)), ("its point", found.trial.point)]
 
+    def _best_lines(self) -> list[tuple[str, object]]:
+        """Name the best trial, or the front, or say why there is none."""
+        completed = self._completed_trials()
+        what = "best value" if self.goals.n_objectives == 1 else "best values"
+        if not completed:
+            lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
+            return [(what, lack)]
+        if not any(trial.is_feasible for trial in completed):
+            return [(what, f"none keeps all limits: {self._describe_nearest(completed)}")]
+        if self.goals.n_objectives > 1:
+            return self._front_lines()
+        best = f"{self.best_value!r} ({self.goals}), as told of trial {self.best_trial.number}"
+        return [(what, best), ("best point", self.best_point), *self._recommended_lines()]
+
+    def _front_lines(self) -> list[tuple[str, object]]:
+        front = self.pareto_front
+        shown = [
+            (f"trial {trial.number}", f"{_shorten(trial.values)}, {in_full(trial.point)}")
+            for trial in front[:MOST_SHOWN]
+        ]
+        more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
+        return [("best values", f"{len(front)} trials of which none is better in all ({self.goals})"), *shown, *more]
+
     def _summary(self) -> list[tuple[str, object]]:
         """Name what matters, a value each; points as they are."""
-        best = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
-        lines: list[tuple[str, object]] = []
-        if self._completed_trials():
-            best = f"{self.best_value!r} ({self.direction}), as told of trial {self.best_trial.number}"
-            lines = [("best point", self.best_point), *self._recommended_lines()]
+        lines = self._best_lines()
         finished = self.n_completed + self.n_failed + self.n_infeasible
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, "
@@ -268,13 +359,16 @@ class Result:
         seconds = f"{self.timing.suggest:.2f} s choosing points, {self.timing.objective:.2f} s evaluating them"
         method = f"{self.method}, seed {self.seed}"
         return [
-            ("best value", best),
             *lines,
             ("trials", counts),
             ("time", seconds),
             ("method", method),
             ("stopped", self.stopped_because),
         ]
+
+
+def _shorten(values: Sequence[float]) -> str:
+    return f"({', '.join(f'{one:.6g}' for one in values)})"
 
 
 def _indent_text(name: str, text: str) -> str:
@@ -286,12 +380,22 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
+def _told_values(trial: Trial) -> dict[str, object]:
+    """Return the columns of what was told: the value, or the values of several objectives, and each constraint."""
+    if len(trial.values) > 1:
+        values: dict[str, object] = {f"value.{i}": one for i, one in enumerate(trial.values)}
+    else:
+        values = {"value": trial.value}
+    values |= {f"constraint.{name}": number for name, number in trial.constraints.items()}
+    return values | ({"feasible": trial.is_feasible} if trial.constraints else {})
+
+
 def _trial_row(trial: Trial) -> dict[str, object]:
     seconds = None if trial.finished is None else trial.finished - trial.started
     row = {
         "number": trial.number,
         "status": trial.status,
-        "value": trial.value,
+        **_told_values(trial),
         "reason": trial.reason,
         "origin": trial.origin,
         "started": trial.started,

@@ -19,15 +19,19 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.space.rereading import read_contents
+from bostruct.goals.declared import Goals
+from bostruct.methods.goals import serve_goals
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
 from bostruct.study.prior import check_same_prior, stored_prior, with_prior
 from bostruct.study.records import (
     JsonDomain,
     check_agreement,
+    check_domain,
     describe_method,
     is_same_description,
     is_same_method,
+    read_goals,
     stored_method,
 )
 from bostruct.study.space_changes import (
@@ -131,11 +135,25 @@ def adopt_prior(
         searcher = with_prior(alone, prior.tasks)
     except DomainError:  # most often the method is not the one that the study was made with
         if not is_same_kind(made.method, given.method):
-            check_agreement(made, made._replace(direction=given.direction, method=given.method), where)
+            check_agreement(made, made._replace(goals=given.goals, method=given.method), where)
         raise
     check_same_prior(made, prior.tasks, given, where)
     described = describe_method(parse(given.method)["name"] or searcher, searcher, prior.tasks)
     return searcher, given._replace(method=dump(described), state=dump(searcher.initial_state()))
+
+
+def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Searcher:
+    """Build the searcher of a study.
+
+    method: by name, or a searcher.
+    domain: of the study.
+    goals: of the study.
+
+    Raises what `methods.searcher` raises, ValueError for the searcher of another domain, and DomainError for a method
+    that cannot serve the goals.
+    """
+    searcher = check_domain(methods.searcher(method, domain), domain)
+    return serve_goals(searcher, goals.n_objectives, len(goals.limits))
 
 
 def readable_searcher(given: str | Searcher | None, domain: Domain, stored: StoredStudy) -> tuple[Searcher, str]:
@@ -152,7 +170,8 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
         raise DomainError("its space cannot be read from the file, and was not given as space=")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
-    searcher = with_prior(methods.searcher(stored_method(row) if given is None else given, domain), tasks)
+    method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")
+    searcher = with_prior(build_searcher(method, domain, goals), tasks)
     same = is_same_method(row.method, dump(describe_method(searcher, searcher)))
     same = same and dump(tasks) == dump(stored_prior(row))
     same = same and is_same_description(row.domain, dump(domain.to_json()))

@@ -16,11 +16,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, NamedTuple, SupportsFloat, cast
+from typing import NamedTuple
 
-from bostruct import __version__, methods
-from bostruct.checks import check_choice, check_integer, check_number, short_repr
+from bostruct import __version__
+from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher
+from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
@@ -28,16 +29,17 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger
 from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.prediction import Predictions, parse_points, predict
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     as_domain,
     blame_rebuilt,
-    check_domain,
     describe_method,
     encode_points,
     method_label,
+    read_goals,
     readable_domain,
     stored_domain,
     stored_method,
@@ -45,12 +47,17 @@ from bostruct.study.records import (
 from bostruct.study.result import Result
 from bostruct.study.saving import end, write_copy
 from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
-from bostruct.study.stored_searcher import adopt_prior, readable_searcher, reread_prior, warn_of_lost_prior
+from bostruct.study.stored_searcher import (
+    adopt_prior,
+    build_searcher,
+    readable_searcher,
+    reread_prior,
+    warn_of_lost_prior,
+)
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
-Direction = Literal["minimize", "maximize"]
 Callback = Callable[["Study", Trial], None]
 
 
@@ -60,7 +67,10 @@ class Study:
     space: a `Space`, a dict of variables, or any other domain.
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
-    direction: ``minimize`` or ``maximize``.
+    direction: ``minimize`` or ``maximize``, of the only objective.
+    directions: of several objectives, one each; the study is told tuples then. None for one objective.
+    constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
+        ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
         arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
@@ -81,13 +91,16 @@ class Study:
         method: str | Searcher = "auto",
         seed: int | None = None,
         direction: Direction = "minimize",
+        directions: Sequence[Direction] | None = None,
+        constraints: Declared | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        self._open(_Request(space, method, seed, direction, storage, name, initial_points, threads, prior))
+        goals = declare_goals(direction, directions, constraints)
+        self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
 
     def _open(self, request: _Request) -> None:
         """Make the study, or go on with the stored one.
@@ -95,7 +108,7 @@ class Study:
         Raises what the class raises, and StorageError where the space of the stored study is another one by now.
         """
         domain = as_domain(request.space)
-        alone = check_domain(methods.searcher(request.method, domain), domain)
+        alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
         limit, place = _limited(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
@@ -146,11 +159,11 @@ class Study:
             return study
         row = check_study_rows(place.read(name), place.label)
         domain = stored_domain(row) if space is None else as_domain(space)
-        method, direction = stored_method(row) if method is None else method, cast(Direction, row.direction)
+        method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
         known = row if space is None else None
         study = cls.__new__(cls)
         try:
-            study._open(_Request(domain, method, row.seed, direction, place, row.name, None, threads, None, known))
+            study._open(_Request(domain, method, row.seed, goals, place, row.name, None, threads, None, known))
         except DomainError as error:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
@@ -171,6 +184,9 @@ class Study:
         trial: Trial | int,
         value: object = None,
         *,
+        sd: float | None = None,
+        repeats: Sequence[float] | None = None,
+        constraints: Mapping[str, float] | None = None,
         failed: str | None = None,
         infeasible: str | None = None,
         finished: float | None = None,
@@ -178,11 +194,16 @@ class Study:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
         trial: a running one, or its number.
-        value: a number, or a `bostruct.outcome.Outcome`; NaN and infinities are failures.
+        value: a number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
+            ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
+        sd: standard deviation of the noise in the value, from 0; None where it is to be learned.
+        repeats: several measurements of the point in place of a value, which is their mean.
+        constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
         finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
 
-        Raises TypeError for what is not a number, and ValueError for a trial that is not running; nothing is told
+        Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
+        that is not running, a limit that was not measured and one that the study does not declare; nothing is told
         then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
         for `save`.
         """
@@ -190,10 +211,19 @@ class Study:
             self._writable()
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
-            return self._ledger.finish(number, parse_outcome(value, failed, infeasible), ended)
+            outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
+            return self._ledger.finish(number, self.goals.check(outcome), ended)
 
     def add(
-        self, point: object, value: object = None, *, failed: str | None = None, infeasible: str | None = None
+        self,
+        point: object,
+        value: object = None,
+        *,
+        sd: float | None = None,
+        repeats: Sequence[float] | None = None,
+        constraints: Mapping[str, float] | None = None,
+        failed: str | None = None,
+        infeasible: str | None = None,
     ) -> Trial:
         """Add data that the user already has, as a finished trial of origin `added`, which `n_trials` does not count.
 
@@ -201,14 +231,14 @@ class Study:
         A warning says where other numbers of an earlier trial lie on the same step.
 
         point: as the objective would receive it.
-        value, failed, infeasible: one of them, as in `tell`.
+        value, sd, repeats, constraints, failed, infeasible: what came of it, as in `tell`.
 
         Raises PointError, TypeError, ValueError.
         """
         with self._mutex:
             self._writable()
-            outcome = parse_outcome(value, failed, infeasible)
-            trial = self._ledger.add(self.domain.parse(point), outcome, point)
+            outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
+            trial = self._ledger.add(self.domain.parse(point), self.goals.check(outcome), point)
         if (other := trial.info.get("same_step_as")) is not None:
             warnings.warn(
                 f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point to a model as that of trial "
@@ -231,7 +261,7 @@ class Study:
 
     def optimize(
         self,
-        objective: Callable[[Presented], SupportsFloat],
+        objective: Callable[[Presented], object],
         n_trials: int,
         *,
         workers: int = 1,
@@ -244,7 +274,7 @@ class Study:
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
-        objective: called with a point, returns a number, or a `bostruct.outcome.Outcome`.
+        objective: called with a point, returns what `tell` takes as a value.
         n_trials: a total, from 0; failed trials count, added ones do not. The same call again continues an interrupted
             run, and does nothing after a finished one.
         workers: processes, or trials in flight with an executor; 1 without trial_timeout runs in this process.
@@ -294,9 +324,14 @@ class Study:
         return self._row.seed
 
     @property
+    def goals(self) -> Goals:
+        """The directions of the objectives, and the limits, as they were declared."""
+        return self._ledger.goals
+
+    @property
     def direction(self) -> str:
-        """``minimize`` or ``maximize``."""
-        return self._row.direction
+        """``minimize`` or ``maximize``; raises BostructError where there are several objectives."""
+        return self.goals.direction
 
     @property
     def version(self) -> str:
@@ -338,18 +373,34 @@ class Study:
         """The result of the study so far."""
         method, trials, order = method_label(self._row), self.trials, self._ledger.order
         order = tuple(number for number in order if trials[number].unread is None)
-        fit = Fit(self._model(), trials, order, self._ledger.points, self.direction, self.seed, self._limit)
+        outcomes = self._ledger.outcomes
+        fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
         stopped, beliefs = self._stopped_because, Lazy(fit)
-        return Result(trials, order, self.direction, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+        return Result(trials, order, self.goals, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+
+    def predict(self, points: Iterable[object]) -> Predictions:
+        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+
+        points: m points as the objective receives them.
+
+        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
+        TypeError, and BostructError for a method without a model and where nothing has completed.
+        """
+        with self._mutex:
+            xs = parse_points(self.domain, points)
+            searcher, state = self._model()()
+            with self._limit():
+                return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
 
     @property
     def incumbent(self) -> Trial | None:
-        """The best trial so far, None where none has completed."""
+        """The best trial so far; None where none has completed and keeps the limits, and where there are several
+        objectives."""
         return self._ledger.incumbent
 
     @property
     def best_trial(self) -> Trial:
-        """The trial with the best value; raises BostructError where none has completed."""
+        """The best trial that keeps all limits; raises BostructError without one, and for several objectives."""
         return self.result.best_trial
 
     @property
@@ -399,9 +450,7 @@ class Study:
     def __repr__(self) -> str:
         where = self.where or "memory"
         unread = f", {self.n_unread} of them not in its space" if self.n_unread else ""
-        return (
-            f"Study({self.name!r} in {where}, {self.direction}, {len(self._ledger)} trials{unread}, seed {self.seed})"
-        )
+        return f"Study({self.name!r} in {where}, {self.goals}, {len(self._ledger)} trials{unread}, seed {self.seed})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
@@ -467,7 +516,7 @@ class _Request(NamedTuple):
     space: Domain | Mapping[str, object]
     method: str | Searcher
     seed: int | None
-    direction: Direction
+    goals: Goals
     storage: Place | None
     name: str
     initial_points: Iterable[object] | None
@@ -481,15 +530,13 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
 
     alone: the searcher, without a prior.
     """
-    direction = request.direction
-    check_choice("direction", direction, ("minimize", "maximize"))
-    searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(request.prior, domain, direction)))
+    searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(request.prior, domain, request.goals)))
     return StudyRow(
         name=_check_name(request.name),
         domain=dump(domain.to_json()),
         method=dump(describe_method(request.method, searcher, tasks)),
         seed=int.from_bytes(os.urandom(4)) if request.seed is None else check_integer("seed", request.seed, 0),
-        direction=direction,
+        goals=dump(request.goals.to_json()),
         initial=dump(encode_points(domain, request.initial_points)),
         state=dump(searcher.initial_state()),
         created=time.time(),

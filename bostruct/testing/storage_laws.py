@@ -27,7 +27,7 @@ STUDY = StudyRow(
     domain='{"domain": "space", "variables": {}}',
     method='{"name": null, "searcher": "S", "settings": {"x": [1, 2.5]}}',
     seed=2**70 + 1,
-    direction="maximize",
+    goals='{"directions": ["maximize"], "constraints": {"w": ["<=", 1.5]}}',
     initial='[{"a": 1}]',
     state='{"n": 0.1}',
     created=1_700_000_000.123456,

@@ -11,6 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.analysis import plots
 from bostruct.contracts import MissingExtra
+from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 
 
@@ -20,7 +21,7 @@ def result(values: list[float | None], origins: list[str] | None = None, directi
         Trial(i, {}, "failed" if v is None else "completed", v, info={"origin": (origins or ["model"] * 99)[i]})
         for i, v in enumerate(values)
     )
-    return bo.Result(trials, tuple(range(len(values))), direction, 0, "fake", "done")
+    return bo.Result(trials, tuple(range(len(values))), Goals((direction,)), 0, "fake", "done")
 
 
 def curve(axes: object, label: str) -> tuple[list[float], list[float]]:

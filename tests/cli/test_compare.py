@@ -19,6 +19,7 @@ from bostruct.cli import comparison, statistics
 from bostruct.cli.compare import compare
 from bostruct.cli.comparison import Comparison, RunKey
 from bostruct.contracts import MissingExtra
+from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 from tests.problems.tables import edges_file
 
@@ -203,7 +204,7 @@ class TestStatistics:
             Trial(i, {"a": i}, "completed", value, info={"origin": "model", "suggest_seconds": 0.5})
             for i, value in enumerate(values)
         )
-        return bo.Result(trials, tuple(range(len(values))), "minimize", 0, "fake", "done")
+        return bo.Result(trials, tuple(range(len(values))), Goals(), 0, "fake", "done")
 
     def test_a_constant_lead_has_no_error(self):
         problem = problems.load("branin")

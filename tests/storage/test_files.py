@@ -246,7 +246,7 @@ def test_a_reader_changes_nothing(path):
     ("given", "message"),
     [
         ({"seed": 2}, "seed is 1 there and 2 here"),
-        ({"direction": "maximize"}, "direction is 'minimize' there and 'maximize' here"),
+        ({"direction": "maximize"}, r"goals\.directions is \['minimize'\] there and \['maximize'\] here"),
         ({"space": {"c": ["x", "y"]}}, "only one of the two has domain.variables.a"),
         ({"initial_points": [{"a": "x", "b": 1}]}, "initial"),
         ({"method": "annealing"}, "method.* is 'RandomSearch' there|method.name"),

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
+from bostruct.goals.declared import Goals
 from bostruct.storage import migration
+from bostruct.storage.json_text import dump, parse
 from bostruct.storage.opening import connect
 from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.rows import STUDY_COLUMNS, seal
 from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
 from bostruct.storage.sqlite import SqliteStorage
 from tests.stored import damage
@@ -30,6 +33,22 @@ def open_study(file: Path | None) -> bo.Study:
     return bo.Study(SPACE, method="annealing", seed=3, storage=file, name="mine")
 
 
+def write_older(file: Path, version: int) -> None:
+    """Turn a file of the current schema into one of an older version that has checksums: its goals are a direction."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        rows = connection.execute(f"SELECT {', '.join(STUDY_COLUMNS)} FROM studies").fetchall()
+        connection.execute("PRAGMA foreign_keys = OFF")
+        connection.execute("DROP TABLE studies")
+        connection.execute(TABLES[version]["studies"])
+        for row in rows:
+            direction = parse(row[5])["directions"][0]
+            values = seal((*row[:5], direction, *row[6:]))
+            connection.execute(f"INSERT INTO studies VALUES ({', '.join('?' * len(values))})", values)
+        if version < 3:
+            connection.execute("DROP TABLE changes")
+        connection.execute(f"PRAGMA user_version = {version}")
+
+
 def write_version_1(file: Path, trials: list[TrialRow], study: bo.Study) -> None:
     """Write a study as version 0.1.0 did: a write-ahead log, and rows without checksums."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
@@ -37,7 +56,7 @@ def write_version_1(file: Path, trials: list[TrialRow], study: bo.Study) -> None
         for statement in (f"PRAGMA application_id = {APPLICATION_ID}", *TABLES[1].values(), "PRAGMA user_version = 1"):
             connection.execute(statement)
         row = study._row
-        made = (row.name, row.domain, row.method, str(row.seed), row.direction, row.initial, study._ledger.state)
+        made = (row.name, row.domain, row.method, str(row.seed), study.direction, row.initial, study._ledger.state)
         connection.execute("INSERT INTO studies VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*made, 1.5e9, row.version))
         for one in trials:
             value, reason = (None, None) if one.outcome is None else (one.outcome.value, one.outcome.reason)
@@ -83,18 +102,22 @@ def test_an_old_study_goes_on_exactly_and_its_file_is_kept(file: Path) -> None:
     assert SqliteStorage(file).read("mine").study.created == 1.5e9
 
 
-def test_a_file_of_schema_version_2_gains_a_table_and_is_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", range(2, SCHEMA_VERSION))
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_a_file_of_an_older_version_is_brought_forward_and_kept(tmp_path: Path, version: int, direction: str) -> None:
     file = tmp_path / "runs.db"
-    with open_study(file) as study:
+    with bo.Study(SPACE, method="annealing", seed=3, storage=file, name="mine", direction=direction) as study:
         study.optimize(objective, 12)
-    damage(file, "DROP TABLE changes", "PRAGMA user_version = 2")
+    write_older(file, version)
     before = SqliteStorage(file).read("mine")
     with bo.Study.load(file, read_only=True) as study:
-        assert len(study.trials) == 12
+        assert (len(study.trials), study.direction) == (12, direction)
     assert os.listdir(tmp_path) == ["runs.db"]
-    open_study(file).close()
-    assert sorted(os.listdir(tmp_path)) == ["runs.db", "runs.db.v2"]
-    assert SqliteStorage(file).read("mine") == before == SqliteStorage(tmp_path / "runs.db.v2").read("mine")
+    bo.Study.load(file).close()
+    assert sorted(os.listdir(tmp_path)) == ["runs.db", f"runs.db.v{version}"]
+    kept = SqliteStorage(tmp_path / f"runs.db.v{version}").read("mine")
+    assert SqliteStorage(file).read("mine") == before == kept
+    assert kept.study.goals == dump(Goals((direction,)).to_json())
 
 
 def test_no_file_that_is_there_is_overwritten(file: Path) -> None:

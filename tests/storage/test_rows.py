@@ -22,6 +22,7 @@ from bostruct.storage.rows import (
     study_columns,
     trial_columns,
 )
+from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.testing.storage_laws import STUDY
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -50,7 +51,7 @@ def test_a_trial_survives_its_columns(outcome: Outcome, text: str, time: float) 
 
 
 def test_a_study_and_its_progress_survive_their_columns() -> None:
-    assert read_study_columns(seal(study_columns(4, STUDY)), "here", True) == (4, STUDY._replace(state=""))
+    assert read_study_columns(seal(study_columns(4, STUDY)), "here", SCHEMA_VERSION) == (4, STUDY._replace(state=""))
     progress = Progress(4, "{}", 3, -5)
     assert read_progress_columns(seal(progress), "here") == progress
 

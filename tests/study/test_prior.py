@@ -84,7 +84,7 @@ def test_another_method_is_named_before_it_is_asked_to_learn_from_the_prior(file
             bo.Study(**call, seed=2, storage=file)
     with pytest.raises(StudyMismatch, match="with another method"):
         bo.Study.load(file, method="random")
-    with pytest.raises(StudyMismatch, match="with another direction"):
+    with pytest.raises(StudyMismatch, match="with other goals"):
         bo.Study(SPACE, method="random", direction="maximize", storage=file)
     assert file.read_bytes() == before
 

@@ -11,6 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.space import Space
+from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageError
 from bostruct.study.prior_sources import read_prior
 from tests.architectures import SMALL_CNN
@@ -32,22 +33,22 @@ def test_a_study_a_result_and_a_file_tell_the_same(tmp_path) -> None:
     study = make_study(storage=tmp_path / "runs.db")
     study.tell(study.ask(), failed="no")
     study.ask()
-    tasks = read_prior([study, study.result, tmp_path / "runs.db", str(tmp_path / "runs.db")], SPACE, "minimize")
+    tasks = read_prior([study, study.result, tmp_path / "runs.db", str(tmp_path / "runs.db")], SPACE, Goals())
     for task in tasks:
         np.testing.assert_array_equal(task.points, tasks[0].points)
         assert task.values.tolist() == [trial.value for trial in study.trials[:6]]
-    assert read_prior(None, SPACE, "minimize") == []
+    assert read_prior(None, SPACE, Goals()) == []
 
 
 def test_values_to_maximize_are_turned() -> None:
     study = make_study(direction="maximize")
-    (task,) = read_prior([study], SPACE, "maximize")
+    (task,) = read_prior([study], SPACE, Goals(("maximize",)))
     assert (-task.values).tolist() == [trial.value for trial in study.trials]
 
 
 def test_a_narrower_space_is_read_by_a_wider_one() -> None:
     wide = Space({"x": bo.Real(-1.0, 2.0), "k": ["a", "b", "c"]})
-    (task,) = read_prior([make_study()], wide, "minimize")
+    (task,) = read_prior([make_study()], wide, Goals())
     assert [wide.present(x)["k"] for x in task.points] == [t.point["k"] for t in make_study().trials]
 
 
@@ -75,7 +76,7 @@ def test_trials_of_another_space_are_read_where_they_can_be_and_the_others_are_n
     known = [trial for trial in study.trials if trial.point["k"] == "b"]
     says = rf"prior\[0\]: {7 - len(known)} of 7 completed trials .*\n- k: expected one of .* {7 - len(known)} such"
     with pytest.warns(bo.SpaceChanged, match=says):
-        (task,) = read_prior([study], other, "minimize")
+        (task,) = read_prior([study], other, Goals())
     assert [other.present(x) for x in task.points] == [trial.point | {"late": 4} for trial in known]
     assert task.values.tolist() == [trial.value for trial in known]
 
@@ -96,9 +97,9 @@ def test_a_study_none_of_whose_trials_can_be_read_is_refused() -> None:
 
 def test_a_result_that_was_pickled_has_forgotten_its_space_and_is_read_as_it_is() -> None:
     result = pickle.loads(pickle.dumps(make_study().result))
-    assert len(read_prior([result], SPACE, "minimize")[0].values) == 6
+    assert len(read_prior([result], SPACE, Goals())[0].values) == 6
     with pytest.raises(PointError, match=r"prior\[0\]: trial \d is no point of the new space: k: expected one of"):
-        read_prior([result], Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]}), "minimize")
+        read_prior([result], Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]}), Goals())
 
 
 NETWORKS = {"x": bo.Real(0.0, 1.0), "k": ["a", "b"], "network": SMALL_CNN}
@@ -109,7 +110,7 @@ def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
     study = make_study(storage=tmp_path / "plain.db")
     nested = Space(NESTED)
     for source in (study, study.result, tmp_path / "plain.db"):
-        (task,) = read_prior([source], nested, "minimize")
+        (task,) = read_prior([source], nested, Goals())
         assert [nested.present(x) for x in task.points] == [
             one.point | {"inner": {"flip": False}} for one in study.trials
         ]
@@ -117,7 +118,7 @@ def test_plain_and_mixed_spaces_read_each_other(tmp_path) -> None:
     kept = [trial for trial in mixed.trials if not trial.point["inner"]["flip"]]
     assert 0 < len(kept) < 6
     with pytest.warns(bo.SpaceChanged, match="inner: flip: the space has no place"):
-        (task,) = read_prior([tmp_path / "mixed.db"], SPACE, "minimize")
+        (task,) = read_prior([tmp_path / "mixed.db"], SPACE, Goals())
     assert task.values.tolist() == [trial.value for trial in kept]
 
 
@@ -145,11 +146,11 @@ def test_a_file_that_lacks_its_space_is_read_where_the_new_space_is_equal(tmp_pa
     variables = {"x": bo.Real(0.0, 1.0), "k": ["a", "b"]}
     bound = [lambda point: point["x"] <= 0.9]
     make_study(Space(variables, constraints=bound), storage=file).close()
-    assert len(read_prior([file], Space(variables, constraints=bound), "minimize")[0].values) == 6
+    assert len(read_prior([file], Space(variables, constraints=bound), Goals())[0].values) == 6
     with pytest.raises(ValueError, match=r"prior\[0\]: the file does not hold .*Study\.load"):
-        read_prior([file], SPACE, "minimize")
+        read_prior([file], SPACE, Goals())
     loaded = bo.Study.load(file, space=Space(variables, constraints=bound), read_only=True)
-    assert len(read_prior([loaded], SPACE, "minimize")[0].values) == 6
+    assert len(read_prior([loaded], SPACE, Goals())[0].values) == 6
 
 
 def test_too_many_studies_are_refused() -> None:
@@ -173,10 +174,10 @@ def test_trials_that_were_left_out_of_a_result_stay_out() -> None:
     study = make_study()
     study.add({"x": 0.5, "k": "b"}, value=0.5)
     kept = study.result.where(lambda point: point["k"] == "b")
-    (task,) = read_prior([kept], SPACE, "minimize")
+    (task,) = read_prior([kept], SPACE, Goals())
     assert task.values.tolist() == [trial.value for trial in study.trials if trial.point["k"] == "b"]
     narrow = Space({"x": bo.Real(0.0, 1.0), "k": ["b", "c"]})
-    assert len(read_prior([kept], narrow, "minimize")[0].values) == len(task.values)
+    assert len(read_prior([kept], narrow, Goals())[0].values) == len(task.values)
 
 
 def test_a_file_whose_space_changed_is_read_as_it_is_now(tmp_path) -> None:
@@ -187,7 +188,7 @@ def test_a_file_whose_space_changed_is_read_as_it_is_now(tmp_path) -> None:
     with pytest.warns(bo.SpaceChanged):
         study = bo.Study(changed, method="random", seed=3, storage=tmp_path / "runs.db")
     study.close()
-    (task,) = read_prior([tmp_path / "runs.db"], Space(changed), "minimize")
+    (task,) = read_prior([tmp_path / "runs.db"], Space(changed), Goals())
     assert task.values.tolist() == [trial.value for trial in study.trials if trial.unread is None]
     assert 0 < len(task.values) < 7
 
@@ -198,12 +199,12 @@ def test_rows_of_another_table_are_not_read_by_their_number() -> None:
     study.optimize(lambda point: abs(point["row"] - 11), 6)
     study.add({"row": 29}, value=18.0)
     longer = Space({"row": bo.Candidates({"mass": np.append(mass, 40.0)})})
-    assert len(read_prior([study], longer, "minimize")[0].values) == 7
+    assert len(read_prior([study], longer, Goals())[0].values) == 7
     turned = np.append(mass[:-1][::-1], 29.0)
     with pytest.warns(
         bo.SpaceChanged, match="6 of 7 .*\n- row: row .* has other descriptors than before, and no label"
     ):
-        (task,) = read_prior([study.result], Space({"row": bo.Candidates({"mass": turned})}), "minimize")
+        (task,) = read_prior([study.result], Space({"row": bo.Candidates({"mass": turned})}), Goals())
     assert task.values.tolist() == [18.0]
     with pytest.raises(PointError, match=r"prior\[0\]: trial 0 .* has other descriptors than before, and no label"):
         bo.Study({"row": bo.Candidates({"mass": mass[::-1]})}, prior=[study])
@@ -214,5 +215,5 @@ def test_points_of_a_domain_of_another_kind_are_read_as_they_are() -> None:
     study = bo.Study(joint, method="random", seed=3)
     study.optimize(lambda point: float(point["inner"]["flip"]), 3)
     mixed = Space({"inner": {"flip": bo.Binary()}, "outer": {"k": ["a", "b"]}})
-    (task,) = read_prior([study], mixed, "minimize")
+    (task,) = read_prior([study], mixed, Goals())
     assert [mixed.present(x) for x in task.points] == [trial.point for trial in study.trials]

@@ -13,6 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
+from bostruct.goals.declared import Goals
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.recommendation import Recommendation
 from tests.stored import forge
@@ -97,7 +98,7 @@ def test_without_a_posterior_mean_the_best_value_told_is_recommended_and_said_to
 
 def test_a_result_made_by_hand_says_that_it_has_no_model() -> None:
     trials = (bo.Trial(0, {"a": 1}, "completed", 2.0), bo.Trial(1, {"a": 2}, "completed", 1.0))
-    found = bo.Result(trials, (0, 1), "minimize", 0, "mine", "done").recommended
+    found = bo.Result(trials, (0, 1), Goals(), 0, "mine", "done").recommended
     assert (found.trial.number, found.why) == (1, "by the value told: the result has no model")
 
 

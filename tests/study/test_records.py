@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyMismatch, StudyRow
@@ -40,6 +41,7 @@ from bostruct.study.records import (
 from bostruct.study.stored_searcher import readable_searcher
 from tests.permutations import Mutable, Permutations
 
+MAXIMIZED = dump(Goals(("maximize",)).to_json())
 SPACE = bo.Space({"a": ["x", "y"], "b": range(4)})
 CONSTRAINED = bo.Space(SPACE.variables, [lambda p: p["b"] > 0])
 
@@ -51,7 +53,7 @@ def row_of(domain: Any = SPACE, method: Any = "random", **changes: Any) -> Study
         domain=dump(domain.to_json()),
         method=dump(describe_method(method, searcher)),
         seed=3,
-        direction="minimize",
+        goals=dump(Goals().to_json()),
         initial="[]",
         state=dump(searcher.initial_state()),
         version=bo.__version__,
@@ -143,7 +145,10 @@ def test_a_searcher_of_another_domain_is_refused():
         (row_of(bo.Space({"a": ["x", "z"], "b": range(4)})), "another domain: .*'y'.* there and .*'z'.* here"),
         (row_of(bo.Space({"b": range(4), "a": ["x", "y"]})), "the order in domain.variables differs: a, b there, b, a"),
         (row_of(bo.Space({"a": ["x", "y"]})), "only one of the two has domain.variables.b"),
-        (row_of(direction="maximize"), "another direction: direction is 'minimize' there and 'maximize' here"),
+        (
+            row_of(goals=dump(Goals(("maximize",)).to_json())),
+            r"other goals: goals\.directions is \['minimize'\] there and \['maximize'\] here",
+        ),
         (row_of(method="annealing"), "another method: method.name is 'random' there and 'annealing' here"),
         (row_of(seed=4), "another seed: seed is 3 there and 4 here"),
         (row_of(initial="[[0, 1]]"), "another initial: "),

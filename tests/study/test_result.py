@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import BostructError
+from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 from bostruct.study.result import Result, Timing, TrialTable
 
@@ -128,7 +129,9 @@ def results(draw: st.DrawFn) -> Result:
     )
     running = tuple(Trial(len(trials) + i, {"i": -1}, "running") for i in range(draw(st.integers(0, 2))))
     order = tuple(draw(st.permutations(range(len(trials)))))
-    return Result((*trials, *running), order, draw(st.sampled_from(["minimize", "maximize"])), 0, "by hand", "told so")
+    return Result(
+        (*trials, *running), order, Goals((draw(st.sampled_from(["minimize", "maximize"])),)), 0, "by hand", "told so"
+    )
 
 
 @given(results())
@@ -166,7 +169,7 @@ def test_seconds_are_those_of_trials_that_were_asked_for():
         Trial(1, {}, "completed", 1.0, info={"origin": "added"}, started=50.0, finished=99.0),
         Trial(2, {}, "running", info={"suggest_seconds": 0.5}, started=20.0),
     )
-    assert Result(trials, (0, 1), "minimize", 0, "by hand", "told so").timing == Timing(0.75, 2.0)
+    assert Result(trials, (0, 1), Goals(), 0, "by hand", "told so").timing == Timing(0.75, 2.0)
 
 
 def test_a_table_has_a_column_for_each_part_of_a_point():

@@ -300,7 +300,7 @@ def test_initial_points_follow_the_space(tmp_path: Path) -> None:
         ({"space": {"z": [1, 2]}}, "with another domain"),
         ({"space": GROWN, "seed": 1}, "with another seed"),
         ({"space": GROWN, "method": "annealing"}, "with another method"),
-        ({"space": GROWN, "direction": "maximize"}, "with another direction"),
+        ({"space": GROWN, "direction": "maximize"}, "with other goals"),
         ({"space": bo.mlp_domain(), "method": "random"}, "with another domain"),
     ],
 )

@@ -1,0 +1,113 @@
+"""Pictures of several objectives: which trials no other one dominates, and where the rest lie."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bostruct.analysis.plots import BEST_COLOR, CURVE_COLORS, GRAY
+from bostruct.checks import short_repr
+from bostruct.contracts import Array
+from bostruct.display import new_axes
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
+    """Draw the completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
+
+    Trials that break a limit are hollow. Of three objectives and more, the front is that of all of them, so that some
+    of its trials may lie behind others in the picture; no stair is drawn then.
+
+    result: of a study of several objectives.
+    ax: axes to draw on, None for those of a new figure.
+    objectives: the positions of the two to draw, across and up.
+
+    Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
+    """
+    _check(result, objectives)
+    axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
+    told = [trial for trial in result.trials if trial.status == "completed" and trial.unread is None]
+    front = list(result.pareto_front) if any(trial.is_feasible for trial in told) else []
+    on_front = {trial.number for trial in front}
+    others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
+    broken = [trial for trial in told if not trial.is_feasible]
+    axes.scatter(*_read(others, objectives), s=18, color=GRAY, alpha=0.7, linewidths=0, label="dominated", zorder=2)
+    if broken:
+        axes.scatter(
+            *_read(broken, objectives), s=18, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
+        )
+    if result.goals.n_objectives == 2 and front:
+        _draw_stair(result, front, objectives, axes)
+    axes.scatter(*_read(front, objectives), s=34, color=BEST_COLOR, label=f"front of {len(front)}", zorder=4)
+    for name, position in (("x", objectives[0]), ("y", objectives[1])):
+        axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#e4e7eb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.legend(frameon=False, fontsize=9)
+    return axes
+
+
+def _check(result: Result, objectives: tuple[int, int]) -> None:
+    if not isinstance(result, Result):
+        raise TypeError(f"result: expected a Result, got {short_repr(result)}")
+    k = result.goals.n_objectives
+    if k < 2:
+        raise ValueError("result: expected one of several objectives; plot_convergence draws one of a single objective")
+    if len(objectives) != 2 or not all(position in range(k) for position in objectives):
+        raise ValueError(f"objectives: expected two positions from 0 to {k - 1}, got {short_repr(objectives)}")
+    if not any(trial.status == "completed" for trial in result.trials):
+        raise ValueError("result: expected at least one completed trial, got none")
+
+
+def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
+    across, up = objectives
+    return [trial.values[across] for trial in trials], [trial.values[up] for trial in trials]
+
+
+def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int], axes: Axes) -> None:
+    """Draw the border of what the front dominates, out to the worst values in the picture."""
+    xs, ys = (np.array(numbers) for numbers in _read(front, objectives))
+    order = np.argsort(xs, kind="stable")
+    xs, ys = xs[order], ys[order]
+    is_least = result.goals.directions[objectives[0]] == "minimize"
+    axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BEST_COLOR, linewidth=1.4, zorder=3)
+
+
+def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -> Axes:
+    """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
+
+    results: several of equal goals by name; the corner up to which volume counts is that of all of them together.
+    ax: axes to draw on, None for those of a new figure.
+
+    Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
+    """
+    runs = [result for group in results.values() for result in group]
+    if not runs:
+        raise ValueError("results: expected at least one Result, got none")
+    corner = _find_corner(runs)
+    axes: Axes = new_axes(7.2, 4.2) if ax is None else ax
+    for number, (name, group) in enumerate(results.items()):
+        volumes = [result.hypervolumes(corner) for result in group]
+        longest = max(map(len, volumes))
+        padded = np.array([[*one, *[one[-1]] * (longest - len(one))] for one in volumes])
+        color = CURVE_COLORS[number % len(CURVE_COLORS)]
+        axes.plot(range(1, longest + 1), padded.mean(axis=0), drawstyle="steps-post", color=color, label=name)
+    axes.set(xlabel="trials finished", ylabel="hypervolume of the front")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+    return axes
+
+
+def _find_corner(runs: list[Result]) -> list[float]:
+    """Return the worst values of all feasible trials, in the user's units."""
+    goals = runs[0].goals
+    told: Array = np.array([goals.orient(t.values) for run in runs for t in run.trials if t.is_feasible])
+    if not len(told):
+        raise ValueError("results: expected at least one trial that keeps all limits, got none")
+    return list(goals.orient(told.max(axis=0)))

@@ -1,0 +1,202 @@
+"""The goals of a study as its user declares them: a direction for each objective, and limits on measured numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from bostruct.checks import check_choice, check_number, did_you_mean, short_repr
+from bostruct.contracts import BostructError, ParsedJson
+from bostruct.outcome import Outcome, storable
+
+Direction = Literal["minimize", "maximize"]
+DIRECTIONS = ("minimize", "maximize")
+SENSES = ("<=", ">=")
+Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A limit on a number that each evaluation measures.
+
+    name: of the measured number.
+    sense: ``<=`` or ``>=``.
+    bound: a finite number, in the units of the measured one.
+    """
+
+    name: str
+    sense: str
+    bound: float
+
+    def slack(self, measured: float) -> float:
+        """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
+
+        measured: a finite number.
+        """
+        return measured - self.bound if self.sense == "<=" else self.bound - measured
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.sense} {self.bound:g}"
+
+
+@dataclass(frozen=True)
+class Goals:
+    """The goals of a study: one direction for each objective, and any number of limits.
+
+    directions: ``minimize`` or ``maximize``, at least one.
+    limits: with distinct names.
+    """
+
+    directions: tuple[Direction, ...] = ("minimize",)
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def n_objectives(self) -> int:
+        """The number of objectives."""
+        return len(self.directions)
+
+    @property
+    def is_single(self) -> bool:
+        """True for one objective without limits."""
+        return self.n_objectives == 1 and not self.limits
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of the only objective; raises BostructError where there are several."""
+        if self.n_objectives > 1:
+            raise BostructError(f"the study has {self.n_objectives} objectives: read directions")
+        return self.directions[0]
+
+    def orient(self, values: Iterable[float]) -> tuple[float, ...]:
+        """Return values as they are minimized.
+
+        values: one for each objective, in the user's direction. Orienting twice gives them back.
+        """
+        return tuple(
+            -value if direction == "maximize" else value
+            for value, direction in zip(values, self.directions, strict=True)
+        )
+
+    def slacks(self, outcome: Outcome) -> tuple[float, ...]:
+        """Return by how much each limit is broken, at most 0 where it is kept.
+
+        outcome: that was checked, with values.
+        """
+        return tuple(limit.slack(outcome.constraints[limit.name]) for limit in self.limits)
+
+    def find_broken(self, outcome: Outcome) -> tuple[str, ...]:
+        """Return the names of the limits that an outcome breaks, none for one without values.
+
+        outcome: that was checked.
+        """
+        if not outcome.values:
+            return ()
+        return tuple(limit.name for limit in self.limits if limit.slack(outcome.constraints[limit.name]) > 0.0)
+
+    def check(self, outcome: Outcome) -> Outcome:
+        """Return an outcome that has what these goals ask for, no more and no less.
+
+        outcome: of an evaluation; one with a reason passes.
+
+        Raises TypeError where it has another number of values, ValueError where a limit was not measured, a number was
+        that has no limit, or noise is told of several objectives.
+        """
+        if not outcome.values:
+            return outcome
+        self._check_values(outcome)
+        names = [limit.name for limit in self.limits]
+        for name in (name for name in outcome.constraints if name not in names):
+            raise ValueError(
+                f"constraints: got {name!r}, on which the study declares no limit; it has "
+                f"{', '.join(map(repr, names)) or 'none'}{did_you_mean(name, names)}"
+            )
+        for limit in (limit for limit in self.limits if limit.name not in outcome.constraints):
+            raise ValueError(
+                f"constraints: expected a number for {limit.name!r}, on which the study has a limit, got "
+                f"{', '.join(map(repr, outcome.constraints)) or 'none'}: tell "
+                f'{{"value": ..., "constraints": {{{limit.name!r}: ...}}}}'
+            )
+        return outcome
+
+    def _check_values(self, outcome: Outcome) -> None:
+        count = len(outcome.values)
+        if count != self.n_objectives and self.n_objectives == 1:
+            raise TypeError(
+                f"value: expected a number, got {count}: {short_repr(outcome.values)}; the study has one objective. "
+                "Study(..., directions=[...]) has several"
+            )
+        if count != self.n_objectives:
+            raise TypeError(
+                f"value: expected a tuple of {self.n_objectives} numbers, one for each direction, got {count}: "
+                f"{short_repr(outcome.values)}"
+            )
+        if count > 1 and (outcome.sd is not None or outcome.repeats):
+            raise ValueError("sd, repeats: expected none where there are several objectives, whose noise is learned")
+
+    def __str__(self) -> str:
+        return ", ".join([*self.directions, *map(str, self.limits)])
+
+    def to_json(self) -> dict[str, ParsedJson]:
+        """Return plain JSON, from which `from_json` makes equal goals."""
+        limits = {limit.name: [limit.sense, limit.bound] for limit in self.limits}
+        return {"directions": list(self.directions), "constraints": limits}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Goals:
+        """Make goals of what `to_json` returned.
+
+        data: plain JSON. Raises TypeError, ValueError, LookupError or AttributeError for anything else.
+        """
+        if not isinstance(data, dict) or data.keys() != {"directions", "constraints"}:
+            raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
+        limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
+        return declare_goals("minimize", data["directions"], limits)
+
+
+def declare_goals(direction: object, directions: object = None, constraints: object = None) -> Goals:
+    """Return the goals that a user declares.
+
+    direction: of the only objective, ``minimize`` or ``maximize``.
+    directions: one for each of several objectives, which goes without `direction`; None for one objective.
+    constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
+        for none.
+
+    Raises TypeError or ValueError, naming the argument that is wrong.
+    """
+    check_choice("direction", direction, DIRECTIONS)
+    return Goals(_read_directions(direction, directions), _read_limits(constraints))
+
+
+def _read_directions(direction: object, directions: object) -> tuple[Direction, ...]:
+    if directions is None:
+        return (cast(Direction, direction),)
+    if direction != "minimize":
+        raise ValueError("direction: expected none beside directions, which gives one for each objective")
+    if isinstance(directions, str) or not isinstance(directions, Sequence) or not directions:
+        raise TypeError(f"directions: expected a list with one for each objective, got {short_repr(directions)}")
+    for position, one in enumerate(directions):
+        check_choice(f"directions[{position}]", one, DIRECTIONS)
+    return tuple(directions)
+
+
+def _read_limits(constraints: object) -> tuple[Limit, ...]:
+    if constraints is None:
+        return ()
+    if not isinstance(constraints, Mapping):
+        raise TypeError(f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}')
+    return tuple(_read_limit(name, limit) for name, limit in constraints.items())
+
+
+def _read_limit(name: object, limit: object) -> Limit:
+    if not isinstance(name, str) or not name or name != storable(name):
+        raise TypeError(f"constraints: expected names, non-empty strings of valid Unicode, got {_short(name)}")
+    where = f"constraints[{name!r}]"
+    if not isinstance(limit, tuple | list) or len(limit) != 2:
+        raise TypeError(f'{where}: expected a sense and a bound, ("<=", 10.0), got {_short(limit)}')
+    check_choice(f"{where}[0]", limit[0], SENSES)
+    return Limit(name, limit[0], check_number(f"{where}[1]", limit[1]))
+
+
+def _short(value: object) -> str:
+    return f"{short_repr(value)} ({type(value).__name__})"

@@ -1,0 +1,200 @@
+"""Orders of points by several objectives and limits: non-dominated ranks, crowding, a merit, and hypervolumes.
+
+Letters: n points, k objectives, c limits. Objectives are minimized. The slack of a limit is by how much it is broken,
+at most 0 where it is kept; a point is feasible where it keeps all limits.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array, IntArray
+
+REFERENCE_MARGIN = 0.1  # of the range of the non-dominated points, as in BoTorch's infer_reference_point
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def is_feasible(slacks: Array) -> npt.NDArray[np.bool_]:
+    """Tell which points keep all limits (n,), bool.
+
+    slacks: (n, c).
+    """
+    return np.all(slacks <= 0.0, axis=1)
+
+
+def measure_violations(slacks: Array) -> Array:
+    """Return by how much each point breaks its limits in all (n,), 0 where it keeps them.
+
+    It is the sum of the positive slacks, each divided by the median of those of the same limit. So the units in which
+    limits are measured do not count, and one extreme slack does not hide the others.
+
+    slacks: (n, c), finite.
+    """
+    total = np.zeros(len(slacks))
+    for slack in slacks.T:
+        broken = slack > 0.0
+        if broken.any():
+            with np.errstate(over="ignore"):
+                total[broken] += slack[broken] / np.median(slack[broken])
+    return np.minimum(total, LARGEST)
+
+
+def rank_nondominated(objectives: Array, slacks: Array) -> IntArray:
+    """Return the rank of each point by constrained domination (n,), from 0: points of rank 0 are dominated by none.
+
+    A feasible point dominates an infeasible one; of two infeasible points the one with the smaller violation dominates;
+    of two feasible points the one that is nowhere worse and somewhere better. A rank is the length of the longest chain
+    of points each of which dominates the next.
+
+    objectives: (n, k), k at least 1, finite.
+    slacks: (n, c), finite; c may be 0.
+
+    Source: Deb et al. 2002 (NSGA-II), definition 1 and section III-A.
+    """
+    feasible = is_feasible(slacks)
+    ranks = np.empty(len(objectives), dtype=np.int64)
+    ranks[feasible] = _rank_feasible(objectives[feasible])
+    beyond = int(ranks[feasible].max()) + 1 if feasible.any() else 0
+    ranks[~feasible] = beyond + _positions(measure_violations(slacks[~feasible]))
+    return ranks
+
+
+def _positions(values: Array) -> IntArray:
+    """Return the position of each value among the distinct ones, from 0 (n,)."""
+    return np.unique(values, return_inverse=True)[1].reshape(-1)
+
+
+def _rank_feasible(objectives: Array) -> IntArray:
+    """Return the non-dominated rank of each point (n,); equal points have the same."""
+    distinct, of = np.unique(objectives, axis=0, return_inverse=True)  # in lexicographic order: none dominates another
+    ranks = _rank_pairs(distinct) if distinct.shape[1] == 2 else _rank_ordered(distinct)  # that comes before it
+    return ranks[of.reshape(-1)]
+
+
+def _rank_pairs(distinct: Array) -> IntArray:
+    """Return the ranks of distinct pairs in lexicographic order (n,): the second of each is placed as in patience."""
+    last: list[float] = []  # of each rank, the smallest second number so far; ascending
+    ranks = np.empty(len(distinct), dtype=np.int64)
+    for i, second in enumerate(distinct[:, 1].tolist()):
+        rank = bisect_right(last, second)
+        last[rank : rank + 1] = [second]
+        ranks[i] = rank
+    return ranks
+
+
+def _rank_ordered(distinct: Array) -> IntArray:
+    """Return the ranks of distinct rows in lexicographic order (n,): one more than the largest of what dominates."""
+    columns = [np.ascontiguousarray(column) for column in distinct.T[1:]]
+    above = np.zeros(len(distinct), dtype=np.int64)  # the rank plus 1, for points placed
+    for i in range(len(distinct)):
+        dominates = np.ones(i, dtype=np.bool_)
+        for column in columns:
+            dominates &= column[:i] <= column[i]
+        above[i] = 1 + int((above[:i] * dominates).max(initial=0))
+    return above - 1
+
+
+def find_nondominated(objectives: Array) -> IntArray:
+    """Return the positions of the points that no other one dominates, ascending; equal points are all among them.
+
+    objectives: (n, k), of feasible points.
+    """
+    return np.flatnonzero(_rank_feasible(objectives) == 0)
+
+
+def crowding_distances(objectives: Array) -> Array:
+    """Return how far the neighbors of each point of one front are apart (n,), summed over objectives.
+
+    The neighbors are the next smaller and the next larger value of an objective, in units of its range; the extremes of
+    an objective have the distance infinity. Points that share a value share its neighbors.
+
+    objectives: (n, k), finite.
+
+    Source: Deb et al. 2002, section III-B.
+    """
+    total = np.zeros(len(objectives))
+    for column in objectives.T:
+        values, of = np.unique(column, return_inverse=True)
+        gaps = np.full(len(values), np.inf)
+        if len(values) > 2:
+            half = 0.5 * values  # the range of the largest floats is not finite
+            gaps[1:-1] = (half[2:] - half[:-2]) / (half[-1] - half[0])
+        total += gaps[of.reshape(-1)]
+    return total
+
+
+def merit(objectives: Array, slacks: Array) -> Array:
+    """Return one value to minimize for each point (n,), by which points are ordered as they should be.
+
+    One objective (Deb 2000): feasible points have their value. Infeasible points have the largest value of a feasible
+    point plus their violation, in units of the range of feasible values. Several objectives (Deb et al. 2002): each has
+    its position in NSGA-II's order, by rank and then by crowding distance, from 0; equals share the first of theirs.
+    A feasible point always comes before an infeasible one.
+
+    objectives: (n, k), k at least 1, finite.
+    slacks: (n, c), finite.
+    """
+    feasible = is_feasible(slacks)
+    if objectives.shape[1] == 1:
+        return _penalize(objectives[:, 0], measure_violations(slacks), feasible)
+    ranks = rank_nondominated(objectives, slacks)
+    crowding = np.zeros(len(ranks))
+    for rank in range(int(ranks[feasible].max()) + 1 if feasible.any() else 0):
+        front = np.flatnonzero(ranks == rank)
+        crowding[front] = crowding_distances(objectives[front])
+    _, of, counts = np.unique(np.stack([ranks, -crowding]), axis=1, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - counts)[of.reshape(-1)].astype(np.float64)
+
+
+def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_]) -> Array:
+    """Return the values of feasible points, and what is larger than all of them elsewhere (n,)."""
+    if not feasible.any():
+        return violations
+    worst, best = float(values[feasible].max()), float(values[feasible].min())
+    scale = worst - best if 0.0 < worst - best < np.inf else 1.0
+    with np.errstate(over="ignore"):
+        penalized = np.maximum(worst + scale * violations, np.nextafter(worst, np.inf))
+    return np.where(feasible, values, np.minimum(penalized, LARGEST))
+
+
+def hypervolume(front: Array, reference: Array) -> float:
+    """Return the volume of what some points dominate and a reference point bounds.
+
+    front: (n, k); points that are dominated, or not below the reference in each objective, add nothing.
+    reference: (k,).
+
+    Source: the dimension sweep of Zitzler 1999, with slices of the last objective.
+    """
+    below = front[np.all(front < reference, axis=1)]
+    return _sum_slices(np.unique(below[find_nondominated(below)], axis=0), reference) if len(below) else 0.0
+
+
+def _sum_slices(front: Array, reference: Array) -> float:
+    """Return the hypervolume of distinct non-dominated points, in lexicographic order, below the reference."""
+    if front.shape[1] == 1:
+        return float(reference[0] - front[0, 0])
+    if front.shape[1] == 2:
+        above = np.concatenate([[reference[1]], front[:-1, 1]])
+        return float(np.sum((reference[0] - front[:, 0]) * (above - front[:, 1])))
+    order = front[np.argsort(front[:, -1], kind="stable")]
+    heights = np.diff(np.append(order[:, -1], reference[-1]))
+    return float(
+        sum(height * hypervolume(order[: i + 1, :-1], reference[:-1]) for i, height in enumerate(heights) if height > 0)
+    )
+
+
+def default_reference(objectives: Array) -> Array:
+    """Return a reference point for the hypervolume (k,): the worst of the non-dominated points, and a margin.
+
+    The margin is a tenth of the range of the non-dominated points; where they have none, of all points; else 0.1.
+
+    objectives: (n, k), n at least 1, of feasible points.
+
+    Source: infer_reference_point of BoTorch, which takes a tenth of the absolute value where there is no range.
+    """
+    front = objectives[find_nondominated(objectives)]
+    own, of_all = np.ptp(front, axis=0), np.ptp(objectives, axis=0)
+    return front.max(axis=0) + REFERENCE_MARGIN * np.where(own > 0.0, own, np.where(of_all > 0.0, of_all, 1.0))

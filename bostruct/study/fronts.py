@@ -1,0 +1,64 @@
+"""Pareto fronts of a study's trials, and the volume that they dominate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bostruct.checks import check_number, short_repr
+from bostruct.contracts import Array
+from bostruct.goals.declared import Goals
+from bostruct.goals.pareto import default_reference, hypervolume, rank_nondominated
+from bostruct.study.history import Trial
+
+
+def find_front(objectives: Array) -> list[int]:
+    """Return the positions of points that no other one dominates, by their objectives, the first of equals alone.
+
+    objectives: of n points (n, k), minimized.
+    """
+    _, firsts = np.unique(objectives, axis=0, return_index=True)  # sorted by the first objective, then the next
+    best = rank_nondominated(objectives[firsts], np.empty((len(firsts), 0))) == 0
+    return [int(position) for position in firsts[best]]
+
+
+def measure_hypervolumes(
+    told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
+) -> tuple[float, ...]:
+    """Return the volume that the front dominates after each finished trial.
+
+    told: finished trials, in the order told.
+    goals: of their study.
+    reference: as of `bostruct.Result.hypervolumes`.
+
+    Raises TypeError, ValueError.
+    """
+    feasible = np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
+    if not len(feasible):
+        return (0.0,) * len(told)
+    corner = default_reference(feasible) if reference is None else _read_reference(reference, goals)
+    grown, volumes, volume = 0, [], 0.0
+    front = feasible[:0]
+    for trial in told:
+        if trial.is_feasible:
+            grown += 1
+            front, before = _extend_front(front, feasible[grown - 1]), front
+            volume = volume if front is before else float(hypervolume(front, corner))
+        volumes.append(volume)
+    return tuple(volumes)
+
+
+def _extend_front(front: Array, x: Array) -> Array:
+    """Return the front with one more point: the same array where that is dominated."""
+    if (front <= x).all(axis=1).any():
+        return front
+    return np.vstack([front[~(x <= front).all(axis=1)], x])
+
+
+def _read_reference(reference: Sequence[float], goals: Goals) -> Array:
+    k = goals.n_objectives
+    if isinstance(reference, str) or not hasattr(reference, "__len__") or len(reference) != k:
+        raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
+    numbers = [check_number(f"reference[{position}]", float(one)) for position, one in enumerate(reference)]
+    return np.array(goals.orient(numbers))

@@ -1,0 +1,96 @@
+"""Measurements at the completed points of a study, in the form that searchers see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bostruct.contracts import Array
+from bostruct.goals.declared import Goals
+from bostruct.goals.pareto import merit
+from bostruct.outcome import Outcome
+from bostruct.study.growing import GrowingArray
+
+LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell how large the noise is
+
+
+class Measured(NamedTuple):
+    """Measurements at n completed points; smaller is better.
+
+    values: of the only objective, or a merit that orders the points (n,).
+    objectives: (n, k).
+    slacks: by how much each limit is broken (n, c), at most 0 where it is kept.
+    variances: of the noise of the values (n,), NaN where unknown; None where none is known.
+    """
+
+    values: Array
+    objectives: Array
+    slacks: Array
+    variances: Array | None
+
+
+class Measurements:
+    """The measurements of a study in the order told, which grow by one outcome at a time.
+
+    goals: of the study.
+    """
+
+    def __init__(self, goals: Goals) -> None:
+        self._goals = goals
+        self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
+        self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
+        self._noise = GrowingArray(
+            np.empty((0, 3))
+        )  # told variance, number of repeats, sum of their squared deviations
+        self._has_noise = False
+
+    def append(self, outcome: Outcome) -> None:
+        """Take the outcome of one more completed trial.
+
+        outcome: with values, that was checked.
+        """
+        self._objectives.extend(np.array([self._goals.orient(outcome.values)]))
+        self._slacks.extend(np.array([self._goals.slacks(outcome)]).reshape(1, -1))
+        self._noise.extend(np.array([_describe_noise(outcome)]))
+        self._has_noise = self._has_noise or outcome.sd is not None or len(outcome.repeats) > 1
+
+    def read(self) -> Measured:
+        """Return all measurements so far."""
+        objectives, slacks = self._objectives.read(), self._slacks.read()
+        values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
+        variances = _find_variances(self._noise.read()) if self._has_noise else None
+        return Measured(values, objectives, slacks, variances)
+
+
+def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
+    """Return the measurements of outcomes.
+
+    goals: of the study.
+    outcomes: of completed trials, in the order told.
+    """
+    measurements = Measurements(goals)
+    for outcome in outcomes:
+        measurements.append(outcome)
+    return measurements.read()
+
+
+def _describe_noise(outcome: Outcome) -> tuple[float, float, float]:
+    told = np.nan if outcome.sd is None else outcome.sd**2
+    if not outcome.repeats:
+        return told, 1.0, 0.0
+    repeats = np.array(outcome.repeats)
+    return told, len(repeats), float(np.square(repeats - repeats.mean()).sum())
+
+
+def _find_variances(noise: Array) -> Array | None:
+    """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
+
+    noise: told variance, number of repeats, sum of their squared deviations, of each value (n, 3).
+    """
+    told, counts, squares = noise.T
+    freedom = float((counts - 1.0).sum())
+    pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
+    variances = np.where(np.isnan(told) & (counts > 1), pooled / counts, told)
+    return None if np.isnan(variances).all() else variances

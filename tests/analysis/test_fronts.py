@@ -1,0 +1,63 @@
+"""Pictures of several objectives show the front that the result has, and mark what breaks a limit."""
+
+from __future__ import annotations
+
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.fronts import plot_front, plot_hypervolume
+from bostruct.goals.declared import Goals
+
+SPACE = {"a": range(8), "b": range(4)}
+GOALS = {"directions": ["minimize", "maximize"], "constraints": {"w": ("<=", 6.0)}}
+
+
+def both(point: dict[str, int]) -> dict[str, object]:
+    return {"value": (float(point["a"]), float(point["a"] + point["b"])), "constraints": {"w": float(point["a"])}}
+
+
+@pytest.fixture(scope="module")
+def result() -> bo.Result:
+    return bo.minimize(both, SPACE, 32, method="random", seed=0, **GOALS)
+
+
+def test_every_completed_trial_is_drawn_once_in_its_place(result: bo.Result) -> None:
+    axes = result.plot()
+    drawn = {marks.get_label(): marks.get_offsets().tolist() for marks in axes.collections}
+    assert sorted(drawn["front of 7"]) == [[float(a), float(a + 3)] for a in range(7)]
+    assert sorted(drawn["breaks a limit"]) == [[7.0, 7.0 + b] for b in range(4)]
+    assert len(drawn["dominated"]) == 32 - 7 - 4
+    (stair,) = axes.get_lines()
+    assert stair.get_xdata().tolist() == [float(a) for a in range(7)]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("objective 0 (minimized)", "objective 1 (maximized)")
+
+
+def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
+    axes = plot_hypervolume({"random": [result, result]})
+    (line,) = axes.get_lines()
+    assert line.get_ydata().tolist() == list(result.hypervolumes((6.0, 0.0)))
+    assert line.get_ydata()[-1] > line.get_ydata()[0]
+
+
+def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
+    single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
+    with pytest.raises(ValueError, match="expected one of several objectives"):
+        plot_front(single)
+    with pytest.raises(ValueError, match="objectives: expected two positions from 0 to 1"):
+        plot_front(result, objectives=(0, 2))
+    with pytest.raises(TypeError, match="expected a Result"):
+        plot_front([result])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least one completed trial"):
+        plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
+    with pytest.raises(ValueError, match="expected at least one Result"):
+        plot_hypervolume({})
+
+
+def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective() -> None:
+    def heavy(point: dict[str, int]) -> dict[str, object]:
+        return {"value": -float(point["a"]), "constraints": {"w": float(point["a"])}}
+
+    axes = bo.minimize(heavy, SPACE, 12, method="random", seed=1, constraints={"w": ("<=", 4.0)}).plot()
+    drawn = {marks.get_label(): marks.get_offsets()[:, 1].tolist() for marks in axes.collections}
+    assert drawn["breaks a limit"]
+    assert max(drawn["breaks a limit"]) < -4.0 <= min(value for name in drawn for value in drawn[name] if value >= -4.0)

@@ -1,0 +1,183 @@
+"""Ranks, crowding, merit and hypervolume against brute force and by their laws."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from bostruct.goals.pareto import (
+    crowding_distances,
+    default_reference,
+    find_nondominated,
+    hypervolume,
+    measure_violations,
+    merit,
+    rank_nondominated,
+)
+
+
+def points(k, n=None):
+    """Up to six points with few distinct values, so that many are equal or share an objective."""
+    sizes = st.integers(1, 6) if n is None else st.just(n)
+    return sizes.flatmap(lambda n: arrays(np.float64, (n, k), elements=st.integers(0, 4).map(float)))
+
+
+@st.composite
+def outcomes(draw):
+    """Objectives and slacks of the same points."""
+    n, k, c = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(0, 2))
+    numbers = st.integers(-2, 2).map(float)
+    return draw(arrays(np.float64, (n, k), elements=numbers)), draw(arrays(np.float64, (n, c), elements=numbers))
+
+
+def dominates(x, y):
+    return bool(np.all(x <= y) and np.any(x < y))
+
+
+def brute_ranks(objectives, slacks):
+    """Peel fronts as the definition of constrained domination has it."""
+    violation = measure_violations(slacks)
+
+    def is_better(i, j):
+        if violation[i] or violation[j]:
+            return violation[i] < violation[j]
+        return dominates(objectives[i], objectives[j])
+
+    ranks, left, rank = np.full(len(objectives), -1), set(range(len(objectives))), 0
+    while left:
+        front = {j for j in left if not any(is_better(i, j) for i in left)}
+        ranks[list(front)] = rank
+        left, rank = left - front, rank + 1
+    return ranks
+
+
+def brute_hypervolume(front, reference):
+    """Inclusion and exclusion over all subsets of points."""
+    front = front[np.all(front < reference, axis=1)]
+    return sum(
+        (-1) ** (size + 1) * np.prod(reference - front[list(chosen)].max(axis=0))
+        for size in range(1, len(front) + 1)
+        for chosen in itertools.combinations(range(len(front)), size)
+    )
+
+
+@given(outcomes())
+def test_ranks_are_those_of_the_definition(told):
+    assert rank_nondominated(*told).tolist() == brute_ranks(*told).tolist()
+
+
+@given(outcomes(), st.randoms(use_true_random=False))
+def test_the_order_of_points_changes_nothing(told, random):
+    objectives, slacks = told
+    order = random.sample(range(len(objectives)), len(objectives))
+    for function in (rank_nondominated, merit):
+        assert function(objectives[order], slacks[order]).tolist() == function(objectives, slacks)[order].tolist()
+    assert crowding_distances(objectives[order]).tolist() == crowding_distances(objectives)[order].tolist()
+
+
+@given(outcomes(), st.integers(-3, 3))
+def test_units_change_no_order(told, power):
+    objectives, slacks = told
+    scale = 4.0**power
+    assert rank_nondominated(scale * objectives, 8.0 * slacks).tolist() == rank_nondominated(*told).tolist()
+    found, scaled = merit(objectives, slacks), merit(scale * objectives, 8.0 * slacks)
+    assert np.argsort(scaled, kind="stable").tolist() == np.argsort(found, kind="stable").tolist()
+
+
+@given(outcomes())
+def test_merit_orders_feasible_points_first_and_by_rank(told):
+    objectives, slacks = told
+    feasible, found, ranks = np.all(slacks <= 0.0, axis=1), merit(*told), rank_nondominated(*told)
+    assert np.all(np.isfinite(found))
+    assert found[feasible].max(initial=-np.inf) < found[~feasible].min(initial=np.inf)
+    lower = ranks[:, None] < ranks
+    if objectives.shape[1] > 1:
+        assert np.all((found[:, None] < found)[lower])
+    else:
+        assert np.all((found[:, None] <= found)[lower])  # tiny violations of a large value may round away
+        assert found[feasible].tolist() == objectives[feasible, 0].tolist()
+
+
+def test_merit_of_one_objective_is_a_penalty_behind_the_worst_feasible_value():
+    values, slacks = np.array([[3.0], [1.0], [-9.0], [-8.0]]), np.array([[-1.0], [0.0], [2.0], [6.0]])
+    assert merit(values, slacks).tolist() == [3.0, 1.0, 3.0 + 2.0 * 0.5, 3.0 + 2.0 * 1.5]
+
+
+def test_without_a_feasible_point_the_smallest_violation_comes_first():
+    assert np.argsort(merit(np.array([[1.0], [2.0], [3.0]]), np.array([[9.0], [1.0], [5.0]]))).tolist() == [1, 2, 0]
+
+
+def test_a_violation_too_small_to_add_is_still_behind():
+    found = merit(np.array([[0.0], [1e16]]), np.array([[1e-300], [0.0]]))
+    assert found[1] == 1e16 < found[0]
+
+
+def test_limits_count_whatever_their_units_are():
+    """One limit in nanoseconds and one in gigabytes: the point that breaks both by little is better."""
+    slacks = np.array([[1.0, 1e9], [3.0, 0.0], [0.0, 3e9], [1.0, 1e9], [1e-3, 1e30]])
+    assert measure_violations(slacks)[:3].tolist() == pytest.approx([2.0 / 3.0 + 1.0, 3.0, 3.0], rel=1.0)
+    assert measure_violations(1e6 * slacks).tolist() == pytest.approx(measure_violations(slacks).tolist())
+
+
+def test_positions_of_several_objectives_are_those_of_nsga_2():
+    """The extremes of the front first, then by crowding; then the second front; then what breaks the limit."""
+    objectives = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 4.5], [9.0, 0.0], [9.0, 9.0], [-1.0, -1.0]])
+    slacks = np.array([[0.0]] * 5 + [[1.0]])
+    assert merit(objectives, slacks).tolist() == [0.0, 3.0, 2.0, 0.0, 4.0, 5.0]
+
+
+def test_crowding_by_hand():
+    objectives = np.array([[0.0, 9.0], [1.0, 5.0], [2.0, 4.5], [9.0, 0.0]])
+    assert crowding_distances(objectives).tolist() == [np.inf, 2 / 9 + 4.5 / 9, 8 / 9 + 5 / 9, np.inf]
+
+
+@given(st.integers(1, 4).flatmap(points))
+def test_hypervolume_is_that_of_inclusion_and_exclusion(front):
+    reference = np.full(front.shape[1], 3.5)
+    assert hypervolume(front, reference) == pytest.approx(brute_hypervolume(front, reference), abs=1e-9)
+
+
+@given(st.integers(1, 4).flatmap(lambda k: st.tuples(points(k), points(k, 1))), st.integers(-3, 3))
+def test_hypervolume_grows_with_points_and_scales_with_units(told, power):
+    front, one = told
+    k, reference = front.shape[1], np.full(front.shape[1], 3.5)
+    before, after = hypervolume(front, reference), hypervolume(np.vstack([one, front]), reference)
+    is_dominated = bool(np.any(np.all(front <= one, axis=1)) or np.any(one >= reference))
+    assert after == pytest.approx(before) if is_dominated else after > before
+    units = 4.0**power * np.arange(1.0, k + 1.0)
+    scaled = hypervolume(front * units, reference * units)
+    assert scaled == pytest.approx(before * np.prod(units), rel=1e-12)
+
+
+def test_hypervolume_of_a_sphere_in_three_dimensions():
+    """Many points on the sphere dominate almost all of the cube behind it: 1 - (4 / 3 pi) / 8."""
+    grid = np.abs(np.random.default_rng(0).normal(size=(400, 3)))
+    front = 1.0 - grid / np.linalg.norm(grid, axis=1)[:, None]
+    assert 0.42 < hypervolume(front, np.ones(3)) < np.pi / 6.0
+
+
+@pytest.mark.parametrize(
+    ("objectives", "expected"),
+    [
+        ([[0.0, 4.0], [2.0, 0.0], [9.0, 9.0]], [2.2, 4.4]),
+        ([[1.0, 1.0], [3.0, 5.0]], [1.2, 1.4]),
+        ([[1.0, 1.0]], [1.1, 1.1]),
+    ],
+)
+def test_the_reference_is_behind_the_front_by_a_tenth(objectives, expected):
+    found = default_reference(np.array(objectives))
+    assert found.tolist() == pytest.approx(expected)
+
+
+def test_all_equal_points_are_non_dominated():
+    assert find_nondominated(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 3.0], [1.0, 3.0]])).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_no_point_is_no_error(k):
+    none = np.zeros((0, k))
+    assert len(rank_nondominated(none, none)) == len(merit(none, none)) == len(crowding_distances(none)) == 0
+    assert hypervolume(none, np.ones(k)) == 0.0

@@ -1,0 +1,96 @@
+"""A study of limits and of several objectives: what is told is kept, and the best is the best that is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError
+from bostruct.storage.protocol import StudyMismatch
+
+SPACE = {"a": range(8), "b": range(4)}
+LIMIT = {"w": ("<=", 6.0)}
+
+
+def heavy(point: dict[str, int]) -> dict[str, object]:
+    return {"value": -float(point["a"] + point["b"]), "constraints": {"w": float(point["a"])}}
+
+
+def both(point: dict[str, int]) -> tuple[float, float]:
+    return float(point["a"]), float(point["a"] + point["b"])
+
+
+def test_the_best_trial_is_the_best_that_keeps_the_limits(tmp_path: Path) -> None:
+    found = bo.minimize(heavy, SPACE, 32, method="random", seed=0, constraints=LIMIT, storage=tmp_path / "s.db")
+    assert found.best_point == {"a": 6, "b": 3}
+    assert found.best_trial.constraints == {"w": 6.0}
+    broken = [trial for trial in found.trials if trial.point["a"] == 7]
+    assert all(trial.broken == ("w",) and not trial.is_feasible and trial.value is not None for trial in broken)
+    assert len(broken) == 4
+    with bo.Study.load(tmp_path / "s.db", read_only=True) as study:
+        assert [(t.value, t.constraints, t.broken) for t in study.trials] == [
+            (t.value, t.constraints, t.broken) for t in found.trials
+        ]
+        assert study.incumbent == found.best_trial
+    assert min(step.best_value for step in found.incumbents if step.best_value is not None) == -9.0
+
+
+def test_where_no_trial_keeps_the_limits_the_nearest_is_named() -> None:
+    found = bo.minimize(heavy, SPACE, 5, method="random", seed=0, constraints={"w": ("<=", -1.0)})
+    with pytest.raises(BostructError, match=r"no trial keeps all limits: w <= -1; the nearest of 5 completed trials"):
+        _ = found.best_trial
+    with pytest.raises(BostructError, match="no trial keeps all limits"):
+        _ = found.recommended
+    assert "none keeps all limits" in repr(found)
+    assert found.hypervolume() == 0.0
+
+
+def test_a_front_holds_what_nothing_else_dominates() -> None:
+    found = bo.minimize(both, SPACE, 32, method="random", seed=0, directions=["minimize", "maximize"])
+    assert [trial.values for trial in found.pareto_front] == [(float(a), float(a + 3)) for a in range(8)]
+    assert all(trial.value is None for trial in found.trials)
+    volumes = found.hypervolumes(reference=(8.0, 0.0))
+    assert volumes[-1] == found.hypervolume(reference=(8.0, 0.0)) == sum(a + 3 for a in range(8))
+    assert (np.diff(volumes) >= 0).all()
+    assert "8 trials of which none is better in all (minimize, maximize)" in repr(found)
+    for name in ("best_trial", "recommended", "incumbents", "best_value"):
+        with pytest.raises(BostructError, match=r"the study has 2 objectives, see pareto_front"):
+            getattr(found, name)
+    with pytest.raises(TypeError, match="reference: expected 2 numbers"):
+        found.hypervolume(reference=(8.0,))
+
+
+@pytest.mark.parametrize("goals", [{"constraints": LIMIT}, {"directions": ["minimize", "maximize"]}])
+def test_a_study_with_goals_goes_on_where_it_was(tmp_path: Path, goals: dict[str, Any]) -> None:
+    objective = heavy if "constraints" in goals else both
+    whole = bo.minimize(objective, SPACE, 20, seed=1, **goals)
+    for n_trials in (12, 20):
+        again = bo.minimize(objective, SPACE, n_trials, seed=1, storage=tmp_path / "s.db", **goals)
+    assert [t.point for t in again.trials] == [t.point for t in whole.trials]
+    with pytest.raises(StudyMismatch, match="with other goals"):
+        bo.Study(SPACE, seed=1, storage=tmp_path / "s.db")
+
+
+def test_an_objective_that_forgets_a_limit_is_mistaken() -> None:
+    with pytest.raises(bo.ObjectiveError, match=r"expected a number for 'w', on which the study has a limit"):
+        bo.minimize(lambda point: float(point["a"]), SPACE, 5, constraints=LIMIT)
+
+
+def test_noise_is_told_and_kept(tmp_path: Path) -> None:
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "s.db") as study:
+        study.tell(study.ask(), 1.5, sd=0.25)
+        study.tell(study.ask(), repeats=[1.0, 2.0])
+        assert study.ask().number == 2
+    with bo.Study.load(tmp_path / "s.db", read_only=True) as study:
+        first, second, _ = study.trials
+        assert (first.value, first.sd, second.value, second.repeats) == (1.5, 0.25, 1.5, (1.0, 2.0))
+
+
+def test_a_prior_is_refused_where_there_are_other_goals() -> None:
+    earlier = bo.minimize(lambda point: float(point["a"]), SPACE, 5, method="random")
+    with pytest.raises(ValueError, match="prior: expected none for a study of several objectives"):
+        bo.Study(SPACE, prior=[earlier], constraints=LIMIT)
