@@ -13,18 +13,22 @@ from bostruct.checks import check_bool, check_integer, has_capability, short_rep
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
+    Array,
     Batch,
     Domain,
+    HasOutputs,
     HistoryView,
     Info,
     Json,
     LearnsChance,
     LearnsNoise,
+    LearnsOutputs,
     Maximizer,
     NumericalError,
     Point,
     Posterior,
     Predicted,
+    Prediction,
     RestoresUnits,
     Score,
     ScoreBuilder,
@@ -32,6 +36,7 @@ from bostruct.contracts import (
     Suggestion,
     Surrogate,
 )
+from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.repeats import choose_repeat
 
@@ -63,7 +68,7 @@ def describe_part(part: object) -> Json:
     part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
         was added later is left away at its default.
     """
-    if is_dataclass(part):
+    if is_dataclass(part) and not isinstance(part, type):
         told: dict[str, Json] = {"part": type(part).__name__}
         return told | {name: describe_part(value) for name, value in _settings_of(part)}
     if isinstance(part, float):
@@ -180,12 +185,26 @@ class BayesianSearch:
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
 
+        A surrogate of several outputs predicts the first objective. Points that keep all limits are eligible; where no
+        point does, all are.
+
         history: at least one completed point.
         state: of the last suggestion.
         rng: the only source of chance.
         """
         posterior, _, _ = self._condition(history, state, rng)
-        return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+        kept = is_feasible(history.slacks)
+        eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
+        return Appraisal(eligible, posterior.predict(history.completed))
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
+        surrogate, values = self.surrogate, history.values
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        if has_capability(surrogate, LearnsOutputs):
+            values = np.hstack([history.objectives, history.slacks])
+        return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
@@ -201,20 +220,19 @@ class BayesianSearch:
         if not len(history.values):
             raise NumericalError("no trial has completed")
         posterior, _, _ = self._condition(history, state, rng)
-        found, surrogate = posterior.predict(xs), self.surrogate
-        if has_capability(surrogate, RestoresUnits):
-            found = surrogate.restore_units(found, history.values)
-        score = self.score
-        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        knows_outputs = has_capability(posterior, HasOutputs)
+        columns = history.objectives.T if knows_outputs else [history.values]
+        own = posterior.outputs if knows_outputs else (posterior,)
+        found = [self._restore(one.predict(xs), values) for one, values in zip(own, columns, strict=False)]
+        builder = self.score
+        chance = builder.learn_chance(posterior, history, rng) if has_capability(builder, LearnsChance) else None
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
-        return Predicted(found.mean[None], found.variance[None], log_chance)
+        return Predicted(np.array([one.mean for one in found]), np.array([one.variance for one in found]), log_chance)
 
-    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
-        """Condition the surrogate on the completed points, and on what is known of their noise."""
+    def _restore(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction in the user's units."""
         surrogate = self.surrogate
-        if history.variances is not None and has_capability(surrogate, LearnsNoise):
-            surrogate = surrogate.with_variances(history.variances)
-        return surrogate.condition(history.completed, history.values, state["surrogate"], rng)
+        return surrogate.restore_units(prediction, values) if has_capability(surrogate, RestoresUnits) else prediction
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

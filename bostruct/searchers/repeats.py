@@ -28,12 +28,13 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
 
     domain: of the points.
     posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
-    history: at least one completed point.
+    history: at least one completed point; with several objectives, or limits, nothing is repeated.
     x: the new point.
 
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """
-    if not has_capability(posterior, _HasNoisyCovariance):
+    n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
+    if n_outputs > 1 or not has_capability(posterior, _HasNoisyCovariance):
         return None
     first = {key: i for i, key in reversed(list(enumerate(domain.keys(history.completed))))}
     told = domain.take(history.completed, sorted(first.values()))

@@ -5,7 +5,7 @@ A score of another form is a class or function of its own: (posterior, history, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from bostruct.contracts import (
     HasScoreGradient,
     HasWorthGradient,
     HistoryView,
+    LearnsChance,
     LogScoreBuilder,
     Posterior,
     Prediction,
@@ -55,6 +56,15 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     return float(np.min(posterior.screen(history.completed).mean.mean(axis=0)))  # the mean alone costs O(n) a point
 
 
+def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
+    """Return a mean never above, and a variance never below, that of `predict`, by the tighter way that there is.
+
+    posterior: any.
+    xs: m points.
+    """
+    return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
+
+
 @dataclass(frozen=True, eq=False)
 class AcquisitionScore:
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
@@ -77,9 +87,9 @@ class AcquisitionScore:
 
         xs: m points.
         """
-        posterior = self.posterior
-        screened = posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
-        return self.acquisition.average(self.acquisition.upper_bounds(screened, self.incumbent))
+        return self.acquisition.average(
+            self.acquisition.upper_bounds(bound_prediction(self.posterior, xs), self.incumbent)
+        )
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
@@ -169,6 +179,20 @@ class Improvement:
         return AcquisitionScore(posterior, acquisition, self.incumbent(history, posterior))
 
 
+@dataclass(frozen=True, eq=False)
+class ProductChance:
+    """The chance of several things at once that are independent.
+
+    chances: of each, at least one.
+    """
+
+    chances: Sequence[Chance]
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance of each of m points (m,)."""
+        return np.sum([chance.log_chance(xs) for chance in self.chances], axis=0)
+
+
 @dataclass(frozen=True)
 class Feasible:
     """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
@@ -202,17 +226,24 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score, chance = self.score(posterior, history, rng), self.learn_chance(posterior, history, rng)
+        score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
         return score if chance is None else FeasibleScore(score, chance)
 
     def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
-        """Return the chance of success; None where no point has failed. Raises NumericalError.
+        """Return the chance of success, and of what the inner score knows; None without any. Raises NumericalError.
 
-        posterior: unused.
+        posterior: of the objective.
         history: all that was told so far.
         rng: given to the model of success.
         """
-        del posterior  # knows nothing of failures
+        success, inner = self._learn_success(history, rng), None
+        if has_capability(self.score, LearnsChance):
+            inner = self.score.learn_chance(posterior, history, rng)
+        chances = [one for one in (success, inner) if one is not None]
+        return ProductChance(chances) if chances else None
+
+    def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance of success; None where no point has failed."""
         if not len(history.failed):
             return None
         points = self.join(history.completed, history.failed)

@@ -80,6 +80,15 @@ def test_without_the_option_nothing_is_repeated() -> None:
         dataclasses.replace(plain, repeats="auto")
 
 
+def test_of_several_outputs_nothing_is_repeated() -> None:
+    """The best mean of the first objective may break a limit."""
+    history = told(1.0, n=15)
+    posterior = search().surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
+    assert choose_repeat(SPACE, posterior, history, POINTS[0]) is not None
+    limited = dataclasses.replace(history, slacks=np.ones((15, 1)))
+    assert choose_repeat(SPACE, posterior, limited, POINTS[0]) is None
+
+
 def test_a_model_without_covariances_repeats_nothing() -> None:
     forest: Any = smac(SPACE)
     forest, history = dataclasses.replace(forest, repeats=True, n_initial=4), told(2.0)

@@ -53,3 +53,19 @@ def test_what_cannot_be_predicted_is_refused() -> None:
     simple.tell(simple.ask(), 1.0)
     with pytest.raises(BostructError, match=r"predict: .* has no model of the objective"):
         simple.predict(POINTS[:2])
+
+
+def test_several_objectives_and_limits_are_predicted_together() -> None:
+    def both(point: dict[str, bool]) -> dict[str, object]:
+        total = float(sum(point.values()))
+        return {"value": (total, 50.0 + 3.0 * point["b0"] - total), "constraints": {"w": total}}
+
+    limits = {"w": ("<=", 3.5)}
+    study = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"], constraints=limits)
+    study.optimize(both, 30, progress=False)
+    found = study.predict(POINTS)
+    totals = np.array([float(sum(point.values())) for point in POINTS])
+    assert found.mean.shape == found.sd.shape == (64, 2)
+    assert np.abs(found.mean[:, 0] - totals).mean() < 0.5
+    assert np.corrcoef(found.mean[:, 1], [50.0 + 3.0 * p["b0"] - sum(p.values()) for p in POINTS])[0, 1] > 0.9
+    assert found.chance[totals >= 5.0].max() < 0.2 < 0.8 < found.chance[totals <= 2.0].min()
