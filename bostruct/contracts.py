@@ -1090,10 +1090,11 @@ class HistoryView(Protocol):
 class Suggestion(NamedTuple):
     """The next point to evaluate.
 
-    point: to evaluate, unseen before.
+    point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `MayRepeat`.
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``random`` or ``fallback``, where `info["why"]` says why.
+        points), ``model``, ``random``, ``repeat`` (a told point, asked again) or ``fallback``, where `info["why"]` says
+        why.
     """
 
     point: Point
@@ -1120,6 +1121,16 @@ class Searcher(Protocol):
         state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
+        ...
+
+
+@runtime_checkable
+class MayRepeat(Searcher, Protocol):
+    """A searcher that may suggest a told point again, as a suggestion of the origin ``repeat``."""
+
+    @property
+    def repeats(self) -> bool:
+        """True where it does so."""
         ...
 
 

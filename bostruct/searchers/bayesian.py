@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, has_capability, short_repr
+from bostruct.checks import check_bool, check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -39,6 +39,7 @@ from bostruct.contracts import (
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import bound_regret_probability
+from bostruct.searchers.repeats import choose_repeat
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -113,6 +114,8 @@ class BayesianSearch:
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
         the model's; None never explores.
+    repeats: whether a told point may be suggested again, where a value there is worth more than a new point; such a
+        suggestion has the origin ``repeat``.
     note: goes on record with each suggestion of the model, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
@@ -128,11 +131,13 @@ class BayesianSearch:
     surroundings: Neighborhood = neighbors_of
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
     note: str | None = field(default=None, metadata=ADDED_LATER)
+    repeats: bool = field(default=False, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
+        check_bool("repeats", self.repeats)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
 
@@ -162,7 +167,8 @@ class BayesianSearch:
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
             posterior, learned, info = self._condition(history, state, fit_rng)
-            score = self.score(posterior.believe(history.running), history, fit_rng)
+            believed = posterior.believe(history.running)
+            score = self.score(believed, history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
@@ -170,8 +176,12 @@ class BayesianSearch:
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
+        again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
+        if again is not None:
+            x = again
         note: Info = {} if self.note is None else {"auto": self.note}
-        return Suggestion(x, state, {"origin": "model", **info, **found, **note})
+        origin = "model" if again is None else "repeat"
+        return Suggestion(x, state, {"origin": origin, **info, **found, **note})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
