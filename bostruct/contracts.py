@@ -1158,6 +1158,25 @@ class HasAppraisal(Searcher, Protocol):
         ...
 
 
+@runtime_checkable
+class HasRegretBound(Searcher, Protocol):
+    """A searcher whose model says how probable it is that another point is much better than the best one told."""
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+
+        It is 1 while the method chooses its first points without the model. Raises NumericalError.
+
+        history: at least one completed point, of one objective without limits.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class Predicted(NamedTuple):
     """The belief of a method about m points.
 
@@ -1211,6 +1230,13 @@ class Infeasible(BostructError):
 
     Raise it in an objective for a point that breaks a constraint which only evaluation reveals, or in a function that
     builds a part of a search space where the choices taken lead nowhere.
+    """
+
+
+class Transient(BostructError):
+    """An error that you raise in an objective to say that an evaluation failed for no fault of its point.
+
+    The trial is handed out again, such as after a network that was down; at most twice, then it fails.
     """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from bostruct.contracts import (
     Domain,
     HasAppraisal,
     HasPrediction,
+    HasRegretBound,
     HistoryView,
     Json,
     Predicted,
@@ -91,10 +92,35 @@ class ExplainedModel(Explained):
         return self.searcher.predict(history, state, xs, rng)
 
 
+@dataclass(frozen=True)
+class ExplainedBound(ExplainedModel):
+    """An explained searcher whose model bounds the regret: `HasRegretBound`.
+
+    searcher: that suggests, appraises and bounds.
+    note: which it is and why.
+    """
+
+    searcher: Any  # HasAppraisal and HasRegretBound
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return what the searcher does.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        return self.searcher.bound_regret_probability(history, state, regret, rng)
+
+
 def explain(searcher: Searcher, note: str) -> Explained:
     """Return a searcher whose suggestions carry a note.
 
     searcher: any.
     note: which it is and why.
     """
+    if has_capability(searcher, _Model) and has_capability(searcher, HasRegretBound):
+        return ExplainedBound(searcher, note)
     return ExplainedModel(searcher, note) if has_capability(searcher, _Model) else Explained(searcher, note)

@@ -69,6 +69,11 @@ class Trial:
         """
         return self.info.get("origin", "unknown")
 
+    @property
+    def is_canceled(self) -> bool:
+        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
+        return "canceled" in self.info
+
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
         values = None if self.value is not None or not self.values else self.values
