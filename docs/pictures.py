@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/spaces.md into docs/images: python docs/pictures.py [FOLDER]."""
+"""Draw the pictures of docs/spaces.md and docs/experiments.md into docs/images: python docs/pictures.py [FOLDER]."""
 
 import sys
 from pathlib import Path
@@ -188,6 +188,19 @@ def draw_likeness() -> Figure:
     return figure
 
 
+def draw_front() -> Figure:
+    """Draw the front of the example of docs/experiments.md: seconds and kilobytes of a program."""
+    page = (Path(__file__).parent / "experiments.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(page.split("```python\n")[1].split("```")[0], names)
+    goals: Any = {"directions": ["minimize", "minimize"]}
+    result = bo.minimize(names["build"], names["passes"], n_trials=30, seed=0, progress=False, **goals)
+    figure, axes = plt.subplots(figsize=(7.2, 3.6))
+    bo.plot_front(result, axes)
+    axes.set(xlabel="seconds", ylabel="kilobytes")
+    return figure
+
+
 PICTURES = {
     "conditions": draw_conditions,
     "log-scale": draw_log_scale,
@@ -195,6 +208,7 @@ PICTURES = {
     "branches": draw_branches,
     "sequences": draw_sequences,
     "likeness": draw_likeness,
+    "front": draw_front,
 }
 
 

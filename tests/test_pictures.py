@@ -40,4 +40,5 @@ def test_a_picture_is_drawn_the_same_by_the_same_matplotlib(drawn, picture):
 @pytest.mark.parametrize("picture", COMMITTED, ids=lambda path: path.stem)
 def test_a_picture_is_light_and_shown(picture):
     assert picture.stat().st_size < 100_000
-    assert f"](images/{picture.name})" in (DOCS / "spaces.md").read_text(encoding="utf-8")
+    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("spaces.md", "experiments.md"))
+    assert f"](images/{picture.name})" in pages

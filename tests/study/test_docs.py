@@ -1,18 +1,40 @@
-"""The page on studies runs as it stands."""
+"""The pages on studies and experiments run as they stand."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
-PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_every_block_runs_in_order(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    names: dict[str, object] = {"__name__": "page"}
+def run_page(name: str) -> dict[str, Any]:
+    """Run all blocks of a page in order, and return the names that they bind; `blocks` is their number."""
+    page = DOCS / name
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"__name__": "page"}
     for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
-    assert len(blocks) >= 16
+        exec(compile(block, str(page), "exec"), names)
+    return names | {"blocks": len(blocks)}
+
+
+def test_every_block_of_the_page_on_studies_runs_in_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run_page("studies.md")["blocks"] >= 16
     assert (tmp_path / "trials.csv").exists()
+
+
+def test_the_page_on_experiments_says_what_its_blocks_find(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = run_page("experiments.md")
+    page = (DOCS / "experiments.md").read_text(encoding="utf-8")
+    front = [trial.values for trial in names["result"].pareto_front]
+    assert f"# {len(front)} trials, from {front[0]} to {front[-1]}" in page
+    assert f"# {names['result'].hypervolume(reference=(12.0, 200.0))}" in page
+    found = names["bo"].minimize(
+        names["limited"], names["passes"], n_trials=30, seed=0, constraints={"size": ("<=", 100.0)}
+    )
+    assert f"# {found.best_trial.value}, {dict(found.best_trial.constraints)}" in page
+    point = {"unroll": 8, "vectorize": True, "inline": True, "tile": 40}
+    assert abs(names["study"].predict([point]).mean[0] - 4.5) < 0.3
