@@ -126,6 +126,17 @@ def crowding_distances(objectives: Array) -> Array:
     return total
 
 
+def choose_spread(front: Array, most: int) -> Array:
+    """Return at most some of the points of a front, which cover it: those with the largest crowding distances.
+
+    front: (n, k), non-dominated points.
+    most: at least 1.
+    """
+    if len(front) <= most:
+        return front
+    return front[np.argsort(-crowding_distances(front), kind="stable")[:most]]
+
+
 def merit(objectives: Array, slacks: Array) -> Array:
     """Return one value to minimize for each point (n,), by which points are ordered as they should be.
 

@@ -14,6 +14,7 @@ from bostruct.searchers.explained import Explained
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.hypervolume import HypervolumeImprovement
 from bostruct.searchers.limits import WithinLimits
+from bostruct.searchers.noisy_improvement import NoisyImprovement
 from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
@@ -82,6 +83,8 @@ def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_
     """Return the score of all outputs; a chance of success stays around it."""
     if isinstance(score, Feasible):
         return replace(score, score=_score_outputs(score.score, domain, n_objectives, n_limits))
+    if isinstance(score, NoisyImprovement) and n_limits:
+        score = score.plain  # its draws are at all points told, those that break a limit among them
     promise = score if n_objectives == 1 else HypervolumeImprovement(LogHypervolumeImprovement, n_objectives)
     return WithinLimits(promise, ProbabilityOfImprovement(), domain.take, n_objectives) if n_limits else promise
 

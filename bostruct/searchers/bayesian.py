@@ -188,15 +188,6 @@ class BayesianSearch:
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         return Appraisal(eligible, posterior.predict(history.completed))
 
-    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
-        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
-        surrogate, values = self.surrogate, history.values
-        if history.variances is not None and has_capability(surrogate, LearnsNoise):
-            surrogate = surrogate.with_variances(history.variances)
-        if has_capability(surrogate, LearnsOutputs):
-            values = np.hstack([history.objectives, history.slacks])
-        return surrogate.condition(history.completed, values, state["surrogate"], rng)
-
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
     ) -> float:
@@ -226,19 +217,30 @@ class BayesianSearch:
         if not len(history.values):
             raise NumericalError("no trial has completed")
         posterior, _, _ = self._condition(history, state, rng)
-        knows_outputs = has_capability(posterior, HasOutputs)
-        columns = history.objectives.T if knows_outputs else [history.values]
-        own = posterior.outputs if knows_outputs else (posterior,)
-        found = [self._restore(one.predict(xs), values) for one, values in zip(own, columns, strict=False)]
-        builder = self.score
-        chance = builder.learn_chance(posterior, history, rng) if has_capability(builder, LearnsChance) else None
+        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
+        if has_capability(posterior, HasOutputs):
+            values = history.objectives.T
+            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
+        found = [self._predict_units(one, values, xs) for one, values in objectives]
+        score = self.score
+        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
-        return Predicted(np.array([one.mean for one in found]), np.array([one.variance for one in found]), log_chance)
+        mean, variance = (np.stack(one) for one in zip(*found, strict=True))
+        return Predicted(mean, variance, log_chance)
 
-    def _restore(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction in the user's units."""
-        surrogate = self.surrogate
-        return surrogate.restore_units(prediction, values) if has_capability(surrogate, RestoresUnits) else prediction
+    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
+        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
+        found, surrogate = posterior.predict(xs), self.surrogate
+        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
+        surrogate, values = self.surrogate, history.values
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        if has_capability(surrogate, LearnsOutputs):
+            values = np.hstack([history.objectives, history.slacks])
+        return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

@@ -19,8 +19,11 @@ from bostruct.contracts import (
     Prediction,
 )
 from bostruct.goals.boxes import Boxes, divide_nondominated
-from bostruct.goals.pareto import distant_reference
+from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated
 from bostruct.searchers.scores import bound_prediction
+
+MOST_FRONT = 100  # points of a front of up to four objectives, which then has some 600 boxes
+FEWEST_FRONT = 12  # points that count in any case
 
 
 class FrontAcquisition(Protocol):
@@ -78,7 +81,8 @@ class HypervolumeImprovement:
 
     The front is that of the posterior means at the completed points, and at the running ones, which are believed. They
     are on the scale of the predictions, on which a surrogate may compress values, and noise does not flatter them. The
-    reference point is `bostruct.goals.pareto.distant_reference` of them.
+    reference point is `bostruct.goals.pareto.distant_reference` of them. Of a long front the points count that cover it
+    best: up to four objectives 100 of them, with each further objective half as many.
 
     acquisition: boxes of the region that no point dominates -> the acquisition, such as `LogHypervolumeImprovement`.
     n_objectives: the number of outputs that are objectives, at least 1.
@@ -103,8 +107,9 @@ class HypervolumeImprovement:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]
         known = np.vstack([_predict_means(objectives, xs) for xs in (history.completed, history.running) if len(xs)])
-        boxes = divide_nondominated(known, distant_reference(known))
-        return FrontScore(objectives, self.acquisition(boxes))
+        most = max(MOST_FRONT >> max(self.n_objectives - 4, 0), FEWEST_FRONT)
+        front = choose_spread(known[find_nondominated(known)], most)
+        return FrontScore(objectives, self.acquisition(divide_nondominated(front, distant_reference(known))))
 
 
 def _predict_means(posteriors: Sequence[Posterior], xs: Batch) -> Array:

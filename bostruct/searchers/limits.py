@@ -63,6 +63,23 @@ class ProductScore:
         return at_shares
 
 
+@dataclass(frozen=True, eq=False)
+class ScoredChance:
+    """A chance whose logarithm is a score.
+
+    score: the logarithm of a chance.
+    """
+
+    score: Score
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance of each of m points (m,), at most 0.
+
+        xs: m points.
+        """
+        return self.score(xs)
+
+
 @dataclass(frozen=True)
 class WithinLimits:
     """A builder of scores that multiplies what a point promises by the chance that it keeps all limits.
@@ -99,48 +116,34 @@ class WithinLimits:
         history: all that was told so far, at least one value.
         rng: given to the builder of the score.
         """
-        posterior = _require_outputs(posterior)
-        slacks = posterior.outputs[self.n_objectives :]
-        chances = self._score_slacks(posterior)
+        outputs = _outputs_of(posterior)
+        slacks = outputs[self.n_objectives :]
+        chances = self._score_chances(slacks)
         kept = np.flatnonzero(is_feasible(history.slacks)).tolist()
         if not kept:
             return ProductScore(chances)
-        target = posterior.outputs[0] if self.n_objectives == 1 else posterior
+        target = outputs[0] if self.n_objectives == 1 else posterior
         view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
-    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance:
-        """Return the chance that all limits are kept: `LearnsChance`.
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance that points keep all limits: `LearnsChance`; raises TypeError for one output.
 
         posterior: of objectives and slacks, `HasOutputs`.
-        history, rng: unused.
+        history: unused.
+        rng: unused.
         """
-        del history, rng  # the posterior knows the slacks
-        return ChanceOf(ProductScore(self._score_slacks(_require_outputs(posterior))))
+        del history, rng  # the posterior knows all
+        return ScoredChance(ProductScore(self._score_chances(_outputs_of(posterior)[self.n_objectives :])))
 
-    def _score_slacks(self, posterior: HasOutputs) -> list[AcquisitionScore]:
-        slacks = posterior.outputs[self.n_objectives :]
+    def _score_chances(self, slacks: Sequence[Posterior]) -> list[Score]:
         return [AcquisitionScore(slack, self.chance, BOUND) for slack in slacks]
 
 
-@dataclass(frozen=True, eq=False)
-class ChanceOf:
-    """A chance whose logarithm a score is.
-
-    score: at most 0.
-    """
-
-    score: Score
-
-    def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,)."""
-        return self.score(xs)
-
-
-def _require_outputs(posterior: Posterior) -> HasOutputs:
+def _outputs_of(posterior: Posterior) -> tuple[Posterior, ...]:
     if not has_capability(posterior, HasOutputs):
         raise TypeError(f"posterior: limits need one of several outputs, got {type(posterior).__name__}")
-    return posterior
+    return posterior.outputs
 
 
 def _believe_kept(slacks: Sequence[Posterior], xs: Batch) -> list[int]:

@@ -153,6 +153,23 @@ class FeasibleScore:
         return at_shares
 
 
+@dataclass(frozen=True, eq=False)
+class JointChance:
+    """The chance that several independent things succeed.
+
+    chances: of each.
+    """
+
+    chances: Sequence[Chance]
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance that all succeed at each of m points (m,).
+
+        xs: m points.
+        """
+        return np.sum([one.log_chance(xs) for one in self.chances], axis=0)
+
+
 @dataclass(frozen=True)
 class Improvement:
     """A builder of scores: an acquisition function of the posterior against an incumbent.
@@ -177,20 +194,6 @@ class Improvement:
         if has_capability(acquisition, DependsOnNoise) and has_capability(posterior, HasNoise):
             acquisition = acquisition.with_noise(posterior.noise)
         return AcquisitionScore(posterior, acquisition, self.incumbent(history, posterior))
-
-
-@dataclass(frozen=True, eq=False)
-class ProductChance:
-    """The chance of several things at once that are independent.
-
-    chances: of each, at least one.
-    """
-
-    chances: Sequence[Chance]
-
-    def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,)."""
-        return np.sum([chance.log_chance(xs) for chance in self.chances], axis=0)
 
 
 @dataclass(frozen=True)
@@ -230,20 +233,21 @@ class Feasible:
         return score if chance is None else FeasibleScore(score, chance)
 
     def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
-        """Return the chance of success, and of what the inner score knows; None without any. Raises NumericalError.
+        """Return the chance that points have a value, and that the score knows of; None for certainty.
 
-        posterior: of the objective.
+        posterior: of the objective, given to the score.
         history: all that was told so far.
         rng: given to the model of success.
+
+        Raises NumericalError.
         """
-        success, inner = self._learn_success(history, rng), None
-        if has_capability(self.score, LearnsChance):
-            inner = self.score.learn_chance(posterior, history, rng)
-        chances = [one for one in (success, inner) if one is not None]
-        return ProductChance(chances) if chances else None
+        score = self.score
+        inner = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        found = [one for one in (self._learn_success(history, rng), inner) if one is not None]
+        return JointChance(found) if found else None
 
     def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
-        """Return the chance of success; None where no point has failed."""
+        """Return the chance that points have a value; None where no point has failed."""
         if not len(history.failed):
             return None
         points = self.join(history.completed, history.failed)

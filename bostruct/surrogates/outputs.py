@@ -59,10 +59,10 @@ class Outputs:
         )
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction of the posterior of an objective in the user's units: `RestoresUnits`.
+        """Return a prediction of one objective in the user's units: `RestoresUnits`.
 
-        prediction: of the posterior of one objective.
-        values: of that objective (n,), in the user's units.
+        prediction: of the posterior of that objective.
+        values: of that objective, which its posterior was conditioned on (n,).
         """
         objective = self.objective
         return objective.restore_units(prediction, values) if has_capability(objective, RestoresUnits) else prediction

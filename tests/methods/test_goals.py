@@ -209,6 +209,28 @@ def test_outputs_that_are_all_the_same_are_no_error(value):
     assert found[-1].info["origin"] in ("model", "fallback")
 
 
+@pytest.mark.parametrize(("k", "c", "n_failed"), [(2, 0, 0), (1, 2, 0), (2, 1, 3), (1, 1, 3)])
+def test_each_objective_and_the_chance_to_keep_all_limits_are_predicted(k, c, n_failed):
+    method, points = serve_goals(auto(SPACE), k, c), SPACE.enumerate()
+    order = np.random.default_rng(0).permutation(len(points))
+    told, test = points[order[:60]], points[order[60:]]
+    objectives, slacks = (np.array([linear(k, c)(x)[i] for x in told]).reshape(60, -1) for i in (0, 1))
+    view = History.of(SPACE, told, merit(objectives, slacks), failed=test[:n_failed])
+    view = dataclasses.replace(view, objectives=objectives, slacks=slacks)
+    found = method.predict(view, method.initial_state(), test, np.random.default_rng(0))
+    expected, broken = (np.array([linear(k, c)(x)[i] for x in test]).reshape(len(test), -1) for i in (0, 1))
+    assert found.mean.shape == found.variance.shape == (k, 1, len(test))
+    assert np.corrcoef(found.mean[0, 0], expected[:, 0])[0, 1] > 0.99
+    keeps = np.all(broken <= 0.0, axis=1)
+    if not c:
+        assert not found.log_chance.any()
+    elif not n_failed:
+        assert np.mean(found.log_chance[keeps]) > np.mean(found.log_chance[~keeps]) + 2.0
+    else:
+        assert np.all(found.log_chance <= 0.0)
+        assert found.log_chance[:n_failed].mean() < -0.5
+
+
 def test_running_points_are_believed():
     """Three suggestions in a row, none told, are three points of the space that differ."""
     method, domain = serve_goals(auto(SPACE), 2, 1), SPACE
