@@ -1,6 +1,6 @@
 """How often `bostruct.StopWhen` keeps its promise: of the runs that it stops, the share within the regret asked for.
 
-    python -m benchmarks.stop_when                  # all rows of the table in docs/studies.md, 3 CPU minutes
+    python -m benchmarks.stop_when bits8 table      # rows of the table in docs/studies.md, a CPU minute
     python -m benchmarks.stop_when --seeds 5 bits14
 
 Each objective is drawn anew for each seed, its optimum found by listing all points. The regret is a share of the
@@ -120,12 +120,14 @@ def measure(name: str, share: float, probability: float, seeds: int) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("problems", nargs="*", choices=[*PROBLEMS, []], default=list(PROBLEMS))
+    parser.add_argument("problems", nargs="*", help=f"of {', '.join(PROBLEMS)}; all of them where none is given")
     parser.add_argument("--seeds", type=int, default=20)
     given = parser.parse_args()
+    if unknown := [name for name in given.problems if name not in PROBLEMS]:
+        parser.error(f"problems: expected of {', '.join(PROBLEMS)}; got {', '.join(unknown)}")
     print("| problem | regret, in sd | probability | stopped | within the regret | median trials |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for name in given.problems:
+    for name in given.problems or PROBLEMS:
         for share, probability in [*((share, 0.05) for share in REGRETS), (0.1, 0.2)]:
             print(measure(name, share, probability, given.seeds), flush=True)
 
