@@ -138,16 +138,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
         ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
-    if study.incumbent:
-        span = f"{format_number(incumbents[0])} to {format_number(incumbents[-1])}"
-        best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
-        rows += [
-            ("best value", best),
-            ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
-            ("recommended", str(result.recommended)),
-            *_its_point(result),
-            ("best so far", f"{sparkline(incumbents)}  {span}"),
-        ]
+    rows += _best_of(result, facts, incumbents)
     rows += [
         (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")
         for one in facts["front"]
@@ -155,6 +146,21 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     rows += _past_of(facts)
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
+
+
+def _best_of(result: Result, facts: Facts, incumbents: list[float]) -> list[tuple[str, str]]:
+    """Return rows about the best trial and the recommended one; none where there is none."""
+    if facts["best_trial"] is None:
+        return []
+    span = f"{format_number(incumbents[0])} to {format_number(incumbents[-1])}"
+    best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
+    return [
+        ("best value", best),
+        ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
+        ("recommended", str(result.recommended)),
+        *_its_point(result),
+        ("best so far", f"{sparkline(incumbents)}  {span}"),
+    ]
 
 
 def _past_of(facts: Facts) -> list[tuple[str, str]]:
