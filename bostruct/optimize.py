@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.goals.declared import Declared, Direction
@@ -22,6 +22,7 @@ class StudyArguments(NamedTuple):
     seed: an integer from 0, or None.
     directions: of several objectives, or None.
     constraints: limits on measured numbers by name, or None.
+    repeats: ``auto`` or None.
     storage: a file, a `Storage` object, or None.
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
@@ -34,6 +35,7 @@ class StudyArguments(NamedTuple):
     seed: int | None
     directions: Sequence[Direction] | None
     constraints: Declared | None
+    repeats: Literal["auto"] | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -75,6 +77,7 @@ def minimize(
     seed: int | None = None,
     directions: Sequence[Direction] | None = None,
     constraints: Declared | None = None,
+    repeats: Literal["auto"] | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -102,6 +105,7 @@ def minimize(
     constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
         ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
         None for none.
+    repeats: ``auto`` where a told point of a noisy objective may be asked for again; None where no point ever is.
     storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
         continues an interrupted run, and does nothing after a finished one.
     name: of the study in its file; None for ``study``.
@@ -124,7 +128,7 @@ def minimize(
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(
-        space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
+        space, method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior
     )
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
@@ -140,6 +144,7 @@ def maximize(
     seed: int | None = None,
     directions: Sequence[Direction] | None = None,
     constraints: Declared | None = None,
+    repeats: Literal["auto"] | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -160,15 +165,15 @@ def maximize(
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    method, seed, directions, constraints, storage, name, initial_points, threads, prior: settings of the study, as
-        for `minimize`.
+    method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior: settings of the
+        study, as for `minimize`.
     workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
         the run, as for `minimize`.
 
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(
-        space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
+        space, method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior
     )
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)

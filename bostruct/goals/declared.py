@@ -46,10 +46,12 @@ class Goals:
 
     directions: ``minimize`` or ``maximize``, at least one.
     limits: with distinct names.
+    repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
     """
 
     directions: tuple[Direction, ...] = ("minimize",)
     limits: tuple[Limit, ...] = ()
+    repeats: bool = False
 
     @property
     def n_objectives(self) -> int:
@@ -140,7 +142,8 @@ class Goals:
     def to_json(self) -> dict[str, ParsedJson]:
         """Return plain JSON, from which `from_json` makes equal goals."""
         limits = {limit.name: [limit.sense, limit.bound] for limit in self.limits}
-        return {"directions": list(self.directions), "constraints": limits}
+        declared: dict[str, ParsedJson] = {"directions": list(self.directions), "constraints": limits}
+        return declared | ({"repeats": "auto"} if self.repeats else {})
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Goals:
@@ -148,24 +151,31 @@ class Goals:
 
         data: plain JSON. Raises TypeError, ValueError, LookupError or AttributeError for anything else.
         """
-        if not isinstance(data, dict) or data.keys() != {"directions", "constraints"}:
+        if not isinstance(data, dict) or data.keys() - {"repeats"} != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
         limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
-        return declare_goals("minimize", data["directions"], limits)
+        return declare_goals("minimize", data["directions"], limits, data.get("repeats"))
 
 
-def declare_goals(direction: object, directions: object = None, constraints: object = None) -> Goals:
+def declare_goals(
+    direction: object, directions: object = None, constraints: object = None, repeats: object = None
+) -> Goals:
     """Return the goals that a user declares.
 
     direction: of the only objective, ``minimize`` or ``maximize``.
     directions: one for each of several objectives, which goes without `direction`; None for one objective.
     constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
         for none.
+    repeats: ``auto`` where a point may be asked for again; None where none is. One objective without limits alone.
 
     Raises TypeError or ValueError, naming the argument that is wrong.
     """
     check_choice("direction", direction, DIRECTIONS)
-    return Goals(_read_directions(direction, directions), _read_limits(constraints))
+    check_choice("repeats", repeats, (None, "auto"))
+    goals = Goals(_read_directions(direction, directions), _read_limits(constraints), repeats == "auto")
+    if goals.repeats and not goals.is_single:
+        raise ValueError("repeats: expected None for several objectives, and with constraints")
+    return goals
 
 
 def _read_directions(direction: object, directions: object) -> tuple[Direction, ...]:

@@ -59,6 +59,19 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     return searcher if n_objectives == 1 or isinstance(searcher, SORTS) else Scalarized(searcher)
 
 
+def allow_repeats(searcher: Searcher) -> Searcher:
+    """Return the searcher that may ask for a told point again; raises DomainError for a method that never does.
+
+    searcher: of one objective without limits.
+    """
+    if isinstance(searcher, Explained):
+        return replace(searcher, searcher=allow_repeats(searcher.searcher))
+    if not isinstance(searcher, BayesianSearch):
+        name = type(searcher).__name__
+        raise DomainError(f"repeats: {name} never asks for a point again; auto and other methods with a model do")
+    return replace(searcher, repeats=True)
+
+
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate

@@ -18,6 +18,7 @@ from bostruct.contracts import (
     HasRegretBound,
     HistoryView,
     Json,
+    MayRepeat,
     Predicted,
     Searcher,
     State,
@@ -44,6 +45,11 @@ class Explained:
     @property
     def domain(self) -> Domain:
         return self.searcher.domain
+
+    @property
+    def repeats(self) -> bool:
+        """True where the searcher may suggest a told point again: `MayRepeat`."""
+        return has_capability(self.searcher, MayRepeat) and self.searcher.repeats
 
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()

@@ -64,8 +64,9 @@ class Trial:
         """The way the point was chosen.
 
         ``given``: one of the user's `initial_points`. ``initial``: the method's own first points; files of version
-        0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback`` (a random point where the model had
-        none): later points of the method. ``added``: data that the user added with its value.
+        0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback`` (a random point where the model had none),
+        ``repeat`` (a told point, asked for again): later points of the method. ``added``: data that the user added
+        with its value.
         """
         return self.info.get("origin", "unknown")
 

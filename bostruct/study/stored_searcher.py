@@ -20,7 +20,7 @@ from bostruct.contracts import (
 )
 from bostruct.domains.space.rereading import read_contents
 from bostruct.goals.declared import Goals
-from bostruct.methods.goals import serve_goals
+from bostruct.methods.goals import allow_repeats, serve_goals
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
 from bostruct.study.prior import check_same_prior, stored_prior, with_prior
@@ -153,6 +153,7 @@ def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Sear
     that cannot serve the goals.
     """
     searcher = check_domain(methods.searcher(method, domain), domain)
+    searcher = allow_repeats(searcher) if goals.repeats else searcher
     return serve_goals(searcher, goals.n_objectives, len(goals.limits))
 
 

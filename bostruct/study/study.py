@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import NamedTuple, overload
+from typing import Literal, NamedTuple, overload
 
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, short_repr
@@ -74,6 +74,8 @@ class Study:
     directions: of several objectives, one each; the study is told tuples then. None for one objective.
     constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
         ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
+    repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
+        None where no point ever is. For one noisy objective without limits, and methods with a model.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
         arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
@@ -96,13 +98,14 @@ class Study:
         direction: Direction = "minimize",
         directions: Sequence[Direction] | None = None,
         constraints: Declared | None = None,
+        repeats: Literal["auto"] | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        goals = declare_goals(direction, directions, constraints)
+        goals = declare_goals(direction, directions, constraints, repeats)
         self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
 
     def _open(self, request: _Request) -> None:

@@ -94,3 +94,26 @@ def test_a_prior_is_refused_where_there_are_other_goals() -> None:
     earlier = bo.minimize(lambda point: float(point["a"]), SPACE, 5, method="random")
     with pytest.raises(ValueError, match="prior: expected none for a study of several objectives"):
         bo.Study(SPACE, prior=[earlier], constraints=LIMIT)
+
+
+def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path) -> None:
+    def noisy(point: dict[str, bool]) -> float:
+        return sum(0.3 * (i + 1) * bit for i, bit in enumerate(point.values())) + 3.0 * float(rng.normal())
+
+    rng, bits = np.random.default_rng(0), {f"b{i}": bool for i in range(8)}
+    found = bo.minimize(noisy, bits, 24, seed=0, repeats="auto", storage=tmp_path / "s.db")
+    again = [trial for trial in found.trials if trial.origin == "repeat"]
+    assert again
+    assert all(any(trial.point == one.point for one in found.trials[: trial.number]) for trial in again)
+    with bo.Study.load(tmp_path / "s.db") as study:
+        assert study.goals.repeats
+        trial = study.ask()
+        assert trial.number == 24
+    with pytest.raises(StudyMismatch, match="only one of the two has goals.repeats"):
+        bo.Study(bits, seed=0, storage=tmp_path / "s.db")
+    with pytest.raises(bo.DomainError, match="repeats: RandomSearch never asks for a point again"):
+        bo.Study(SPACE, method="random", repeats="auto")
+    with pytest.raises(ValueError, match="repeats: expected None for several objectives, and with constraints"):
+        bo.Study(SPACE, repeats="auto", constraints=LIMIT)
+    with pytest.raises(ValueError, match="repeats: expected one of None, auto"):
+        bo.Study(SPACE, repeats=True)  # type: ignore[arg-type]
