@@ -1066,7 +1066,7 @@ class Suggestion(NamedTuple):
     point: to evaluate, unseen before.
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``random`` or ``fallback``, where `info["why"]` says why.
+        points), ``model``, ``mutation`` (of the best point), ``random`` or ``fallback``, where `info["why"]` says why.
     """
 
     point: Point
