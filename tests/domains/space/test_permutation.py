@@ -114,16 +114,6 @@ def test_a_study_resumes_exactly(tmp_path):
     assert bo.Study.load(tmp_path / "runs.db").domain == space
 
 
-def test_importance_leaves_orders_out_and_says_so():
-    space = bo.Space({"p": Permutation(range(4)), "b": bool, "c": list("xyz")})
-    result = bo.minimize(lambda point: float(point["b"]) + 0.1 * point["p"][0], space, 12, method="random", seed=0)
-    found = bo.importance(result)
-    assert found.left_out == ("p",)
-    assert list(found.main) == ["b", "c"]
-    with pytest.raises(bo.BostructError, match="named choices"):
-        bo.importance(bo.minimize(lambda point: point["p"][0], bo.Space({"p": Permutation(range(4))}), 4, seed=0))
-
-
 class Tool:
     def __init__(self, name):
         self.name = name

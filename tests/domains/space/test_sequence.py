@@ -165,9 +165,3 @@ def test_texts_and_lists_of_the_same_letters_read_each_other(before, after):
     assert list(new.present(new.decode_from(old.encode(x), old.to_json()))) == list("GAU")
     with pytest.raises(PointError, match=r"expected one of .*, got 'U'"):
         bo.Sequence(list("ACG"), 3).decode_from(old.encode(x), old.to_json())
-
-
-def test_importance_leaves_sequences_out_and_says_so():
-    space = bo.Space({"s": bo.Sequence("AB", 3), "b": bool, "c": list("xyz")})
-    result = bo.minimize(lambda point: float(point["b"]), space, 12, method="random", seed=0)
-    assert bo.importance(result).left_out == ("s",)

@@ -151,12 +151,6 @@ def test_a_study_resumes_exactly(tmp_path):
     assert bo.Study.load(tmp_path / "runs.db").domain == space
 
 
-def test_importance_leaves_subsets_out_and_says_so():
-    space = bo.Space({"s": Subset(range(4), 2), "b": bool, "c": list("xyz")})
-    result = bo.minimize(lambda point: point["b"] + 0.1 * sum(point["s"]), space, 12, method="random", seed=0)
-    assert bo.importance(result).left_out == ("s",)
-
-
 class Tool:
     def __init__(self, name):
         self.name = name
