@@ -211,6 +211,15 @@ def to_python(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def list_entries(value: object) -> Any:
+    """Return the entries of an array, a pandas Index or a Series as a list; any other value as it is.
+
+    value: any; one of several dimensions stays.
+    """
+    found: Any = value
+    return found.tolist() if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist") else value
+
+
 def check_choices(
     kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES
 ) -> tuple[Presented, ...]:

@@ -13,7 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import check_choices, to_python
+from bostruct.domains.space.choices import check_choices, list_entries, to_python
 from bostruct.domains.space.edits import (
     are_sequences,
     count_edits,
@@ -165,8 +165,7 @@ class Sequence(Variable):
 
         value: text where the alphabet is one, else a list or tuple of letters, which any alphabet takes.
         """
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            value = value.tolist()
+        value = list_entries(value)
         if self.is_text and isinstance(value, str):
             value = list(value)
         if not isinstance(value, list | tuple):

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 import bostruct as bo
@@ -52,6 +53,7 @@ def test_points_have_tuples_in_the_order_of_the_items():
         {"sleep", "age"},
         frozenset({"sleep", "age"}),
         np.array(["sleep", "age"]),
+        pd.Index(["sleep", "age"]),
     ):
         assert space.present(space.parse({"features": given})) == {"features": ("age", "sleep")}
     assert Subset(range(3), (0, 2)).present([0, 0, 0]) == ()
