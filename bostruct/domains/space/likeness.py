@@ -111,7 +111,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     """Read what a user says of how alike the choices of a `Categorical` are; None where nothing is given.
 
     choices: in order.
-    descriptors: a table; a frame whose index has the choices is read by it, any other one in order.
+    descriptors: a table; a frame is read by its index, or in order where that only numbers the rows and has no choice.
     distances, kernel: matrices (n, n), as arrays or frames.
 
     Raises DomainError. Warns where a matrix is not positive semi-definite.
@@ -210,12 +210,23 @@ def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> Non
 
 
 def _find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
-    """Return the row of each choice by its label; None where rows have the order of the choices."""
+    """Return the row of each choice by its label; None where rows have the order of the choices.
+
+    Raises DomainError where numbers of rows may be labels, too, but of some choices only.
+    """
     if labels is None:
         return None
-    if are_numbers_of_rows(labels) and not all(any(_are_same(one, choice) for one in labels) for choice in choices):
+    if not are_numbers_of_rows(labels):
+        return find_rows(owner, choices, labels)
+    named = [choice for choice in choices if any(_are_same(one, choice) for one in labels)]
+    if not named:
         return None
-    return find_rows(owner, choices, labels)
+    if len(named) == len(choices):
+        return find_rows(owner, choices, labels)
+    raise DomainError(
+        f"{owner}: expected an index that has all choices, or none; got 0 to {len(labels) - 1}, which has "
+        f"{short_repr(named)} and may number the rows as well; set the index of the frame to the choices"
+    )
 
 
 def _are_same(label: object, choice: object) -> bool:
@@ -282,6 +293,8 @@ def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any
     if len(wrong):
         i, j = wrong[0].tolist()
         pair = f"{short_repr(choices[i])} and {short_repr(choices[j])}"
+        if i == j:
+            raise DomainError(f"{owner}: expected {expected}, got {matrix[i, i]} for {short_repr(choices[i])}")
         raise DomainError(f"{owner}: expected {expected}, got {matrix[i, j]} between {pair}, {matrix[j, i]} back")
 
 
