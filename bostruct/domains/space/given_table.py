@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import short_repr
+from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Array, DomainError
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze
 
 LARGEST = int(np.finfo(np.float64).max)
 MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
+MOST_OTHERS = 0.1  # share of a column of numbers as texts that are other texts
 
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 
@@ -154,6 +156,7 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
         values = [to_python(one) for one in column]
         if values and isinstance(values[0], str):
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
+            _warn_of_numbers(where, values)
             return tuple(values)
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
         for value, label in zip(values, labels, strict=True):
@@ -168,6 +171,27 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
         row = labels[wrong[0]]
         raise DomainError(f"{where}: expected finite numbers, got {numbers[wrong[0]]} in row {short_repr(row)}")
     return freeze(numbers)
+
+
+def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
+    """Warn of a column of numbers that are texts, as a file has them where a few cells are no numbers."""
+    others = [text for text in texts if not _is_number(text)]
+    if len(others) > MOST_OTHERS * len(texts):
+        return
+    but = f" but for {short_repr(others)}" if others else ""
+    warnings.warn(
+        f"{where}: its texts are numbers{but}, and are compared as texts: two rows are alike where they are equal. "
+        "Where differences count, give numbers, as pandas.to_numeric makes them",
+        stacklevel=count_own_frames(),
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_each(where: str, values: Sequence[Any], labels: Sequence[Any], expected: str, is_right: Any) -> None:
