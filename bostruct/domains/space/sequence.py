@@ -277,7 +277,7 @@ def _check_length(kind: str, length: object) -> tuple[int, int]:
     bounds = [to_python(n) for n in length] if isinstance(length, list | tuple) else [to_python(length)] * 2
     is_right = len(bounds) == 2 and all(type(n) is int for n in bounds)
     if not is_right or not 1 <= bounds[0] <= bounds[1] or not 2 <= bounds[1] <= MAX_LENGTH:
-        allowed = f"an integer from 2 to {MAX_LENGTH}, or (shortest, longest)"
+        allowed = f"an integer from 2 to {MAX_LENGTH}, or (shortest, longest) with 1 <= shortest <= longest"
         raise DomainError(f"{kind}: length: expected {allowed}, got {short_repr(length)}")
     return bounds[0], bounds[1]
 

@@ -93,7 +93,7 @@ def test_subsets_of_a_thousand_items(size):
     [
         (["a", "b", "a"], 2, "Subset: expected distinct items, got 'a' more than once"),
         ("abc", 2, "Subset: expected a sequence of items, got 'abc'"),
-        (range(1001), 5, "Subset: expected 2 to 1000 items, got more$"),
+        (range(1001), 5, "Subset: expected 2 to 1000 items, got 1001$"),
         (list("abc"), 3, "Subset: size: expected an integer from 1 to 2, for 3 items, or a pair .*; got 3$"),
         (list("abc"), 0, "Subset: size: .*; got 0$"),
         (list("abc"), 2.0, "Subset: size: .*; got 2.0$"),
