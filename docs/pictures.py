@@ -157,7 +157,7 @@ def _draw_rows(rows: Sequence[_Row]) -> Figure:
         for x, letter in enumerate(row.cells):
             has_left = x in row.left
             color = GRAY if has_left else ORANGE if x in row.changed else BLUE
-            frame = {"fc": "none", "ec": color, "ls": "--" if has_left else "-"}
+            frame: Any = {"fc": "none", "ec": color, "ls": "--" if has_left else "-"}
             axes.text(x, y, letter, ha="center", va="center", color=color, family="monospace", fontsize=14)
             axes.add_patch(FancyBboxPatch((x - 0.4, y - 0.36), 0.8, 0.72, boxstyle="square,pad=0", **frame))
             if has_left:

@@ -24,7 +24,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.registry import domain_from_json
-from bostruct.domains.space.choice_json import show_objects
+from bostruct.domains.space.rereading import show_objects
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome

@@ -25,26 +25,6 @@ def choice_to_json(choice: Presented) -> Json:
     return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
 
 
-def show_objects(data: ParsedJson, described: ParsedJson) -> Presented:
-    """Return a point, as JSON, with the texts of Python objects in place of their positions among the choices.
-
-    data: a point, or the value of a variable or of a part of it.
-    described: the domain, or that variable or part, as JSON.
-    """
-    own = described if isinstance(described, dict) else {}
-    if isinstance(data, list):
-        return [show_objects(one, own) for one in data]
-    if not isinstance(data, dict):
-        return data
-    if data.keys() == {"vertex"} and "kind" in own:
-        choices = next((own[name] for name in ("choices", "items", "alphabet") if name in own), ())
-        choice = choices[data["vertex"]] if data["vertex"] < len(choices) else data
-        return choice.get("repr", choice) if isinstance(choice, dict) else choice
-    parts = own.get("parts", {})
-    known = {**parts, **parts.get("", {}).get("variables", {}), **own.get("variables", {})}
-    return {name: show_objects(one, known.get(name)) for name, one in data.items()}
-
-
 def choices_from_json(data: ParsedJson) -> list[Presented]:
     """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
 

@@ -74,6 +74,52 @@ def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
     )
 
 
+def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
+    """Return the row of each choice by its label; None where rows have the order of the choices.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; None where they have none.
+
+    Raises DomainError for a choice without a row, or with two, and where numbers of rows are only some of the choices.
+    """
+    if labels is None:
+        return None
+    named = [choice for choice in choices if any(are_same(one, choice) for one in labels)]
+    if not are_numbers_of_rows(labels) or len(named) == len(choices):
+        return find_rows(owner, choices, labels)
+    if not named:
+        return None
+    raise DomainError(
+        f"{owner}: expected an index that has all choices, or none; got 0 to {len(labels) - 1}, which has "
+        f"{short_repr(named)} and may number the rows as well; set the index of the frame to the choices"
+    )
+
+
+def are_same(label: object, choice: object) -> bool:
+    """Tell whether a label is a choice; a bool is no number.
+
+    label: of a row.
+    choice: of a variable.
+    """
+    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
+
+
+def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
+    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; those of no choice are left out.
+    """
+    held = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
+    for choice, rows in zip(choices, found, strict=True):
+        if len(rows) != 1:
+            raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
+    return [rows[0] for rows in found]
+
+
 def _are_mappings(given: Sequence[Any]) -> bool:
     return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
 

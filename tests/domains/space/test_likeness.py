@@ -14,10 +14,10 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import Descriptors
+from bostruct.domains.space.given_table import find_rows
 from bostruct.domains.space.likeness import (
     GivenMatrix,
     count_degrees,
-    find_rows,
     likeness_from_json,
     likeness_to_json,
 )
