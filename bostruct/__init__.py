@@ -48,10 +48,15 @@ _HOME = {
     "Infeasible": "bostruct.contracts",
     "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
+    "Transient": "bostruct.contracts",
     "DomainError": "bostruct.contracts",
     "StorageError": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
     "SpaceChanged": "bostruct.study.space_changes",
+    "report": "bostruct.execution.reporting",
+    "MedianRule": "bostruct.study.stopping",
+    "StopWhen": "bostruct.study.callbacks",
+    "SuccessiveHalvingRule": "bostruct.study.stopping",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
@@ -60,7 +65,7 @@ if TYPE_CHECKING:
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
-    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted
+    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
@@ -79,16 +84,19 @@ if TYPE_CHECKING:
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
+    from bostruct.execution.reporting import report
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
     from bostruct.storage.protocol import StorageError
+    from bostruct.study.callbacks import StopWhen
     from bostruct.study.history import Trial
     from bostruct.study.loop import ObjectiveError
     from bostruct.study.records import OtherVersion
     from bostruct.study.result import Result
     from bostruct.study.space_changes import SpaceChanged
+    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
     from bostruct.study.study import Study
 
 __all__ = [
@@ -103,6 +111,7 @@ __all__ = [
     "Graph",
     "Infeasible",
     "Integer",
+    "MedianRule",
     "ObjectiveError",
     "OneOf",
     "Ordinal",
@@ -114,9 +123,12 @@ __all__ = [
     "Space",
     "SpaceChanged",
     "SpaceExhausted",
+    "StopWhen",
     "StorageError",
     "Study",
     "Subset",
+    "SuccessiveHalvingRule",
+    "Transient",
     "Trial",
     "cnn_domain",
     "importance",
@@ -132,6 +144,7 @@ __all__ = [
     "plot_transport",
     "register_domain",
     "register_variable",
+    "report",
 ]
 
 

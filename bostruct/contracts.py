@@ -848,6 +848,19 @@ class HasOutputs(Posterior, Protocol):
     def outputs(self) -> tuple[Posterior, ...]: ...
 
 
+@runtime_checkable
+class RestoresUnits(Surrogate, Protocol):
+    """A surrogate that learns some values on a scale of its own, on which its posterior predicts them."""
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of its posterior in the user's units.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -1015,6 +1028,20 @@ class LogScoreBuilder(ScoreBuilder, Protocol):
     def is_logarithm(self) -> bool: ...
 
 
+@runtime_checkable
+class LearnsChance(ScoreBuilder, Protocol):
+    """A builder whose scores know the chance that a point has a value and keeps all limits."""
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance of success; None where nothing failed and nothing is limited. Raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class Maximizer(Protocol):
     """A search for the points of a domain that score best."""
 
@@ -1063,10 +1090,11 @@ class HistoryView(Protocol):
 class Suggestion(NamedTuple):
     """The next point to evaluate.
 
-    point: to evaluate, unseen before.
+    point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `MayRepeat`.
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``mutation`` (of the best point), ``random`` or ``fallback``, where `info["why"]` says why.
+        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
+        ``fallback``, where `info["why"]` says why.
     """
 
     point: Point
@@ -1096,6 +1124,16 @@ class Searcher(Protocol):
         ...
 
 
+@runtime_checkable
+class MayRepeat(Searcher, Protocol):
+    """A searcher that may suggest a told point again, as a suggestion of the origin ``repeat``."""
+
+    @property
+    def repeats(self) -> bool:
+        """True where it does so."""
+        ...
+
+
 class Appraisal(NamedTuple):
     """A method's judgement of the n completed points, in the order told.
 
@@ -1115,6 +1153,53 @@ class HasAppraisal(Searcher, Protocol):
 
         history: all that was told so far.
         state: of the last suggestion.
+        rng: the only source of chance.
+        """
+        ...
+
+
+@runtime_checkable
+class HasRegretBound(Searcher, Protocol):
+    """A searcher whose model says how probable it is that another point is much better than the best one told."""
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+
+        It is 1 while the method chooses its first points without the model. Raises NumericalError.
+
+        history: at least one completed point, of one objective without limits.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        ...
+
+
+class Predicted(NamedTuple):
+    """The belief of a method about m points.
+
+    mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
+    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
+        failed and nothing is limited.
+    """
+
+    mean: Array
+    variance: Array
+    log_chance: Array
+
+
+@runtime_checkable
+class HasPrediction(Searcher, Protocol):
+    """A searcher that can say what it believes of any point."""
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points; raise NumericalError where the model cannot be fitted, or nothing has completed.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
         rng: the only source of chance.
         """
         ...
@@ -1145,6 +1230,13 @@ class Infeasible(BostructError):
 
     Raise it in an objective for a point that breaks a constraint which only evaluation reveals, or in a function that
     builds a part of a search space where the choices taken lead nowhere.
+    """
+
+
+class Transient(BostructError):
+    """An error that you raise in an objective to say that an evaluation failed for no fault of its point.
+
+    The trial is handed out again, such as after a network that was down; at most twice, then it fails.
     """
 
 

@@ -10,6 +10,7 @@ from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.goals.declared import Declared, Direction
 from bostruct.study.prior_sources import PriorSource
 from bostruct.study.result import Result
+from bostruct.study.stopping import StoppingRule
 from bostruct.study.study import Callback, Place, Study
 
 
@@ -50,6 +51,8 @@ class RunArguments(NamedTuple):
     callbacks: one or several, called after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
+    stopping_rule: stops trials early by what they report; None for none.
+    retries: how often a trial that failed or timed out is evaluated again, from 0.
     """
 
     workers: int
@@ -59,6 +62,8 @@ class RunArguments(NamedTuple):
     callbacks: Callback | Sequence[Callback]
     progress: bool | None
     reraise: type[Exception] | tuple[type[Exception], ...]
+    stopping_rule: StoppingRule | None
+    retries: int
 
 
 def minimize(
@@ -82,6 +87,8 @@ def minimize(
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
+    stopping_rule: StoppingRule | None = None,
+    retries: int = 0,
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
@@ -109,13 +116,18 @@ def minimize(
     callbacks: one or several, called as callback(study, trial) after each finished trial.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
     reraise: exceptions that end the run, beside failing their trial.
+    stopping_rule: such as `bostruct.MedianRule`, stops trials early by what the objective tells `bostruct.report`; None
+        for none.
+    retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the objective
+        raised `bostruct.Transient`.
 
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(
         space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
     )
-    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
+    limits = trial_timeout, load_timeout
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -140,6 +152,8 @@ def maximize(
     callbacks: Callback | Sequence[Callback] = (),
     progress: bool | None = None,
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
+    stopping_rule: StoppingRule | None = None,
+    retries: int = 0,
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
@@ -148,15 +162,16 @@ def maximize(
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
     method, seed, directions, constraints, storage, name, initial_points, threads, prior: settings of the study, as
         for `minimize`.
-    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise: settings of the run, as for
-        `minimize`.
+    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
+        the run, as for `minimize`.
 
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(
         space, method, seed, directions, constraints, storage, name, initial_points, threads, prior
     )
-    run_arguments = RunArguments(workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise)
+    limits = trial_timeout, load_timeout
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 

@@ -218,6 +218,17 @@ class ProbabilityOfImprovement:
         score = self(prediction, incumbent)
         return np.where(prediction.mean < incumbent - self.margin, 0.0, score + SCORE_ROUNDING * (1.0 + np.abs(score)))
 
+    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+        """Return the worth and its derivatives, (s, m) each: log Phi has the slope phi / Phi.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        u, sd = _standardize(prediction, incumbent - self.margin)
+        log_worth = log_ndtr(u)
+        slope = np.exp(-0.5 * u * u - log_worth) / ROOT_2_PI
+        return WorthSlopes(log_worth, -slope / sd, -0.5 * slope * u / prediction.variance)
+
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)
 

@@ -27,6 +27,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "random": ("#E69F00", "D"),
     "model": ("#0072B2", "o"),
     "mutation": ("#CC79A7", "^"),
+    "repeat": ("#56B4E9", "o"),
     "fallback": ("#D55E00", "v"),
     "added": ("#009E73", "s"),
 }

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from bostruct.contracts import Infeasible
 from bostruct.execution.interrupts import handler_codes, is_from_handler
+from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
 from bostruct.outcome import Outcome, outcome_of, storable
 
 
@@ -27,12 +28,16 @@ class Evaluation(NamedTuple):
     error: the exception, None where nothing was raised.
     trace: its traceback as text, None where nothing was raised.
     ended: seconds since the epoch when the objective ended; None where it is told at once.
+    reports: the steps and values that it reported, ascending by step.
+    stopped_at: the step at which a rule stopped it; None where none did.
     """
 
     outcome: Outcome
     error: BaseException | None = None
     trace: str | None = None
     ended: float | None = None
+    reports: tuple[tuple[int, float], ...] = ()
+    stopped_at: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
@@ -93,9 +98,16 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     objective has forked ends here.
 
     objective: called with the point, returns a number.
-    point: as the user wrote it.
+    point: as the user wrote it, or a `WatchedPoint`.
     handlers: code of signal handlers besides those that are installed, which may have uninstalled themselves.
     """
+    watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
+    with receive_reports(watched.judge, watched.sign) as reporter:
+        evaluation = _call(objective, watched.point, handlers, reporter)
+    return evaluation._replace(reports=reporter.reports)
+
+
+def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter) -> Evaluation:
     process = os.getpid()
     try:
         value = objective(point)
@@ -107,6 +119,8 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
             _end_fork(error)
         if isinstance(error, KeyboardInterrupt):
             raise
+        if isinstance(error, TrialStopped) and reporter.outcome is not None:
+            return Evaluation(reporter.outcome, stopped_at=reporter.stopped_at)
         if not isinstance(error, Exception) and is_from_handler(error, handlers | handler_codes()):
             raise
         if isinstance(error, Infeasible):

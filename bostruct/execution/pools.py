@@ -31,7 +31,7 @@ class Pool(Protocol):
         """Begin a trial; only called while fewer than `slots` are in flight.
 
         number: of the trial.
-        point: as the objective receives it.
+        point: as the objective receives it, or a `WatchedPoint`, for `evaluate`.
         """
         ...
 
@@ -41,6 +41,13 @@ class Pool(Protocol):
 
     def wait(self) -> FinishedTrials:
         """Block until one trial or more has finished, and return those, by number."""
+        ...
+
+    def cancel(self, number: int) -> None:
+        """Give a trial up, whose evaluation is not returned any more, and end it where that can be done.
+
+        number: of a trial in flight.
+        """
         ...
 
     def close(self) -> None:
@@ -68,8 +75,11 @@ class InProcessPool:
         return []  # trials run while they are waited for
 
     def wait(self) -> FinishedTrials:
-        number, point = self._next.pop()
+        number, point = self._next.pop(0)
         return [(number, evaluate(self._objective, point, self._handlers))]
+
+    def cancel(self, number: int) -> None:
+        self._next = [pair for pair in self._next if pair[0] != number]
 
     def close(self) -> None:
         self._next.clear()
@@ -123,6 +133,12 @@ class ExecutorPool:
         if broken is not None and not finished:
             raise _executor_error(broken) from broken
         return sorted(finished, key=lambda pair: pair[0])
+
+    def cancel(self, number: int) -> None:
+        for future in [future for future, its in self._futures.items() if its == number]:
+            future.cancel()
+            del self._futures[future]
+            self._ended.pop(future, None)
 
     def close(self) -> None:
         for future in self._futures:

@@ -89,6 +89,11 @@ class ProcessPool:
             if finished := self._look(patience):
                 return finished
 
+    def cancel(self, number: int) -> None:
+        self._waiting = [trial for trial in self._waiting if trial.number != number]
+        for worker in [worker for worker in self._busy.values() if worker.number == number]:
+            self._drop(worker)
+
     def close(self) -> None:
         for worker in self._busy.values():
             worker.kill()

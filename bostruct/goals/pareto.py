@@ -126,6 +126,17 @@ def crowding_distances(objectives: Array) -> Array:
     return total
 
 
+def choose_spread(front: Array, most: int) -> Array:
+    """Return at most some of the points of a front, which cover it: those with the largest crowding distances.
+
+    front: (n, k), non-dominated points.
+    most: at least 1.
+    """
+    if len(front) <= most:
+        return front
+    return front[np.argsort(-crowding_distances(front), kind="stable")[:most]]
+
+
 def merit(objectives: Array, slacks: Array) -> Array:
     """Return one value to minimize for each point (n,), by which points are ordered as they should be.
 
@@ -197,4 +208,18 @@ def default_reference(objectives: Array) -> Array:
     """
     front = objectives[find_nondominated(objectives)]
     own, of_all = np.ptp(front, axis=0), np.ptp(objectives, axis=0)
-    return front.max(axis=0) + REFERENCE_MARGIN * np.where(own > 0.0, own, np.where(of_all > 0.0, of_all, 1.0))
+    return front.max(axis=0) + REFERENCE_MARGIN * _or_one(np.where(own > 0.0, own, of_all))
+
+
+def distant_reference(objectives: Array) -> Array:
+    """Return a reference point behind all points (k,): the worst value of each objective, and a tenth of its range.
+
+    A search needs it: from a point close behind a front of few points, what would extend the front is out of sight.
+
+    objectives: (n, k), n at least 1, of feasible points.
+    """
+    return objectives.max(axis=0) + REFERENCE_MARGIN * _or_one(np.ptp(objectives, axis=0))
+
+
+def _or_one(ranges: Array) -> Array:
+    return np.where(ranges > 0.0, ranges, 1.0)

@@ -1,16 +1,102 @@
-"""Methods for studies of limits and several objectives."""
+"""Methods for several objectives, and for limits on measured numbers."""
 
 from __future__ import annotations
 
-from bostruct.contracts import Searcher
+from dataclasses import replace
+from typing import TypeGuard
+
+from bostruct.acquisition.functions import ProbabilityOfImprovement
+from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
+from bostruct.contracts import Domain, DomainError, LogScoreBuilder, ScoreBuilder, Searcher, Surrogate
+from bostruct.searchers.bayesian import BayesianSearch
+from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.searchers.explained import Explained
+from bostruct.searchers.hyperband import Hyperband
+from bostruct.searchers.hypervolume import HypervolumeImprovement
+from bostruct.searchers.limits import WithinLimits
+from bostruct.searchers.noisy_improvement import NoisyImprovement
+from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.scalarized import Scalarized
+from bostruct.searchers.scores import Feasible
+from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
+from bostruct.surrogates.output_warping import OutputWarping
+from bostruct.surrogates.outputs import Outputs
+from bostruct.surrogates.slack_warping import SlackWarping
+from bostruct.surrogates.target_fidelity import AtTargetFidelity
+from bostruct.surrogates.transfer import TransferLearning
+
+SORTS = (EvolutionSearch, RandomSearch, SuccessiveNarrowing)  # only the order of the values counts, if they do
 
 
 def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searcher:
-    """Return a searcher for a study of so many objectives and limits.
+    """Return the searcher for some objectives and limits: itself for one objective without limits.
 
-    searcher: of one objective; it minimizes the values of the history, which are a merit of all objectives and limits.
+    Bayesian optimization whose score is a logarithm gets a surrogate for each objective and each limit. The score is
+    that of the method for one objective, and the logarithm of the expected hypervolume improvement for several, plus
+    the logarithm of the chance that all limits are kept. What explores by the progress of one value is left out for
+    several objectives.
+
+    Any other searcher sees the history's values, which for one objective order feasible points before all others. Of
+    several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points; every other
+    one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
+
+    searcher: of one objective; with what it learned from earlier tasks, if it does.
     n_objectives: at least 1.
     n_limits: at least 0.
+
+    Raises DomainError for several objectives where the searcher learns from earlier tasks, which have one value.
     """
-    del n_objectives, n_limits
-    return searcher
+    if n_objectives == 1 and n_limits == 0:
+        return searcher
+    if isinstance(searcher, Explained):
+        return replace(searcher, searcher=serve_goals(searcher.searcher, n_objectives, n_limits))
+    if isinstance(searcher, Hyperband):
+        model = searcher.proposals
+        return searcher if model is None else replace(searcher, proposals=serve_goals(model, n_objectives, n_limits))
+    if isinstance(searcher, BayesianSearch) and _is_logarithm(searcher.score):
+        score = _score_outputs(searcher.score, searcher.domain, n_objectives, n_limits)
+        return replace(_model_outputs(searcher, n_objectives, n_limits), score=score)
+    return searcher if n_objectives == 1 or isinstance(searcher, SORTS) else Scalarized(searcher)
+
+
+def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
+    """Return Bayesian optimization with a surrogate for each output."""
+    surrogate = searcher.surrogate
+    slack = _without_value(surrogate)
+    if n_objectives > 1 and _learns_tasks(surrogate):
+        raise DomainError(
+            f"method: learning from prior= serves one objective, for its trials have one value; got {n_objectives} "
+            "objectives; leave prior= away, or search one objective under limits"
+        )
+    return replace(
+        searcher,
+        surrogate=Outputs(surrogate, slack, n_objectives, n_limits),
+        exploration=searcher.exploration if n_objectives == 1 else None,
+    )
+
+
+def _is_logarithm(score: ScoreBuilder) -> TypeGuard[LogScoreBuilder]:
+    return getattr(score, "is_logarithm", False)
+
+
+def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_limits: int) -> LogScoreBuilder:
+    """Return the score of all outputs; a chance of success stays around it."""
+    if isinstance(score, Feasible):
+        return replace(score, score=_score_outputs(score.score, domain, n_objectives, n_limits))
+    if isinstance(score, NoisyImprovement) and n_limits:
+        score = score.plain  # its draws are at all points told, those that break a limit among them
+    promise = score if n_objectives == 1 else HypervolumeImprovement(LogHypervolumeImprovement, n_objectives)
+    return WithinLimits(promise, ProbabilityOfImprovement(), domain.take, n_objectives) if n_limits else promise
+
+
+def _without_value(surrogate: Surrogate) -> Surrogate:
+    """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
+    if isinstance(surrogate, AtTargetFidelity):
+        return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
+    inner = surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
+    return SlackWarping(inner.alone if isinstance(inner, TransferLearning) else inner)
+
+
+def _learns_tasks(surrogate: Surrogate) -> bool:
+    inner = surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
+    return isinstance(inner, TransferLearning)

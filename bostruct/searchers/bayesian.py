@@ -9,25 +9,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import check_bool, check_integer, has_capability, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
+    Array,
     Batch,
     Domain,
+    HasOutputs,
     HistoryView,
     Info,
     Json,
+    LearnsChance,
+    LearnsNoise,
+    LearnsOutputs,
     Maximizer,
     NumericalError,
     Point,
+    Posterior,
+    Predicted,
+    Prediction,
+    RestoresUnits,
     Score,
     ScoreBuilder,
     State,
     Suggestion,
     Surrogate,
 )
+from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
+from bostruct.searchers.regret import bound_regret_probability
+from bostruct.searchers.repeats import choose_repeat
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -59,7 +71,7 @@ def describe_part(part: object) -> Json:
     part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
         was added later is left away at its default.
     """
-    if is_dataclass(part):
+    if is_dataclass(part) and not isinstance(part, type):
         told: dict[str, Json] = {"part": type(part).__name__}
         return told | {name: describe_part(value) for name, value in _settings_of(part)}
     if isinstance(part, float):
@@ -104,6 +116,8 @@ class BayesianSearch:
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
         the model's; None never explores.
+    repeats: whether a told point may be suggested again, where a value there is worth more than a new point; such a
+        suggestion has the origin ``repeat``.
     note: goes on record with each suggestion of the model, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
@@ -119,11 +133,13 @@ class BayesianSearch:
     surroundings: Neighborhood = neighbors_of
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
     note: str | None = field(default=None, metadata=ADDED_LATER)
+    repeats: bool = field(default=False, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
+        check_bool("repeats", self.repeats)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
 
@@ -152,10 +168,9 @@ class BayesianSearch:
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
-            posterior, learned, info = self.surrogate.condition(
-                history.completed, history.values, state["surrogate"], fit_rng
-            )
-            score = self.score(posterior.believe(history.running), history, fit_rng)
+            posterior, learned, info = self._condition(history, state, fit_rng)
+            believed = posterior.believe(history.running)
+            score = self.score(believed, history, fit_rng)
         except NumericalError as error:
             return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
@@ -163,18 +178,81 @@ class BayesianSearch:
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned}
         x = self._first_unseen(maxima, score, history, search_rng)
+        again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
+        if again is not None:
+            x = again
         note: Info = {} if self.note is None else {"auto": self.note}
-        return Suggestion(x, state, {"origin": "model", **info, **found, **note})
+        origin = "model" if again is None else "repeat"
+        return Suggestion(x, state, {"origin": origin, **info, **found, **note})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
+
+        A surrogate of several outputs predicts the first objective. Points that keep all limits are eligible; where no
+        point does, all are.
 
         history: at least one completed point.
         state: of the last suggestion.
         rng: the only source of chance.
         """
-        posterior, _, _ = self.surrogate.condition(history.completed, history.values, state["surrogate"], rng)
-        return Appraisal(np.ones(len(history.values), dtype=np.bool_), posterior.predict(history.completed))
+        posterior, _, _ = self._condition(history, state, rng)
+        kept = is_feasible(history.slacks)
+        eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
+        return Appraisal(eligible, posterior.predict(history.completed))
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return `bostruct.searchers.regret.bound_regret_probability` of the surrogate; raises NumericalError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        if len(history.seen) <= self.n_initial:
+            return 1.0
+        posterior, _, _ = self._condition(history, state, rng)
+        return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
+
+        history: at least one completed point, or NumericalError is raised.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+
+        Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
+        above the median is the median of what is expected there.
+        """
+        if not len(history.values):
+            raise NumericalError("no trial has completed")
+        posterior, _, _ = self._condition(history, state, rng)
+        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
+        if has_capability(posterior, HasOutputs):
+            values = history.objectives.T
+            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
+        found = [self._predict_units(one, values, xs) for one, values in objectives]
+        score = self.score
+        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
+        mean, variance = (np.stack(one) for one in zip(*found, strict=True))
+        return Predicted(mean, variance, log_chance)
+
+    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
+        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
+        found, surrogate = posterior.predict(xs), self.surrogate
+        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
+
+    def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
+        """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
+        surrogate, values = self.surrogate, history.values
+        if history.variances is not None and has_capability(surrogate, LearnsNoise):
+            surrogate = surrogate.with_variances(history.variances)
+        if has_capability(surrogate, LearnsOutputs):
+            values = np.hstack([history.objectives, history.slacks])
+        return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from bostruct.checks import has_capability
-from bostruct.contracts import Appraisal, Domain, HasAppraisal, HistoryView, Json, Searcher, State, Suggestion
+from bostruct.contracts import (
+    Appraisal,
+    Batch,
+    Domain,
+    HasAppraisal,
+    HasPrediction,
+    HasRegretBound,
+    HistoryView,
+    Json,
+    Predicted,
+    Searcher,
+    State,
+    Suggestion,
+)
+
+
+@runtime_checkable
+class _Model(HasAppraisal, HasPrediction, Protocol):
+    """A searcher with a model."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +64,13 @@ class Explained:
 
 @dataclass(frozen=True)
 class ExplainedModel(Explained):
-    """An explained searcher that has a model: `HasAppraisal`.
+    """An explained searcher that has a model: `HasAppraisal` and `HasPrediction`.
 
-    searcher: that suggests and appraises.
+    searcher: that suggests, appraises and predicts.
     note: which it is and why.
     """
 
-    searcher: HasAppraisal
+    searcher: _Model
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Appraise the completed points as the searcher does.
@@ -62,6 +81,39 @@ class ExplainedModel(Explained):
         """
         return self.searcher.appraise(history, state, rng)
 
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points as the searcher does; raises NumericalError.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+        """
+        return self.searcher.predict(history, state, xs, rng)
+
+
+@dataclass(frozen=True)
+class ExplainedBound(ExplainedModel):
+    """An explained searcher whose model bounds the regret: `HasRegretBound`.
+
+    searcher: that suggests, appraises and bounds.
+    note: which it is and why.
+    """
+
+    searcher: Any  # HasAppraisal and HasRegretBound
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return what the searcher does.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        return self.searcher.bound_regret_probability(history, state, regret, rng)
+
 
 def explain(searcher: Searcher, note: str) -> Explained:
     """Return a searcher whose suggestions carry a note.
@@ -69,4 +121,6 @@ def explain(searcher: Searcher, note: str) -> Explained:
     searcher: any.
     note: which it is and why.
     """
-    return ExplainedModel(searcher, note) if has_capability(searcher, HasAppraisal) else Explained(searcher, note)
+    if has_capability(searcher, _Model) and has_capability(searcher, HasRegretBound):
+        return ExplainedBound(searcher, note)
+    return ExplainedModel(searcher, note) if has_capability(searcher, _Model) else Explained(searcher, note)

@@ -5,7 +5,7 @@ A score of another form is a class or function of its own: (posterior, history, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from bostruct.contracts import (
     HasScoreGradient,
     HasWorthGradient,
     HistoryView,
+    LearnsChance,
     LogScoreBuilder,
     Posterior,
     Prediction,
@@ -55,6 +56,15 @@ def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     return float(np.min(posterior.screen(history.completed).mean.mean(axis=0)))  # the mean alone costs O(n) a point
 
 
+def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
+    """Return a mean never above, and a variance never below, that of `predict`, by the tighter way that there is.
+
+    posterior: any.
+    xs: m points.
+    """
+    return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
+
+
 @dataclass(frozen=True, eq=False)
 class AcquisitionScore:
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
@@ -77,9 +87,9 @@ class AcquisitionScore:
 
         xs: m points.
         """
-        posterior = self.posterior
-        screened = posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
-        return self.acquisition.average(self.acquisition.upper_bounds(screened, self.incumbent))
+        return self.acquisition.average(
+            self.acquisition.upper_bounds(bound_prediction(self.posterior, xs), self.incumbent)
+        )
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
@@ -143,6 +153,23 @@ class FeasibleScore:
         return at_shares
 
 
+@dataclass(frozen=True, eq=False)
+class JointChance:
+    """The chance that several independent things succeed.
+
+    chances: of each.
+    """
+
+    chances: Sequence[Chance]
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance that all succeed at each of m points (m,).
+
+        xs: m points.
+        """
+        return np.sum([one.log_chance(xs) for one in self.chances], axis=0)
+
+
 @dataclass(frozen=True)
 class Improvement:
     """A builder of scores: an acquisition function of the posterior against an incumbent.
@@ -202,9 +229,27 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score = self.score(posterior, history, rng)
+        score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
+        return score if chance is None else FeasibleScore(score, chance)
+
+    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance that points have a value, and that the score knows of; None for certainty.
+
+        posterior: of the objective, given to the score.
+        history: all that was told so far.
+        rng: given to the model of success.
+
+        Raises NumericalError.
+        """
+        score = self.score
+        inner = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        found = [one for one in (self._learn_success(history, rng), inner) if one is not None]
+        return JointChance(found) if found else None
+
+    def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+        """Return the chance that points have a value; None where no point has failed."""
         if not len(history.failed):
-            return score
+            return None
         points = self.join(history.completed, history.failed)
         succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
-        return FeasibleScore(score, self.success.condition(points, succeeded, rng))
+        return self.success.condition(points, succeeded, rng)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
@@ -69,6 +69,11 @@ class Trial:
         """
         return self.info.get("origin", "unknown")
 
+    @property
+    def is_canceled(self) -> bool:
+        """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
+        return "canceled" in self.info
+
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
         values = None if self.value is not None or not self.values else self.values
@@ -100,8 +105,8 @@ class History:
     running: Batch
     failed: Batch
     seen: AbstractSet[Hashable]
-    objectives: Array | None = None
-    slacks: Array | None = None
+    objectives: Array = field(default=cast(Array, None))
+    slacks: Array = field(default=cast(Array, None))
     variances: Array | None = None
 
     def __post_init__(self) -> None:
@@ -130,8 +135,8 @@ class History:
         """
         batches = [domain.join(completed), domain.join(running), domain.join(failed)]
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
-        told = (None, None, None) if measured is None else measured[1:]
-        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, *told)
+        told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
+        return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
 
     @property
     def best(self) -> int:

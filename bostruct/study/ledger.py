@@ -22,6 +22,8 @@ from bostruct.study.records import read_goals, read_initial, show_outcome, write
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
+RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
+OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it is handed out again
 
 
 @dataclass
@@ -154,17 +156,18 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def finish(self, number: int, outcome: Outcome, ended: float | None = None) -> Trial:
+    def finish(self, number: int, outcome: Outcome, ended: float | None = None, noted: Info | None = None) -> Trial:
         """Record what came of a running trial, and return the trial.
 
         number: of the trial.
         outcome: of its evaluation.
         ended: seconds since the epoch, None for now.
+        noted: what the trial has on record besides, plain JSON.
 
         Where the file was lost the outcome is kept here, and StorageLost is raised then.
         """
         record = self._records[number]
-        trial = _apply_outcome(record.trial, outcome, ended)
+        trial = _apply_outcome(replace(record.trial, info=record.trial.info | (noted or {})), outcome, ended)
         lost: StorageLost | None = None
         try:
             self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
@@ -215,6 +218,22 @@ class Ledger:
         record.attempts -= 1
         insort(self._queue, number)
 
+    @defer_interrupt
+    def retry(self, number: int, reason: str) -> Trial:
+        """Give a running trial back whose evaluation failed, and return the trial; what it failed of is on record.
+
+        number: of the trial.
+        reason: why its evaluation failed.
+        """
+        record = self._records[number]
+        attempts = record.attempts - (number not in self._queue)
+        trial = replace(record.trial, info=_note_failure(record.trial.info, reason))
+        self.writer.update(write_trial(trial, None, "", None, attempts))
+        record.trial, record.attempts = trial, attempts
+        if number not in self._queue:
+            insort(self._queue, number)
+        return trial
+
     @property
     def out(self) -> list[int]:
         """The numbers of the running trials that somebody was handed, ascending."""
@@ -235,7 +254,7 @@ class Ledger:
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
-        info = trial.info | {"failed_before": [*trial.info.get("failed_before", ()), trial.reason]}
+        info = _note_failure(trial.info, trial.reason)
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
         self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
         record.trial, record.outcome = trial, None
@@ -244,7 +263,7 @@ class Ledger:
         self._failed.clear()
         for number in self.order:
             one = self._records[number].trial
-            if one.status != "completed" and one.unread is None:
+            if one.status != "completed" and one.unread is None and not one.is_canceled:
                 self._failed.append(self._records[number].point)
 
     def running(self, trial: Trial | int) -> int:
@@ -328,8 +347,8 @@ class Ledger:
     def history(self) -> History:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
-        values, *measured = self._measurements.read()
-        return History(self._completed.read(), values, running, self._failed.read(), self._seen, *measured)
+        told, failed = self._measurements.read()._asdict(), self._failed.read()
+        return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
         """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
@@ -359,7 +378,8 @@ class Ledger:
         if trial.unread is not None:
             return
         if trial.status != "completed":
-            self._failed.append(record.point)
+            if not trial.is_canceled:
+                self._failed.append(record.point)
             return
         self._completed.append(record.point)
         self._measurements.append(outcome)
@@ -376,6 +396,12 @@ class Ledger:
             self.goals.check(row.outcome or Outcome(failed="running"))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
+
+
+def _note_failure(info: Info, reason: str | None) -> Info:
+    """Return the info of a trial that is handed out again after it failed."""
+    kept = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
+    return kept | {"failed_before": [*info.get("failed_before", ()), reason]}
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import BostructError, SpaceExhausted
+from bostruct.contracts import BostructError, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
-from bostruct.execution.processes import ProcessPool
+from bostruct.execution.pools import Pool
+from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
+from bostruct.study.ledger import RETRIES
 from bostruct.study.progress import trial_bar
+from bostruct.study.run_settings import RunSettings
+from bostruct.study.stopping import read_curves
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
@@ -29,97 +29,17 @@ class ObjectiveError(BostructError):
     """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
 
 
-@dataclass(frozen=True)
-class RunSettings:
-    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
-
-    objective: a function of a point.
-    n_trials: of the study in all, at least 0.
-    workers: trials at once, at least 1.
-    executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
-    trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
-    load_timeout: seconds that a worker process may take to load the objective.
-    callbacks: functions of (study, trial), called after each trial.
-    progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
-    reraise: classes of exceptions of the objective that end the run.
-    """
-
-    objective: Callable[[Any], Any]
-    n_trials: int
-    workers: int
-    executor: Executor | None
-    trial_timeout: float | None
-    load_timeout: float
-    callbacks: tuple[Callable[[Any, Trial], None], ...]
-    progress: bool | None
-    reraise: tuple[type[Exception], ...]
-
-    def __post_init__(self) -> None:
-        if not callable(self.objective):
-            raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
-        check_integer("n_trials", self.n_trials, 0)
-        check_integer("workers", self.workers, 1)
-        if self.trial_timeout is not None:
-            check_number("trial_timeout", self.trial_timeout, 1e-3)
-        check_number("load_timeout", self.load_timeout, 1e-3)
-        if self.executor is not None and self.trial_timeout is not None:
-            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
-        for callback in self.callbacks:
-            if not callable(callback):
-                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
-        for kind in self.reraise:
-            if not (isinstance(kind, type) and issubclass(kind, Exception)):
-                raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
-        if self.progress not in (True, False, None):
-            raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
-        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
-            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
-
-    @classmethod
-    def from_arguments(
-        cls,
-        objective: Any,
-        n_trials: Any,
-        workers: Any,
-        executor: Any,
-        trial_timeout: Any,
-        load_timeout: Any,
-        callbacks: Any,
-        progress: Any,
-        reraise: Any,
-    ) -> RunSettings:
-        """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
-
-        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
-        callbacks: one function or several.
-        reraise: one class of exceptions or several.
-
-        Raises TypeError and ValueError.
-        """
-        several = (callbacks,) if callable(callbacks) else callbacks
-        if not isinstance(several, Iterable):
-            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
-        kinds = (reraise,) if isinstance(reraise, type) else reraise
-        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
-            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
-        limits = trial_timeout, load_timeout
-        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, tuple(kinds))
-
-    def pool(self) -> Pool:
-        if self.executor is not None:
-            return ExecutorPool(self.objective, self.executor, self.workers)
-        if self.workers == 1 and self.trial_timeout is None:
-            return InProcessPool(self.objective)
-        return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
-
-
 @exit_on_sigterm()
 def run_trials(study: Any, settings: RunSettings) -> str:
     """Drive a study until so many trials are finished, or another reason ends it, and return the reason.
 
     study: a `Study`.
     settings: of the run.
+
+    Raises ValueError for a stopping rule where a value alone says too little.
     """
+    if settings.stopping_rule is not None and not study.goals.is_single:
+        raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()
@@ -165,6 +85,7 @@ class _Loop:
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell to the end, and say why it came."""
         while True:
+            self._give_up_canceled()
             if self._has_room():
                 self._submit_next()
                 finished = self._pool.poll()  # the next question is to be asked with all that is known
@@ -176,6 +97,12 @@ class _Loop:
         if self._lost is not None:
             raise self._lost
         return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
+
+    def _give_up_canceled(self) -> None:
+        trials = self._study.trials
+        for number in [number for number in self.pending if trials[number].is_canceled]:
+            self._pool.cancel(number)
+            self.pending.discard(number)
 
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
@@ -191,11 +118,24 @@ class _Loop:
             self._lost = error
         else:
             self.pending.add(trial.number)
-            self._pool.submit(trial.number, trial.point)
+            self._pool.submit(trial.number, self._watch(trial.point))
+
+    def _watch(self, point: object) -> object:
+        """Give the point a judge, which knows the trials that have completed by now and decides where the trial runs.
+
+        A question to this process at each report would wait as long as this process suggests the next point, and no
+        foreign executor could ask it.
+        """
+        if self._settings.stopping_rule is None:
+            return point
+        sign = -1.0 if self._study.direction == "maximize" else 1.0
+        curves = read_curves(self._study.trials, sign)
+        return WatchedPoint(point, self._settings.stopping_rule.judge(curves), sign)
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
-        finished = [(number, _judge(evaluation, self._study.goals)) for number, evaluation in finished]
+        trials, goals = self._study.trials, self._study.goals
+        finished = [(number, _judge(one, goals)) for number, one in finished if not trials[number].is_canceled]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
@@ -211,15 +151,29 @@ class _Loop:
             _raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
-        """Tell the study what came of these; those that the file did not take are kept in memory alone."""
+        """Tell the study what came of these; those that the file did not take are kept in memory alone.
+
+        Returns the trials that are over: a failed one may be handed out again.
+        """
         told = []
         for number, evaluation in finished:
             try:
-                told.append((self._study.tell(number, evaluation.outcome, finished=evaluation.ended), evaluation))
+                trial = self._tell_one(number, evaluation)
+                if trial.status != "running":
+                    told.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
             self.pending.discard(number)
         return told
+
+    def _tell_one(self, number: int, evaluation: Evaluation) -> Trial:
+        outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
+        retries = self._settings.retries
+        if isinstance(evaluation.error, self._settings.reraise):
+            retries = 0
+        elif isinstance(evaluation.error, Transient):
+            retries = max(RETRIES, retries)
+        return self._study.tell(number, outcome, finished=evaluation.ended, reports=evaluation.reports, retry=retries)
 
 
 def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
@@ -227,7 +181,7 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     try:
         goals.check(evaluation.outcome)
     except (TypeError, ValueError) as error:
-        return failure(error.with_traceback(None))._replace(ended=evaluation.ended)
+        return failure(error.with_traceback(None))._replace(ended=evaluation.ended, reports=evaluation.reports)
     return evaluation
 
 

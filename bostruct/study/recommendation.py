@@ -153,7 +153,8 @@ class Fit:
     def _history(self, domain: Domain, completed: list[int]) -> History:
         outcomes = [outcome for number in completed if (outcome := self.outcomes[number]) is not None]
         measured = measure(self.goals, outcomes)
-        failed = [self.points[n] for n in self.order if self.trials[n].status != "completed"]
+        others = [number for number in self.order if self.trials[number].status != "completed"]
+        failed = [self.points[number] for number in others if not self.trials[number].is_canceled]
         out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
         running = [self.points[trial.number] for trial in out]
         points = [self.points[number] for number in completed]

@@ -16,19 +16,20 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, short_repr
-from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher
+from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import parse_outcome, storable
+from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
 from bostruct.study.history import Trial
-from bostruct.study.ledger import Ledger
-from bostruct.study.loop import RunSettings, run_trials
+from bostruct.study.ledger import RETRIES, Ledger
+from bostruct.study.loop import run_trials
+from bostruct.study.prediction import Predictions, parse_points, predict
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
@@ -43,9 +44,12 @@ from bostruct.study.records import (
     stored_domain,
     stored_method,
 )
+from bostruct.study.regret import bound_regret
 from bostruct.study.result import Result
+from bostruct.study.run_settings import RunSettings
 from bostruct.study.saving import end, write_copy
 from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
+from bostruct.study.stopping import StoppingRule, describe_reports
 from bostruct.study.stored_searcher import (
     adopt_prior,
     build_searcher,
@@ -167,16 +171,33 @@ class Study:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
 
-    def ask(self) -> Trial:
-        """Return the next trial, running, and on disk.
+    @overload
+    def ask(self) -> Trial: ...
 
-        Raises SpaceExhausted when no unseen point is left.
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """Return the next trial, or a list of the next n trials, running, and on disk.
+
+        n: how many to evaluate side by side, from 1; None for one that is not in a list. Each point is chosen with the
+            points before it running, as by n calls. Where fewer unseen points are left the list is shorter.
+
+        Raises SpaceExhausted when no unseen point is left. After any other error the trials of the call are given back.
         """
+        wanted = 1 if n is None else check_integer("n", n, 1)
+        trials: list[Trial] = []
         with self._mutex:
             searcher = self._writable()
             with self._ledger.requeue_on_error():
-                trial = self._ledger.ask_again() or self._next(searcher)
-                return replace(trial, point=self._ledger.fresh_point(trial.number))
+                try:
+                    while len(trials) < wanted:
+                        trial = self._ledger.ask_again() or self._next(searcher)
+                        trials.append(replace(trial, point=self._ledger.fresh_point(trial.number)))
+                except SpaceExhausted:
+                    if not trials:
+                        raise
+        return trials[0] if n is None else trials
 
     def tell(
         self,
@@ -189,6 +210,8 @@ class Study:
         failed: str | None = None,
         infeasible: str | None = None,
         finished: float | None = None,
+        reports: Iterable[tuple[int, float]] = (),
+        retry: bool | int = False,
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
@@ -200,6 +223,10 @@ class Study:
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
         finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
+        reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
+            or a reason the trial was stopped at the last of them, whose value is its own.
+        retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
+            twice. It is running then, and ``info["failed_before"]`` has the reasons. Infeasible trials are not retried.
 
         Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
@@ -210,8 +237,14 @@ class Study:
             self._writable()
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
+            noted = describe_reports(reports)
+            if noted and value is None and repeats is None and failed is None and infeasible is None:
+                noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            return self._ledger.finish(number, self.goals.check(outcome), ended)
+            outcome, retries = self.goals.check(outcome), _count_retries(retry)
+            if outcome.failed is not None and len(self.trials[number].info.get("failed_before", ())) < retries:
+                return self._ledger.retry(number, outcome.failed)
+            return self._ledger.finish(number, outcome, ended, noted)
 
     def add(
         self,
@@ -258,6 +291,24 @@ class Study:
             self._writable()
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
+    def cancel(self, trial: Trial | int) -> Trial:
+        """Give a running trial up, and return it: it is not handed out again, and its point is no data.
+
+        It is on record as failed, with the reason ``canceled`` and ``info["canceled"]``, and counts as finished, but no
+        method takes its point for one that fails. Its point is not suggested again; `requeue` hands it out after all.
+        `optimize` ignores what comes of it: a worker process of its own is killed once a callback returns or another
+        trial finishes, an objective in this process runs to its end.
+
+        trial: a running one, or its number.
+
+        Raises ValueError for a trial that is not running.
+        """
+        with self._mutex:
+            self._writable()
+            return self._ledger.finish(
+                self._ledger.running(trial), Outcome(failed="canceled"), None, {"canceled": True}
+            )
+
     def optimize(
         self,
         objective: Callable[[Presented], object],
@@ -270,6 +321,8 @@ class Study:
         callbacks: Callback | Sequence[Callback] = (),
         progress: bool | None = None,
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
+        stopping_rule: StoppingRule | None = None,
+        retries: int = 0,
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
@@ -284,6 +337,10 @@ class Study:
         callbacks: one or several, called as callback(study, trial) after each finished trial.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
+        stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
+            `bostruct.report`; None for none. The last value reported is the trial's value.
+        retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the
+            objective raised `bostruct.Transient`.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
@@ -293,12 +350,35 @@ class Study:
         the main thread and unless it has a handler. Raises TypeError, ValueError.
         """
         how = RunSettings.from_arguments(
-            objective, n_trials, workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise
+            objective,
+            n_trials,
+            workers,
+            executor,
+            trial_timeout,
+            load_timeout,
+            callbacks,
+            progress,
+            reraise,
+            stopping_rule,
+            retries,
         )
         self._writable()
         self._stop = None
         self._stopped_because = run_trials(self, how)
         return self.result
+
+    def bound_regret_probability(self, regret: float) -> float:
+        """Return a bound of the probability that the best point found is worse than the optimum by more than `regret`.
+
+        The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
+        good as the model. It is 1 while the method chooses its first points. `bostruct.StopWhen` stops a run by it.
+
+        regret: in the units of the values, at least 0.
+
+        Raises BostructError where the method has no model that tells, and ValueError.
+        """
+        with self._mutex, self._limit():
+            return bound_regret(self._writable(), self._ledger, self.seed, regret, method_label(self._row))
 
     def stop(self, reason: str = "stop() was called") -> None:
         """End `optimize` once the trials in flight have finished.
@@ -376,6 +456,20 @@ class Study:
         fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
         stopped, beliefs = self._stopped_because, Lazy(fit)
         return Result(trials, order, self.goals, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+
+    def predict(self, points: Iterable[object]) -> Predictions:
+        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+
+        points: m points as the objective receives them.
+
+        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
+        TypeError, and BostructError for a method without a model and where nothing has completed.
+        """
+        with self._mutex:
+            xs = parse_points(self.domain, points)
+            searcher, state = self._model()()
+            with self._limit():
+                return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
 
     @property
     def incumbent(self) -> Trial | None:
@@ -490,6 +584,10 @@ class Study:
         trial = self._ledger.begin(found.point, found.info, found.state)
         self._fallbacks.note(f"study {self.name!r}", found.info)
         return trial
+
+
+def _count_retries(retry: bool | int) -> int:
+    return RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
 
 
 class _Request(NamedTuple):

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
+from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import (
     BostructError,
     Domain,
     Info,
+    MayRepeat,
     Point,
     PointError,
     Searcher,
@@ -103,7 +104,7 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextP
         raise StorageError(
             f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
         ) from error
-    _check_suggestion(suggestion, searcher.domain, ledger, who)
+    _check_suggestion(suggestion, searcher, ledger, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
     _log(who, len(ledger), info)
     try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
@@ -119,16 +120,18 @@ def _log(who: str, number: int, info: Info) -> None:
         log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
-def _check_suggestion(suggestion: object, domain: Domain, ledger: Ledger, who: str) -> None:
+def _check_suggestion(suggestion: object, searcher: Searcher, ledger: Ledger, who: str) -> None:
     if not isinstance(suggestion, Suggestion):
         raise BostructError(
             f"{who}: suggest returns a bostruct.contracts.Suggestion(point, state, info), got {short_repr(suggestion)}"
         )
+    domain = searcher.domain
     try:
         domain.check(suggestion.point)
     except PointError as error:
         raise BostructError(f"{who} suggested an invalid point: {error}") from error
-    if ledger.seen(suggestion.point):
+    may_repeat = has_capability(searcher, MayRepeat) and searcher.repeats and suggestion.info.get("origin") == "repeat"
+    if ledger.seen(suggestion.point) and not may_repeat:
         point = short_repr(domain.present(suggestion.point), 200)
         cause = ""
         if _repeats_points(domain, ledger.history().seen):

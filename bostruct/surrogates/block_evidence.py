@@ -30,12 +30,14 @@ class EvidenceTerms(NamedTuple):
     quadratic: float
 
 
-def block_evidence(line: BlockGram, residual: Array, ratio: float) -> Callable[[float], EvidenceTerms | None] | None:
+def block_evidence(
+    line: BlockGram, residual: Array, ratio: float | Array
+) -> Callable[[float], EvidenceTerms | None] | None:
     """Return the terms of the evidence as a function of theta_i; None where the largest block is not positive definite.
 
     line: the Gram matrix along theta_i.
     residual: values less the mean (n,).
-    ratio: added to the diagonal, at least 0.
+    ratio: added to the diagonal, at least 0; a number, or (n,).
 
     The function returns None where the whole matrix is not positive definite.
     """
@@ -43,7 +45,8 @@ def block_evidence(line: BlockGram, residual: Array, ratio: float) -> Callable[[
     small = np.concatenate(others_in_parts)
     # two takes are three times as fast as one index of both axes
     own, others = line.gram.take(large, axis=0).take(large, axis=1), line.gram.take(small, axis=0)
-    lower, failed = dpotrf(add_to_diagonal(own, ratio).T, 1, 0, 1)
+    of_large, of_small = (ratio[large], ratio[small]) if isinstance(ratio, np.ndarray) else (ratio, ratio)
+    lower, failed = dpotrf(add_to_diagonal(own, of_large).T, 1, 0, 1)
     if failed:
         return None
     white = solve_lower(lower, residual[large])
@@ -52,7 +55,7 @@ def block_evidence(line: BlockGram, residual: Array, ratio: float) -> Callable[[
         return lambda _: EvidenceTerms(determinant, quadratic)
     crossed = dtrsm(1.0, lower, others.take(large, axis=1).T, lower=1, overwrite_b=1)  # (large, small)
     removed = dsyrk(1.0, crossed, trans=1, lower=1)
-    rest = add_to_diagonal(others.take(small, axis=1), ratio).T
+    rest = add_to_diagonal(others.take(small, axis=1), of_small).T
     between = _take_between(rest, [len(part) for part in others_in_parts])
     told, explained = residual[small], crossed.T @ white
     schur = np.empty_like(rest)

@@ -28,6 +28,7 @@ class ChainData(NamedTuple):
     values: (n,), in the units that the priors of mean, amplitude and noise speak of.
     priors: of mean, log amplitude and log noise.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
+    known: variance of the noise of each value (n,), NaN where it is sampled; None where all are.
     """
 
     kernel: HasLine
@@ -35,6 +36,19 @@ class ChainData(NamedTuple):
     values: Array
     priors: ScalePriors
     nugget: float
+    known: Array | None = None
+
+    def ratio(self, hyper: Hyperparameters) -> float | Array:
+        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known.
+
+        hyper: a sample.
+        """
+        return hyper.ratio(self.nugget, self.known)
+
+    @property
+    def is_noise_known(self) -> bool:
+        """True where the noise of each value is known."""
+        return self.known is not None and not bool(np.isnan(self.known).any())
 
 
 @dataclass
@@ -72,13 +86,14 @@ def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tal
     gram = data.kernel.gram(start.theta, data.prepared)
     now = _update_mean(data, gram, start, rng, tally)
     now = _update_scale(data, gram, now, "log_amplitude", rng, tally)
-    now = _update_scale(data, gram, now, "log_noise", rng, tally)
+    if not data.is_noise_known:
+        now = _update_scale(data, gram, now, "log_noise", rng, tally)
     priors = [block.prior.log_density for block in data.kernel.parameters for _ in range(block.size)]
     theta, residual = now.theta.copy(), data.values - now.mean
     known: float | None = None
     for i in rng.permutation(len(theta)).tolist():
         line = data.kernel.line(theta, i, data.prepared, gram)
-        likelihood = _log_likelihood(line, residual, now, data.nugget, tally)
+        likelihood = _log_likelihood(line, residual, now, data.ratio(now), tally)
         prior = priors[i]
         start_density = None if known is None else known + prior(float(theta[i]))
         draw = slice_update(_log_posterior(prior, likelihood), float(theta[i]), rng, start_density)
@@ -90,9 +105,9 @@ def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tal
 
 
 def _log_likelihood(
-    line: Callable[[float], Array], residual: Array, hyper: Hyperparameters, nugget: float, tally: ChainTally
+    line: Callable[[float], Array], residual: Array, hyper: Hyperparameters, ratio: float | Array, tally: ChainTally
 ) -> Callable[[float], float]:
-    ratio, log_amplitude, n = hyper.ratio(nugget), hyper.log_amplitude, len(residual)
+    log_amplitude, n = hyper.log_amplitude, len(residual)
     split = block_evidence(line, residual, ratio) if isinstance(line, BlockGram) else None
 
     def likelihood(t: float) -> float:
@@ -130,7 +145,7 @@ def _update_mean(
     the updates that follow to leave that place.
     """
     try:
-        lower, jitter = cholesky(gram.copy, now.ratio(data.nugget))
+        lower, jitter = cholesky(gram.copy, data.ratio(now))
     except NumericalError:
         tally.updates += 1
         return now
@@ -155,7 +170,7 @@ def _update_scale(
 
     def likelihood(t: float) -> float:
         there = now._replace(**{name: t})
-        found = evidence(gram.copy, residual, there.log_amplitude, there.ratio(data.nugget))
+        found = evidence(gram.copy, residual, there.log_amplitude, data.ratio(there))
         tally.largest_jitter = max(tally.largest_jitter, found.jitter)
         return found.log_density
 

@@ -1,7 +1,7 @@
 """Linear algebra of Gaussian processes: factors with explicit jitter, the evidence, the posterior.
 
 One Gram matrix stands for the covariance S = amplitude (K + ratio I), ratio = nugget + noise / amplitude, so that
-neither amplitude nor noise costs a pass over K.
+neither amplitude nor noise costs a pass over K. Where the noise of values differs, the ratio is one for each (n,).
 """
 
 from __future__ import annotations
@@ -49,23 +49,23 @@ class Evidence(NamedTuple):
     jitter: float
 
 
-def cholesky(build: Callable[[], Array], ratio: float) -> CholeskyFactor:
+def cholesky(build: Callable[[], Array], ratio: float | Array) -> CholeskyFactor:
     """Factor K + ratio I, with jitter where it takes some.
 
     Jitter climbs the ladder; raises NumericalError, with the smallest eigenvalue, where the ladder ends.
 
     build: makes K (n, n), an array that may be overwritten, anew for each try.
-    ratio: added to the diagonal, at least 0.
+    ratio: added to the diagonal, at least 0; a number, or (n,).
     """
     return CholeskyFactor(*_cholesky(build, ratio))
 
 
-def _cholesky(build: Callable[[], Array], ratio: float) -> tuple[Array, float]:
-    scale = 1.0
+def _cholesky(build: Callable[[], Array], ratio: float | Array) -> tuple[Array, float]:
+    scale, least = 1.0, ratio if isinstance(ratio, float) else float(np.min(ratio))  # much noise needs no jitter
     for step in JITTER_LADDER:
         matrix = build()
         if step:
-            scale = float(np.mean(matrix.diagonal())) + ratio
+            scale = float(np.mean(matrix.diagonal())) + least
         add_to_diagonal(matrix, ratio + step * scale)
         lower, failed = dpotrf(matrix.T, 1, 0, 1)  # lower, not cleaned, in place; symmetric: its transpose is LAPACK's
         if not failed and lower[-1, -1] < math.inf:  # OpenBLAS lets entries that are no numbers through, down to here
@@ -75,16 +75,16 @@ def _cholesky(build: Callable[[], Array], ratio: float) -> tuple[Array, float]:
         raise NumericalError(f"the Gram matrix of {len(matrix)} points has entries that are not finite")
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     raise NumericalError(
-        f"K + {ratio:.3g} I of {len(matrix)} points is not positive definite with jitter up to "
+        f"K + {least:.3g} I of {len(matrix)} points is not positive definite with jitter up to "
         f"{JITTER_LADDER[-1] * scale:.3g}: trace {np.trace(matrix):.3g}, smallest eigenvalue of K {smallest:.3g}"
     )
 
 
-def add_to_diagonal(matrix: Array, amount: float) -> Array:
-    """Add a number to the diagonal of a matrix in place, and return the matrix.
+def add_to_diagonal(matrix: Array, amount: float | Array) -> Array:
+    """Add a number, or one for each row, to the diagonal of a matrix in place, and return the matrix.
 
     matrix: (n, n), in any memory order; einsum's view is the slower to come by.
-    amount: to add.
+    amount: to add, a number or (n,).
     """
     diagonal = matrix.ravel()[:: len(matrix) + 1] if matrix.flags.c_contiguous else np.einsum("ii->i", matrix)
     diagonal += amount
@@ -152,13 +152,13 @@ def _invert_in_blocks(lower: Array) -> Array:
     return inverse
 
 
-def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float) -> Evidence:
+def evidence(build: Callable[[], Array], residual: Array, log_amplitude: float, ratio: float | Array) -> Evidence:
     """Return the log density of residuals under S = exp(log_amplitude) (K + ratio I).
 
     build: makes K (n, n), an array that may be overwritten, anew for each try.
     residual: values less the mean (n,).
     log_amplitude: of the variance.
-    ratio: of the diagonal added to K, in units of the amplitude.
+    ratio: of the diagonal added to K, in units of the amplitude; a number, or (n,).
 
     Raises NumericalError. Source: Rasmussen and Williams 2006, (2.30).
     """

@@ -25,12 +25,16 @@ class Hyperparameters(NamedTuple):
     log_noise: float
     theta: Array
 
-    def ratio(self, nugget: float) -> float:
-        """Return the diagonal that is added to K, in units of the amplitude.
+    def ratio(self, nugget: float, known: Array | None = None) -> float | Array:
+        """Return the diagonal that is added to K, in units of the amplitude; (n,) where variances are known.
 
         nugget: share of the amplitude, at least 0.
+        known: variance of the noise of each value (n,), NaN where it is `log_noise`; None where all are.
         """
-        return nugget + math.exp(self.log_noise - self.log_amplitude)
+        learned = nugget + math.exp(self.log_noise - self.log_amplitude)
+        if known is None:
+            return learned
+        return np.where(np.isnan(known), learned, nugget + known * math.exp(-self.log_amplitude))
 
     def to_json(self) -> Json:
         return [self.mean, self.log_amplitude, self.log_noise, self.theta.tolist()]

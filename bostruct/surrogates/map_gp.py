@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +24,16 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
+from bostruct.surrogates.known_noise import check_variances, known_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
-from bostruct.surrogates.standardization import standardize
+from bostruct.surrogates.standardization import SMALLEST_SCALE, standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
+MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 
 
@@ -43,6 +45,7 @@ class TrainingData(NamedTuple):
     values: (n,), standardized.
     xs: the n points.
     shift, scale: from the standardized values to the user's: shift + scale * value.
+    noise: known variance of the noise of each value (n,), NaN where it is learned; None where all are.
     """
 
     kernel: HasGradient
@@ -51,6 +54,12 @@ class TrainingData(NamedTuple):
     xs: Batch
     shift: float
     scale: float
+    noise: Array | None = None
+
+    @property
+    def mean_noise(self) -> float | None:
+        """The mean variance of the noise, where it is known of each value; None where some is to be learned."""
+        return None if self.noise is None or np.isnan(self.noise).any() else float(np.mean(self.noise))
 
 
 class Mode(NamedTuple):
@@ -79,6 +88,7 @@ class MAPGP:
     most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
     latest: how many of the last points are among these in any case, at least 0 and at most half of them; 0 without
         `most`.
+    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
     `most_steps`, `tolerance`, `most` and `latest`.
@@ -92,6 +102,7 @@ class MAPGP:
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
     most: int | None = field(default=None, metadata=ADDED_LATER)
     latest: int = field(default=0, metadata=ADDED_LATER)
+    variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
         check_integer("most_steps", self.most_steps, 1)
@@ -104,6 +115,17 @@ class MAPGP:
         for block in self.kernel.parameters:
             if not has_capability(block.prior, DifferentiablePrior):
                 raise TypeError(f"kernel: {block.name}: a mode needs a prior with value_and_grad, got {block.prior}")
+
+    def with_variances(self, variances: Array) -> MAPGP:
+        """Return the model that knows the noise of the values that it is conditioned on next.
+
+        Where the noise of all values is known, that of a new value is taken for their mean.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, variances=check_variances(variances))
 
     def initial_state(self) -> State:
         return None
@@ -133,11 +155,15 @@ class MAPGP:
         values: (n,), in the user's units.
         """
         check_values(values)
+        variances = known_variances(self.variances, len(values))
         if self.most is not None and len(values) > self.most:
             kept = choose_local(self.kernel, self.join, xs, values, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
+            variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)
-        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale)
+        with np.errstate(over="ignore"):
+            noise = None if variances is None else np.minimum(variances / scale / scale, MOST_NOISE)
+        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise)
 
     def accepts(self, state: State) -> bool:
         """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
@@ -153,7 +179,13 @@ class MAPGP:
         state: None, or the last mode; one that `accepts` refuses counts as none.
         """
         starts = [self._start(), *([np.array(state)] if self.accepts(state) else [])]
-        return Mode(*self._maximize(fit, starts))
+        log_noises = LOG_NOISE_RANGE
+        if (mean := fit.mean_noise) is not None:
+            fixed = float(np.clip(math.log(max(mean, SMALLEST_SCALE)), *LOG_NOISE_RANGE))
+            log_noises = (fixed, fixed)
+            for start in starts:
+                start[0] = fixed
+        return Mode(*self._maximize(fit, starts, log_noises))
 
     def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
         """Return the posterior at a mode, and the fit on record; raises NumericalError.
@@ -164,10 +196,11 @@ class MAPGP:
         log_noise, theta = float(mode.packed[0]), mode.packed[1:]
         gram = self.kernel.gram(theta, fit.prepared)
         one = _profile_mean(
-            member_from_gram(gram, fit.values, Hyperparameters(0.0, 0.0, log_noise, theta), 0.0), fit.values
+            member_from_gram(gram, fit.values, Hyperparameters(0.0, 0.0, log_noise, theta), 0.0, fit.noise), fit.values
         )
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
-        return GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale), info
+        found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise)
+        return found, info
 
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:
         """Return the log posterior of the hyperparameters, and its gradient; Rasmussen and Williams 2006, (5.9).
@@ -179,7 +212,7 @@ class MAPGP:
         """
         noise, theta = math.exp(packed[0]), packed[1:]
         gram, pullback = self.kernel.gram_and_pullback(theta, fit.prepared)
-        lower, _ = cholesky(gram.copy, noise)
+        lower, _ = cholesky(gram.copy, noise if fit.noise is None else np.where(np.isnan(fit.noise), noise, fit.noise))
         determinant, inverse = log_determinant(lower), inverse_from_cholesky(lower)
         residual = fit.values - _generalized_mean(inverse, fit.values)
         weights = inverse @ residual
@@ -188,7 +221,8 @@ class MAPGP:
         cotangent -= inverse
         cotangent *= 0.5
         prior, slope = self._log_prior(packed)
-        return evidence + prior, slope + np.concatenate([[noise * np.trace(cotangent)], pullback(cotangent)])
+        learned = np.trace(cotangent) if fit.noise is None else cotangent.diagonal()[np.isnan(fit.noise)].sum()
+        return evidence + prior, slope + np.concatenate([[noise * learned], pullback(cotangent)])
 
     def _log_prior(self, packed: Array) -> tuple[float, Array]:
         """Return the log prior of (log noise, theta), and its gradient."""
@@ -204,7 +238,7 @@ class MAPGP:
     def _start(self) -> Array:
         return np.concatenate([[self.initial_log_noise], make_initial_theta(self.kernel)])
 
-    def _maximize(self, fit: TrainingData, starts: list[Array]) -> tuple[Array, Info]:
+    def _maximize(self, fit: TrainingData, starts: list[Array], log_noises: tuple[float, float]) -> tuple[Array, Info]:
         calls, at_starts = 0, dict[bytes, tuple[float, Array]]()
 
         def loss(packed: Array) -> tuple[float, Array]:
@@ -218,7 +252,7 @@ class MAPGP:
 
         prior_mode = starts[0]
         options = {"maxiter": self.most_steps, "ftol": self.tolerance}
-        bounds = [LOG_NOISE_RANGE, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
+        bounds = [log_noises, *((t - THETA_REACH, t + THETA_REACH) for t in prior_mode[1:])]
         try:
             at_starts |= {start.tobytes(): loss(start) for start in starts}  # the climb asks for one of them again
             start = min(starts, key=lambda packed: loss(packed)[0])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, missing_members
-from bostruct.contracts import Array, Batch, HasLine, Info, State
+from bostruct.contracts import ADDED_LATER, Array, Batch, HasLine, Info, State
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
@@ -19,6 +19,7 @@ from bostruct.surrogates.hyperparameters import (
     check_values,
     make_initial_theta,
 )
+from bostruct.surrogates.known_noise import check_variances, known_variances
 from bostruct.surrogates.members import fit_member
 from bostruct.surrogates.posterior import GaussianPosterior
 
@@ -34,6 +35,7 @@ class MarginalizedGP:
     burn_in: sweeps before the first posterior, at least 0.
     samples: sweeps before each posterior, all of them kept, at least 1; the chain carries over.
     shared_mean: give all samples the mean of the last one, as the published code does by accident.
+    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
     Raises TypeError, ValueError.
     """
@@ -45,6 +47,7 @@ class MarginalizedGP:
     burn_in: int = 100
     samples: int = 10
     shared_mean: bool = False
+    variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
         if missing := missing_members(self.kernel, HasLine):
@@ -52,6 +55,17 @@ class MarginalizedGP:
         check_integer("burn_in", self.burn_in, 0)
         check_integer("samples", self.samples, 1)
         check_number("nugget", self.nugget, 0.0)
+
+    def with_variances(self, variances: Array) -> MarginalizedGP:
+        """Return the model that knows the noise of the values that it is conditioned on next.
+
+        Where the noise of all values is known, that of a new value is taken for their mean.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, variances=check_variances(variances))
 
     def initial_state(self) -> State:
         return None
@@ -70,28 +84,31 @@ class MarginalizedGP:
         """
         check_values(values)
         tally = ChainTally()
-        data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget)
+        known = known_variances(self.variances, len(values))
+        data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget, known)
+        now = self.start(values) if state is None else Hyperparameters.from_json(state)
+        if known is not None and data.is_noise_known:
+            log_noise = math.log(max(float(np.mean(known)), math.exp(LOG_LOW)))
+            now = now._replace(log_noise=min(log_noise, LOG_HIGH))
         if state is None:
-            now = self.start(values)
             for _ in range(self.burn_in):
                 now = sweep(data, now, rng, tally)
-        else:
-            now = Hyperparameters.from_json(state)
         chain: list[Hyperparameters] = []
         for _ in range(self.samples):
             now = sweep(data, now, rng, tally)
             chain.append(now)
         if self.shared_mean:
             chain = [hyper._replace(mean=now.mean) for hyper in chain]
-        members = [fit_member(self.kernel, xs, values - hyper.mean, hyper, self.nugget) for hyper in chain]
+        members = [fit_member(self.kernel, xs, values - hyper.mean, hyper, self.nugget, known) for hyper in chain]
         info = {
-            "sweeps": tally.updates // (len(now.theta) + 3),
+            "sweeps": tally.updates // (len(now.theta) + 3 - data.is_noise_known),
             "likelihoods": tally.evaluations,
             "largest_jitter": max([tally.largest_jitter, *(one.jitter for one in members)]),
             "log_amplitude": now.log_amplitude,
             "log_noise": now.log_noise,
         }
-        return GaussianPosterior(self.kernel, xs, self.join, members, self.nugget), now.to_json(), info
+        posterior = GaussianPosterior(self.kernel, xs, self.join, members, self.nugget, known=known)
+        return posterior, now.to_json(), info
 
     def start(self, values: Array) -> Hyperparameters:
         """Return the hyperparameters that the chain starts from.

@@ -28,7 +28,14 @@ class Member(NamedTuple):
     jitter: float
 
 
-def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
+def fit_member(
+    kernel: Kernel,
+    xs: Batch,
+    residual: Array | None,
+    hyper: Hyperparameters,
+    nugget: float,
+    known: Array | None = None,
+) -> Member:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
     kernel: of the points.
@@ -36,19 +43,23 @@ def fit_member(kernel: Kernel, xs: Batch, residual: Array | None, hyper: Hyperpa
     residual: values less the mean (n,); None leaves the weights empty.
     hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
+    known: as of `Hyperparameters.ratio`.
     """
-    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget)
+    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget, known)
 
 
-def member_from_gram(gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float) -> Member:
+def member_from_gram(
+    gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float, known: Array | None = None
+) -> Member:
     """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
 
     gram: K (n, n) at the sample's theta, which is only read.
     residual: values less the mean (n,); None leaves the weights empty.
     hyper: the sample.
     nugget: share of the amplitude added to the diagonal of K, at least 0.
+    known: as of `Hyperparameters.ratio`.
     """
-    ratio = hyper.ratio(nugget)
+    ratio = hyper.ratio(nugget, known)
     lower, jitter = cholesky(gram.copy, ratio)
     whitener = inverse_lower(lower)
     weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -41,6 +41,17 @@ class NoiseSelection:
         if self.quiet.kernel is not self.noisy.kernel and self.quiet.kernel != self.noisy.kernel:
             raise ValueError("noisy: expected a model with the kernel of the quiet one, for they share their data")
 
+    def with_variances(self, variances: Array) -> NoiseSelection:
+        """Return the choice between models that know the noise of the values that they are conditioned on next.
+
+        Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
+
     def initial_state(self) -> State:
         return [self.quiet.initial_state(), self.noisy.initial_state()]
 
@@ -66,15 +77,21 @@ class NoiseSelection:
                 posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
                 return posterior, state, info
         last = self._last_modes(state)
+        if fit.mean_noise is not None:
+            mode = self.quiet.find_mode(fit, last[0])
+            posterior, info = self.quiet.posterior_at(fit, mode)
+            return posterior, self._learned([mode.packed.tolist(), last[1]], len(values), False), info
         quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
         gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
         is_noisy = gain > 0.0
         model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
         posterior, info = model.posterior_at(fit, mode)
         likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
-        modes: State = [quiet.packed.tolist(), noisy.packed.tolist()]
-        learned: State = {"modes": modes, "n": len(values), "is_noisy": is_noisy} if self.growth else modes
+        learned = self._learned([quiet.packed.tolist(), noisy.packed.tolist()], len(values), is_noisy)
         return posterior, learned, info | {"likelihoods": likelihoods}
+
+    def _learned(self, modes: State, n: int, is_noisy: bool) -> State:
+        return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
 
     def _last_modes(self, state: State) -> list[State]:
         """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""

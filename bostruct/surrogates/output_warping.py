@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import check_number
-from bostruct.contracts import Array, Batch, Info, Posterior, State, Surrogate
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
+from bostruct.surrogates.known_noise import check_variances, known_variances, with_variances
+
+MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
 
 
 @dataclass(frozen=True)
@@ -20,15 +24,29 @@ class OutputWarping:
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
+    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
     Raises TypeError, ValueError.
     """
 
     surrogate: Surrogate
     beyond: float = 3.0
+    variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
         check_number("beyond", self.beyond, 0.0)
+
+    def with_variances(self, variances: Array) -> OutputWarping:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        A compressed value has its noise compressed by the slope there. A surrogate inside that cannot be told of noise
+        learns it.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, variances=check_variances(variances))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
@@ -45,7 +63,94 @@ class OutputWarping:
 
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
         """
-        return self.surrogate.condition(xs, compress_upper_tail(values, self.beyond), state, rng)
+        compression, surrogate = Compression.of(values, self.beyond), self.surrogate
+        if (variances := known_variances(self.variances, len(values))) is not None:
+            surrogate = with_variances(surrogate, np.square(compression.slopes(values)) * variances)
+        return surrogate.condition(xs, compression.compress(values), state, rng)
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of the posterior in the user's units: `RestoresUnits`.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        return Compression.of(values, self.beyond).expand(prediction)
+
+
+class Compression(NamedTuple):
+    """The compression of values far above their median.
+
+    middle: the median.
+    scale: the root mean square of the distances of the better half; 0 where no value is compressed.
+    beyond: scales above the median from which on values are compressed.
+    """
+
+    middle: float
+    scale: float
+    beyond: float
+
+    @classmethod
+    def of(cls, values: Array, beyond: float) -> Compression:
+        """Return the compression that values ask for.
+
+        values: (n,).
+        beyond: as of `OutputWarping`.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            middle = float(np.median(values))
+        better = values[values <= middle] - middle
+        largest = float(np.max(np.abs(better)))
+        scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
+        found = cls(middle, scale if scale < np.inf else 0.0, beyond)
+        return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
+
+    def compress(self, values: Array) -> Array:
+        """Return values as `OutputWarping` tells them (n,).
+
+        values: (n,).
+        """
+        if not self.scale:
+            return values
+        z = self._measure(values)
+        far = z > self.beyond
+        told = values.copy()
+        told[far] = self.middle + self.scale * (self.beyond + np.log1p(_finite(z[far]) - self.beyond))
+        return told
+
+    def slopes(self, values: Array) -> Array:
+        """Return the derivatives of the compressed values in the values (n,), 1 where nothing is compressed.
+
+        values: (n,).
+        """
+        if not self.scale:
+            return np.ones(len(values))
+        return 1.0 / (1.0 + np.maximum(_finite(self._measure(values)) - self.beyond, 0.0))
+
+    def expand(self, prediction: Prediction) -> Prediction:
+        """Return the prediction of values of which one of compressed values is given.
+
+        Far above the median the mean becomes the median of what is predicted, and the variance that of the expansion as
+        a straight line there: a mean would be that of the largest values alone.
+
+        prediction: of compressed values.
+        """
+        if not self.scale:
+            return prediction
+        z = self._measure(prediction.mean)
+        excess = np.clip(z - self.beyond, 0.0, MOST_EXCESS)
+        expanded = self.middle + self.scale * (self.beyond + np.expm1(excess))
+        return Prediction(
+            np.where(z > self.beyond, expanded, prediction.mean), prediction.variance * np.exp(2.0 * excess)
+        )
+
+    def _measure(self, values: Array) -> Array:
+        """Return the distances of values from the median, in scales."""
+        with np.errstate(over="ignore"):
+            return (values - self.middle) / self.scale
+
+
+def _finite(z: Array) -> Array:
+    return np.minimum(z, np.finfo(np.float64).max)
 
 
 def compress_upper_tail(values: Array, beyond: float) -> Array:
@@ -54,18 +159,4 @@ def compress_upper_tail(values: Array, beyond: float) -> Array:
     values: (n,).
     beyond: as of `OutputWarping`.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        middle = float(np.median(values))
-    better = values[values <= middle] - middle
-    largest = float(np.max(np.abs(better)))
-    scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
-    if not 0.0 < scale < np.inf:
-        return values
-    with np.errstate(over="ignore"):
-        z = (values - middle) / scale
-    far = z > beyond
-    if not far.any():
-        return values
-    told = values.copy()
-    told[far] = middle + scale * (beyond + np.log1p(np.minimum(z[far], np.finfo(np.float64).max) - beyond))
-    return told
+    return Compression.of(values, beyond).compress(values)

@@ -31,8 +31,12 @@ SINGLE_BLOCK = 2**17  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
-def _explained_variance(one: Member, gram: Array) -> Array:
-    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product."""
+def explained_variance(one: Member, gram: Array) -> Array:
+    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
+
+    one: a member.
+    gram: of m points with the training points (m, n).
+    """
     white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
     return np.einsum("nm,nm->m", white, white)
 
@@ -47,6 +51,8 @@ class GaussianPosterior:
     members: one for each sample.
     nugget: share of the amplitude added to the diagonal of K.
     shift, scale: from the model's values to the user's: shift + scale * value.
+    known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
+        None where all are.
     """
 
     kernel: Kernel
@@ -56,10 +62,11 @@ class GaussianPosterior:
     nugget: float
     shift: float = 0.0
     scale: float = 1.0
+    known: Array | None = None
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
+        """The variance of the noise of a new value under each sample (s, 1), in the user's units squared."""
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
@@ -67,7 +74,7 @@ class GaussianPosterior:
 
         xs: m points.
         """
-        return self._predict_in_blocks(xs, _explained_variance)
+        return self._predict_in_blocks(xs, explained_variance)
 
     def screen(self, xs: Batch) -> Prediction:
         """Return the mean, in O(n) a point, and the variance that the most telling training point alone leaves.
@@ -183,28 +190,39 @@ class GaussianPosterior:
         if not len(xs):
             return self
         augmented = self.join(self.xs, xs)
+        known = None if self.known is None else np.concatenate([self.known, np.full(len(xs), np.nan)])
         members = [
-            fit_member(self.kernel, augmented, None, one.hyper, self.nugget)._replace(
+            fit_member(self.kernel, augmented, None, one.hyper, self.nugget, known)._replace(
                 weights=np.concatenate([one.weights, np.zeros(len(xs))])
             )
             for one in self.members
         ]
-        believed = replace(self, xs=augmented, members=members)
+        believed = replace(self, xs=augmented, members=members, known=known)
         return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
         variance = np.empty_like(mean)
+        for block, s, gram, diag in self.iterate_grams(xs):
+            one = self.members[s]
+            mean[s, block] = one.hyper.mean + gram @ one.weights
+            left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
+            variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
+        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+
+    def iterate_grams(self, xs: Batch) -> Iterator[tuple[slice, int, Array, Array]]:
+        """Yield for blocks of points, under each sample, the Gram matrix with the training points, and k(x, x).
+
+        xs: m points.
+
+        Yields which of the points are in the block, the position of the sample, (b, n) and (b,).
+        """
         gram_and_diag = self._gram_and_diag  # asked once: telling what a kernel can do takes microseconds
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
             for s, one in enumerate(self.members):
-                gram, diag = gram_and_diag(one.hyper.theta, xs[block], prepared)
-                mean[s, block] = one.hyper.mean + gram @ one.weights
-                left = np.exp(one.hyper.log_amplitude) * (diag + self.nugget - explained(one, gram))
-                variance[s, block] = np.maximum(left, SMALLEST_VARIANCE)
-        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+                yield block, s, *gram_and_diag(one.hyper.theta, xs[block], prepared)
 
     @cached_property
     def _single_grams(self) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
@@ -216,7 +234,9 @@ class GaussianPosterior:
     def _single_members(self) -> list[SingleMember]:
         prepared = lru_cache(lambda: self.kernel.prepare(self.xs))
         return [
-            prepare_member(lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget)
+            prepare_member(
+                lambda theta=one.hyper.theta: self.kernel.gram(theta, prepared()), one, self.nugget, self.known
+            )
             for one in self.members
         ]
 

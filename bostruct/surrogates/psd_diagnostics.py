@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Info, Kernel, State, Surrogate
+from bostruct.surrogates.known_noise import with_variances
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
@@ -34,6 +35,15 @@ class PSDDiagnostics:
 
     surrogate: GaussianSurrogate
     similarity: Kernel
+
+    def with_variances(self, variances: Array) -> PSDDiagnostics:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, surrogate=with_variances(self.surrogate, variances))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

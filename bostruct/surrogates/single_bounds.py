@@ -41,18 +41,19 @@ class SingleMember(NamedTuple):
     reach: npt.NDArray[np.float32]
 
 
-def prepare_member(build: Callable[[], Array], one: Member, nugget: float) -> SingleMember:
+def prepare_member(build: Callable[[], Array], one: Member, nugget: float, known: Array | None = None) -> SingleMember:
     """Return what the bounds need of a member.
 
     build: makes K of the training points under it (n, n); asked only where components pay.
     one: the member.
     nugget: share of the amplitude added to the diagonal of K.
+    known: as of `Hyperparameters.ratio`.
     """
     n = len(one.weights)
     most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
     components = np.empty((0, n))
     if most >= FEWEST_COMPONENTS:
-        components = leading_components(build(), one.hyper.ratio(nugget) + one.jitter, most)
+        components = leading_components(build(), one.hyper.ratio(nugget, known) + one.jitter, most)
     scale = float(np.max(np.abs(one.weights))) or 1.0
     weights = one.weights / scale
     rows = np.vstack([weights, np.abs(weights), np.ones(n), components])
@@ -62,11 +63,11 @@ def prepare_member(build: Callable[[], Array], one: Member, nugget: float) -> Si
     return SingleMember(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
 
 
-def leading_components(gram: Array, ridge: float, most: int) -> Array:
+def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
     """Return rows B (r, n) with B (K + ridge I) B' = I that span about the leading eigenvectors of K.
 
     gram: K (n, n).
-    ridge: added to the diagonal, at least 0.
+    ridge: added to the diagonal, at least 0; a number, or (n,).
     most: the most that r may be, in 1..n.
 
     Source: Halko, Martinsson and Tropp 2011, algorithm 4.4, begun at columns of K.
@@ -76,9 +77,13 @@ def leading_components(gram: Array, ridge: float, most: int) -> Array:
     for _ in range(POWER_ITERATIONS):
         basis = gram @ np.linalg.qr(basis)[0]
     basis = np.linalg.qr(basis)[0]
-    values, vectors = np.linalg.eigh(basis.T @ (gram @ basis))
-    values += ridge
-    kept = values >= LEAST_EIGENVALUE * (float(np.mean(gram.diagonal())) + ridge)
+    among = basis.T @ (gram @ basis)
+    if isinstance(ridge, np.ndarray):
+        among += (basis.T * ridge) @ basis
+    values, vectors = np.linalg.eigh(among)
+    if not isinstance(ridge, np.ndarray):
+        values += ridge
+    kept = values >= LEAST_EIGENVALUE * (float(np.mean(gram.diagonal())) + float(np.mean(ridge)))
     return ((basis @ vectors[:, kept]) / np.sqrt(values[kept])).T
 
 

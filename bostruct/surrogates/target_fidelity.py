@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bostruct.checks import require_gradient
 from bostruct.contracts import Array, Batch, HasPredictionGradient, Info, Posterior, Prediction, State, Surrogate
+from bostruct.surrogates.known_noise import with_variances
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,15 @@ class AtTargetFidelity:
 
     surrogate: Surrogate
     to_target: Callable[[Batch], Batch]
+
+    def with_variances(self, variances: Array) -> AtTargetFidelity:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, surrogate=with_variances(self.surrogate, variances))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Info, NumericalError, State
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.gaussian import evidence
+from bostruct.surrogates.known_noise import known_variances
 from bostruct.surrogates.map_gp import MAPGP, ROUNDING
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -33,6 +34,7 @@ class TransferLearning:
     task_values: their values (q,), minimized, each task standardized on its own.
     join: (points of the target, `tasks`) -> batch of both, in this order.
     least_gain: the difference of the logarithms of the two probabilities above which the joint model is kept.
+    variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
     """
 
     alone: TaskModel
@@ -41,6 +43,18 @@ class TransferLearning:
     task_values: Array
     join: Callable[..., Batch]
     least_gain: float = 1.0
+    variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
+
+    def with_variances(self, variances: Array) -> TransferLearning:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next.
+
+        The noise of the earlier tasks is learned.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+
+        Raises ValueError.
+        """
+        return replace(self, alone=self.alone.with_variances(variances), variances=variances)
 
     def initial_state(self) -> State:
         return [self.alone.initial_state(), self.joint.initial_state()]
@@ -78,7 +92,11 @@ class TransferLearning:
         """Fit the joint model; return its posterior in the user's units, state, info, and the conditional evidence."""
         standard, shift, scale = standardize(values, ROUNDING)
         both, both_values = self.join(xs, self.tasks), np.concatenate([standard, self.task_values])
-        joint, state, info = self.joint.condition(both, both_values, state, rng)
+        model = self.joint
+        if (variances := known_variances(self.variances, len(values))) is not None:
+            of_tasks = np.full(len(self.task_values), np.nan)
+            model = model.with_variances(np.concatenate([variances / scale**2, of_tasks]))
+        joint, state, info = model.condition(both, both_values, state, rng)
         told = self._conditional_evidence(joint, both_values, len(values))
         return replace(joint, shift=shift + scale * joint.shift, scale=scale * joint.scale), state, info, told
 
@@ -86,8 +104,9 @@ class TransferLearning:
         """Return the log density of the first n values given all others; raise NumericalError."""
         hyper, kernel = joint.members[0].hyper, joint.kernel
         residual = (values - joint.shift) / joint.scale - hyper.mean
-        gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget)
+        gram, ratio = kernel.gram(hyper.theta, kernel.prepare(joint.xs)), hyper.ratio(joint.nugget, joint.known)
         given = gram[n:, n:]
+        of_tasks = hyper.ratio(joint.nugget)  # whose noise is learned
         together = evidence(gram.copy, residual, hyper.log_amplitude, ratio).log_density
-        before = evidence(given.copy, residual[n:], hyper.log_amplitude, ratio).log_density
+        before = evidence(given.copy, residual[n:], hyper.log_amplitude, of_tasks).log_density
         return together - before - n * math.log(joint.scale)

@@ -1,11 +1,20 @@
-"""The laws of an appraisal: what a searcher says of the points told."""
+"""The laws of an appraisal, what a searcher says of the points told, and of what it says of other points."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import Appraisal, HasAppraisal, HistoryView, NumericalError, Prediction, State
+from bostruct.contracts import (
+    Appraisal,
+    HasAppraisal,
+    HasPrediction,
+    HistoryView,
+    NumericalError,
+    Predicted,
+    Prediction,
+    State,
+)
 from bostruct.testing.common import assert_close, check_array, no_global_randomness
 
 
@@ -36,6 +45,34 @@ def check_appraisal(searcher: HasAppraisal, history: HistoryView, state: State, 
         assert again.prediction is not None, "appraise with the same generator predicts each time"
         law = "appraise with the same generator predicts the same"
         assert_close(again.prediction.mean, first.prediction.mean, 0.0, law)
+
+
+def check_predicted(searcher: HasPrediction, history: HistoryView, state: State, seed: int) -> None:
+    """Check that a searcher predicts each point asked for, and the same for the same seed.
+
+    searcher: that predicts.
+    history: whatever was told.
+    state: of the searcher's last suggestion.
+    seed: of the generators.
+    """
+    xs = searcher.domain.sample(3, np.random.default_rng(seed))
+    found = []
+    for _ in range(2):
+        try:
+            with no_global_randomness():
+                found.append(searcher.predict(history, state, xs, np.random.default_rng(seed)))
+        except NumericalError:  # which a model that cannot be fitted may say
+            return
+    first, again = found
+    assert isinstance(first, Predicted), f"predict returns a Predicted: got {short_repr(first)}"
+    for array, other, name in zip(first, again, Predicted._fields, strict=True):
+        shape = "(m,)" if name == "log_chance" else "(k, s, m)"
+        array = check_array(array, 1 if name == "log_chance" else 3, f"the {name} predicted is {shape}")
+        assert array.shape[-1] == 3, f"the {name} predicted is {shape}: expected m = 3, got {array.shape}"
+        assert np.array_equal(array, other), f"predict with the same generator finds the same {name}"
+    assert np.all(np.isfinite(first.mean)), "the mean predicted is finite"
+    assert np.all(np.isfinite(first.variance) & (first.variance >= 0.0)), "the variance predicted is at least 0"
+    assert np.all(first.log_chance <= 0.0), "the log chance predicted is at most 0"
 
 
 def _check_prediction(prediction: Prediction, n: int) -> None:

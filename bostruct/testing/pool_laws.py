@@ -41,11 +41,24 @@ def check_pool(make: MakePool, n_trials: int = 12) -> None:
     try:
         assert pool.slots >= 1, "a pool has room for a trial"
         _check_each_once(pool, n_trials)
+        _check_cancel(pool, n_trials)
     finally:
         pool.close()
     idle = make(objective)
     idle.close()
     idle.close()
+
+
+def _check_cancel(pool: Pool, n_trials: int) -> None:
+    numbers = list(range(1000, 1000 + min(pool.slots, n_trials)))
+    for number in numbers:
+        pool.submit(number, {"x": 1})
+    pool.cancel(numbers[0])
+    pool.submit(2000, {"x": 1})  # into its place
+    expected, found = [*numbers[1:], 2000], list[int]()
+    while len(found) < len(expected):
+        found += [number for number, _ in pool.wait()]
+    assert sorted(found) == expected, "a trial that was canceled is not returned, all others are"
 
 
 def _check_each_once(pool: Pool, n_trials: int) -> None:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Domain, HasAppraisal, Presented, Searcher, SpaceExhausted, Suggestion
+from bostruct.contracts import Domain, HasAppraisal, HasPrediction, Presented, Searcher, SpaceExhausted, Suggestion
 from bostruct.study.history import History
-from bostruct.testing.appraisal_laws import check_appraisal
+from bostruct.testing.appraisal_laws import check_appraisal, check_predicted
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.common import copy_batch, every_point, is_raised, naming, no_global_randomness, read_back
 
@@ -176,9 +176,12 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
             else:
                 completed.append(told)
                 values.append(float(objective(domain.present(told))))
-    if len(values) and has_capability(searcher, HasAppraisal):
+    if len(values):
         history = _freeze(History.of(domain, completed, values, running, failed))
-        check_appraisal(searcher, history, state, schedule.seed)
+        if has_capability(searcher, HasAppraisal):
+            check_appraisal(searcher, history, state, schedule.seed)
+        if has_capability(searcher, HasPrediction):
+            check_predicted(searcher, history, state, schedule.seed)
     return steps
 
 

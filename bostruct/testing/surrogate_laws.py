@@ -6,7 +6,8 @@ import copy
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, Posterior, State, Surrogate
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, Domain, LearnsNoise, Posterior, State, Surrogate
 from bostruct.testing.common import copy_batch, names_part, no_global_randomness, read_back
 from bostruct.testing.posterior_laws import assert_same_prediction, check_posterior
 
@@ -37,6 +38,11 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     reread, _ = _condition(surrogate, xs, values, read_back(state), seed)
     _assert_same(reread, later, xs, "a state read back from JSON gives the same posterior")
     check_posterior(later, domain, rng)
+    if has_capability(surrogate, LearnsNoise):
+        unknown, same = _condition(surrogate.with_variances(np.full(n, np.nan)), xs, values, first, seed)
+        law = "a surrogate that is told that no noise is known"
+        assert same == state, f"{law} learns the same state"
+        _assert_same(unknown, posterior, xs, f"{law} learns the same posterior")
 
 
 def _condition(surrogate: Surrogate, xs: Batch, values: Array, state: State, seed: int) -> tuple[Posterior, State]:

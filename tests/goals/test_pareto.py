@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from bostruct.goals.pareto import (
+    choose_spread,
     crowding_distances,
     default_reference,
     find_nondominated,
@@ -170,6 +171,14 @@ def test_hypervolume_of_a_sphere_in_three_dimensions():
 def test_the_reference_is_behind_the_front_by_a_tenth(objectives, expected):
     found = default_reference(np.array(objectives))
     assert found.tolist() == pytest.approx(expected)
+
+
+def test_a_long_front_is_covered_by_some_of_its_points():
+    first = np.concatenate([np.linspace(0.0, 0.01, 50), np.linspace(0.1, 1.0, 10)])
+    front = np.stack([first, 1.0 - first], axis=1)
+    kept = choose_spread(front, 12)
+    assert sorted(kept[:, 0].tolist()) == pytest.approx([0.0, 0.01, *np.linspace(0.1, 1.0, 10).tolist()], abs=3e-4)
+    assert choose_spread(front, 60) is front
 
 
 def test_all_equal_points_are_non_dominated():

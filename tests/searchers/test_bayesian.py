@@ -346,3 +346,67 @@ def test_a_model_has_freed_matrices_kept_for_the_next_ones():
     """The system clears pages that are given back and taken again: 20 rounds of 8 matrices of 176 pages."""
     done = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 1_000
+
+
+def told_history(n: int, failed: int = 0) -> History:
+    xs = PREDICTED.enumerate()[np.random.default_rng(0).permutation(96)[: n + failed]]
+    values = 10.0 + xs @ np.array([3.0, -2.0, 1.0, 0.5, 0.0, 2.0])
+    return History.of(PREDICTED, xs[:n], values[:n].tolist(), failed=xs[n:])
+
+
+PREDICTED = bo.Space({f"x{i}": bool for i in range(5)} | {"o": range(3)})
+
+
+@pytest.mark.parametrize("failed", [0, 5])
+def test_any_point_is_predicted_and_its_chance_is_that_of_the_score(failed: int) -> None:
+    search: Any = auto(PREDICTED)
+    history, every, state = told_history(40, failed), PREDICTED.enumerate(), search.initial_state()
+    found = search.predict(history, state, every, np.random.default_rng(0))
+    assert (found.mean.shape, found.variance.shape, found.log_chance.shape) == ((1, 1, 96), (1, 1, 96), (96,))
+    truth = 10.0 + every @ np.array([3.0, -2.0, 1.0, 0.5, 0.0, 2.0])
+    assert np.corrcoef(found.mean[0, 0], truth)[0, 1] > 0.99
+    appraised = search.appraise(history, state, np.random.default_rng(0)).prediction
+    again = search.predict(history, state, history.completed, np.random.default_rng(0))
+    np.testing.assert_allclose(again.mean[0], appraised.mean, rtol=1e-12)
+    assert np.any(found.log_chance < 0.0) == bool(failed)
+    if failed:
+        posterior = search.surrogate.condition(history.completed, history.values, state["surrogate"], None)[0]
+        scored = search.score(posterior, history, np.random.default_rng(0))
+        np.testing.assert_allclose(scored(every), scored.score(every) + found.log_chance, rtol=1e-5)
+
+
+def test_predictions_far_above_the_median_are_in_the_users_units() -> None:
+    history = told_history(60)
+    values = history.values + 1e4 * np.asarray(history.completed)[:, 0] * np.asarray(history.completed)[:, 1]
+    history = History.of(PREDICTED, history.completed, values)
+    search: Any = auto(PREDICTED)
+    found = search.predict(history, search.initial_state(), history.completed, np.random.default_rng(0))
+    far = values > 5e3
+    assert 5 < far.sum() < 30
+    np.testing.assert_allclose(found.mean[0, 0][far], values[far], rtol=0.2)
+    np.testing.assert_allclose(found.mean[0, 0][~far], values[~far], atol=1.0)
+
+
+def test_what_is_known_of_the_noise_is_told_to_the_surrogate() -> None:
+    """A value of much noise moves nothing, a value of none is predicted as it is."""
+    search: Any = auto(PREDICTED)
+    history = told_history(40)
+    values = history.values.copy()
+    values[3] -= 20.0
+    far, near = (
+        dataclasses.replace(history, values=values, objectives=values[:, None], variances=variances)
+        for variances in (np.where(np.arange(40) == 3, 1e8, 1e-4), np.full(40, 1e-8))
+    )
+    state, rng = search.initial_state(), np.random.default_rng(0)
+    truth = search.predict(history, state, history.completed, rng).mean[0, 0, 3]
+    assert search.predict(far, state, history.completed, rng).mean[0, 0, 3] == pytest.approx(truth, abs=1.0)
+    assert search.predict(near, state, history.completed, rng).mean[0, 0, 3] == pytest.approx(values[3], abs=1.0)
+    assert search.appraise(near, state, rng).prediction.mean[0, 3] == pytest.approx(values[3], abs=1.0)
+    points = [search.suggest(one, state, np.random.default_rng(1)).point.tolist() for one in (far, near)]
+    assert points[0] != points[1]
+
+
+def test_nothing_is_predicted_before_a_trial_has_completed() -> None:
+    search: Any = auto(PREDICTED)
+    with pytest.raises(NumericalError, match="no trial has completed"):
+        search.predict(told_history(0, 3), search.initial_state(), PREDICTED.enumerate(), np.random.default_rng(0))

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.checks import has_capability
-from bostruct.contracts import HasAppraisal
+from bostruct.contracts import HasAppraisal, HasPrediction
 from bostruct.searchers.explained import explain
 from bostruct.study.history import History
 
@@ -44,3 +44,6 @@ def test_a_model_is_passed_on_and_none_is_made_up():
     first, second = (one.appraise(told, state, np.random.default_rng(2)) for one in (plain, noted))
     np.testing.assert_array_equal(first.eligible, second.eligible)
     np.testing.assert_array_equal(first.prediction.mean, second.prediction.mean)
+    predicted = [one.predict(told, state, SPACE.enumerate(), np.random.default_rng(2)) for one in (plain, noted)]
+    np.testing.assert_array_equal(predicted[0].mean, predicted[1].mean)
+    assert not has_capability(explain(methods.random(SPACE), "none"), HasPrediction)

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.study.loop import RunSettings
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 
@@ -49,9 +48,3 @@ def test_a_trial_is_finished_when_its_objective_ends_not_when_it_is_told(monkeyp
     study.optimize(lambda point: point["x"], 10, executor=AtOnce(), workers=10)
     assert len(told_at) == 10
     assert all(t.started <= (t.finished or 0.0) < told_at[t.number] for t in study.trials)
-
-
-def test_settings_name_the_argument_that_is_wrong() -> None:
-    given: dict[str, Any] = {"executor": None, "trial_timeout": None, "callbacks": (), "progress": None, "reraise": ()}
-    with pytest.raises(ValueError, match="load_timeout: expected"):
-        RunSettings.from_arguments(objective=float, n_trials=1, workers=1, load_timeout=0.0, **given)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Appraisal, NumericalError, Prediction
+from bostruct.contracts import Appraisal, NumericalError, Predicted, Prediction
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
-from bostruct.testing.appraisal_laws import check_appraisal
+from bostruct.testing.appraisal_laws import check_appraisal, check_predicted
 
+SEEDS = itertools.count()
 SPACE = bo.Space({"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)})
 
 
@@ -81,3 +83,48 @@ def test_an_appraisal_is_checked_on_a_history_of_any_length():
     check_appraisal(Faulty(SPACE), history, None, 0)
     with pytest.raises(AssertionError, match=r"appraise returns an Appraisal: got \(array"):
         check_appraisal(Faulty(SPACE, "a pair"), history, None, 0)
+
+
+@dataclass(frozen=True)
+class Predicting(RandomSearch):
+    """Random search with predictions, but for one fault."""
+
+    fault: str = "none"
+
+    def predict(self, history, state, xs, rng):
+        del history, state
+        m = len(xs)
+        if self.fault == "own generator":
+            rng = np.random.default_rng(next(SEEDS))
+        found = Predicted(rng.normal(size=(1, 2, m)), np.ones((1, 2, m)), np.zeros(m))
+        if self.fault == "flat mean":
+            return found._replace(mean=found.mean[0])
+        if self.fault == "a point too few":
+            return found._replace(variance=found.variance[:, :, 1:])
+        if self.fault == "certain of more":
+            return found._replace(log_chance=np.full(m, 0.1))
+        if self.fault == "cannot be fitted":
+            raise NumericalError("too few")
+        return tuple(found) if self.fault == "a tuple" else found
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("flat mean", r"the mean predicted is \(k, s, m\): expected 3 dimensions, got shape \(2, 3\)"),
+        ("a point too few", r"the variance predicted is \(k, s, m\): expected m = 3, got \(1, 2, 2\)"),
+        ("certain of more", "the log chance predicted is at most 0"),
+        ("own generator", "predict with the same generator finds the same mean"),
+        ("a tuple", "predict returns a Predicted"),
+        ("none", None),
+        ("cannot be fitted", None),
+    ],
+)
+def test_faulty_predictions_are_found(fault, says):
+    history = History.of(SPACE, SPACE.sample(6, np.random.default_rng(0)), np.arange(6.0))
+    searcher = Predicting(SPACE, fault=fault)
+    if says is None:
+        check_predicted(searcher, history, None, 0)
+        return
+    with pytest.raises(AssertionError, match=says):
+        check_predicted(searcher, history, None, 0)

@@ -50,8 +50,15 @@ class FaultyPool(InProcessPool):
             return [(number, evaluation._replace(error=None))]
         return [(number, evaluation)]
 
+    def cancel(self, number: int) -> None:
+        if self.fault != "cancels nothing":
+            super().cancel(number)
 
-@pytest.mark.parametrize("fault", ["returns nothing", "swaps values", "answers for another", "repeats", "drops errors"])
+
+FAULTS = ["returns nothing", "swaps values", "answers for another", "repeats", "drops errors", "cancels nothing"]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_faulty_pool_fails(fault: str) -> None:
     def make(objective: Callable[[Any], Any]) -> FaultyPool:
         pool = FaultyPool(objective)

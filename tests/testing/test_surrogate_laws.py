@@ -90,5 +90,17 @@ def test_a_faulty_surrogate_fails(fault):
         check_surrogate(Faulty(fault), SPACE, np.random.default_rng(0))
 
 
+class Misled(Faulty):
+    """A surrogate that takes unknown noise for none."""
+
+    def with_variances(self, variances: Any) -> Any:
+        return self.surrogate.with_variances(np.nan_to_num(variances))
+
+
+def test_unknown_noise_is_not_taken_for_none():
+    with pytest.raises(AssertionError, match="a surrogate that is told that no noise is known"):
+        check_surrogate(Misled("none"), SPACE, np.random.default_rng(0))
+
+
 def test_the_faultless_pass():
     check_surrogate(Faulty("none"), SPACE, np.random.default_rng(0))

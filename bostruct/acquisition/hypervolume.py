@@ -1,0 +1,163 @@
+"""Expected hypervolume improvement, in closed form and as a logarithm, for any number of objectives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from bostruct.acquisition.functions import log_h, log_mean_exp
+from bostruct.contracts import Array, IntArray, Prediction
+from bostruct.goals.boxes import Boxes
+
+LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
+CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits
+ROUNDING = 1e-7  # relative: what the arithmetic of a score may lose, and its bound must not
+BLOCK = 2**18  # logarithms at a time: a block of points with all boxes stays in cache
+
+
+class Spans(NamedTuple):
+    """The sides of boxes in one objective.
+
+    edges: without the first, which is -inf (e,).
+    low, high: positions among them of the ends of each of p distinct sides (p,); -1 is -inf.
+    of_box: the side of each box (b,).
+    """
+
+    edges: Array
+    low: IntArray
+    high: IntArray
+    of_box: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LogHypervolumeImprovement:
+    """The logarithm of the expected hypervolume improvement by points whose objectives are independent Gaussians.
+
+    It is a sum over the boxes of the non-dominated region. The term of a box is a product over objectives of the
+    expected length of the box's side above the point's value, which is a difference of two expected improvements (Yang
+    et al. 2019, theorem 2, in two objectives: Emmerich et al. 2016). All terms are positive and are summed as
+    logarithms, so that nothing underflows far from the front (Ament et al. 2023). Posterior samples are averaged. The
+    unit is the volume between the ideal point of the front and the reference.
+
+    The improvement by a certain point falls with each of its objectives, and is convex in each. So its expectation
+    falls with each mean and grows with each variance, and bounds of these bound it.
+
+    boxes: of the region that no point dominates.
+    """
+
+    boxes: Boxes
+
+    def __call__(self, predictions: Sequence[Prediction]) -> Array:
+        """Return the logarithm of the expected improvement at m points (m,).
+
+        predictions: of each objective, (s, m) each.
+        """
+        found = np.empty(predictions[0].mean.shape[1])
+        for block, own in self._split(predictions):
+            found[block] = log_mean_exp(_log_sum(self._log_terms(own)))
+        return found - self._log_unit
+
+    def upper_bounds(self, predictions: Sequence[Prediction]) -> Array:
+        """Return bounds of it for means no smaller, and variances no larger, than predicted (m,).
+
+        predictions: of each objective, (s, m) each, as of `Posterior.screen`.
+        """
+        score = self(predictions)
+        return score + ROUNDING * (1.0 + np.abs(score))
+
+    def worth_and_slopes(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]:
+        """Return it at m points (m,), and for each objective its derivatives in mean and variance, (s, m) each.
+
+        predictions: of each objective, (s, m) each.
+        """
+        terms = self._log_terms(predictions)
+        samples = _log_sum(terms)
+        worth = log_mean_exp(samples)
+        shares = np.exp(terms - worth[:, None]) / len(samples)  # of each box (s, m, b)
+        slopes = [
+            _sum_slopes(shares, spans, one) for spans, one in zip(self._spans, _same_samples(predictions), strict=True)
+        ]
+        return worth - self._log_unit, slopes
+
+    @cached_property
+    def _spans(self) -> list[Spans]:
+        columns = zip(self.boxes.edges, self.boxes.lower.T, self.boxes.upper.T, strict=True)
+        return [_find_spans(edges, lower, upper) for edges, lower, upper in columns]
+
+    @cached_property
+    def _log_unit(self) -> float:
+        """The logarithm of the volume between the ideal point and the reference; 0 where the front is empty."""
+        return sum(math.log(edges[-1] - edges[1]) for edges in self.boxes.edges if len(edges) > 2)
+
+    def _log_terms(self, predictions: Sequence[Prediction]) -> Array:
+        """Return the logarithm of the term of each box (s, m, b)."""
+        same = _same_samples(predictions)
+        sides = [_log_sides(spans, one)[..., spans.of_box] for spans, one in zip(self._spans, same, strict=True)]
+        return np.sum(sides, axis=0)
+
+    def _split(self, predictions: Sequence[Prediction]) -> Iterator[tuple[slice, list[Prediction]]]:
+        """Yield blocks of points, and their predictions."""
+        s, m = np.broadcast_shapes(*(one.mean.shape for one in predictions))
+        size = max(BLOCK // (s * len(self.boxes.lower)), 1)
+        for first in range(0, m, size):
+            block = slice(first, first + size)
+            yield block, [Prediction(one.mean[:, block], one.variance[:, block]) for one in predictions]
+
+
+def _find_spans(edges: Array, lower: IntArray, upper: IntArray) -> Spans:
+    ends, of_box = np.unique(np.stack([lower, upper]), axis=1, return_inverse=True)
+    return Spans(edges[1:], ends[0] - 1, ends[1] - 1, of_box.reshape(-1))
+
+
+def _same_samples(predictions: Sequence[Prediction]) -> list[Prediction]:
+    """Return predictions of as many samples each: a point estimate of one objective goes with each sample of others."""
+    shape = np.broadcast_shapes(*(one.mean.shape for one in predictions))
+    return [Prediction(np.broadcast_to(one.mean, shape), np.broadcast_to(one.variance, shape)) for one in predictions]
+
+
+def _log_sides(spans: Spans, prediction: Prediction) -> Array:
+    """Return the logarithm of the expected length of each side above the value (s, m, p)."""
+    mean, sd = prediction.mean[..., None], np.sqrt(prediction.variance)[..., None]
+    expected = np.log(sd) + log_h((spans.edges - mean) / sd)  # E max(edge - f, 0)
+    high = expected[..., spans.high]
+    apart = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
+    with np.errstate(divide="ignore"):
+        found = high + np.log(-np.expm1(-apart))
+    at = np.nonzero(apart < CLOSE)
+    if len(at[0]):  # the integral of the distribution function over the side, by its middle
+        low, high_edge = spans.edges[spans.low][at[-1]], spans.edges[spans.high][at[-1]]
+        middle = (0.5 * low + 0.5 * high_edge - prediction.mean[at[:-1]]) / sd[at[:-1]][:, 0]
+        found[at] = np.log(high_edge - low) + log_ndtr(middle)
+    return found
+
+
+def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Prediction:
+    """Return the derivatives in mean and variance of the logarithm of the sum over boxes, (s, m) each."""
+    sd = np.sqrt(prediction.variance)
+    z = (spans.edges - prediction.mean[..., None]) / sd[..., None]
+    log_side = _log_sides(spans, prediction)
+    of_mean, of_sd = (
+        _at_ends(spans, logs, log_side) for logs in (log_ndtr(z), -0.5 * z * z - LOG_ROOT_2_PI)
+    )  # dE/dmean = -Phi, dE/dsd = phi
+    return Prediction(
+        -np.einsum("smb,smb->sm", shares, of_mean[..., spans.of_box]),
+        np.einsum("smb,smb->sm", shares, of_sd[..., spans.of_box]) / (2.0 * sd),
+    )
+
+
+def _at_ends(spans: Spans, logs: Array, log_side: Array) -> Array:
+    """Return the difference at the two ends of each side of what logs are of, over the side's length (s, m, p)."""
+    low = np.where(spans.low < 0, -np.inf, logs[..., spans.low])
+    return np.exp(logs[..., spans.high] - log_side) - np.exp(low - log_side)
+
+
+def _log_sum(terms: Array) -> Array:
+    """Return the logarithm of the sum over the last axis."""
+    top = terms.max(axis=-1)
+    return top + np.log(np.sum(np.exp(terms - top[..., None]), axis=-1))

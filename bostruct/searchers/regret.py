@@ -1,0 +1,127 @@
+"""The probability that the best point known is worse than the optimum by more than a given amount."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    Array,
+    Batch,
+    BostructError,
+    Domain,
+    HasCovariance,
+    HasListing,
+    NumericalError,
+    Point,
+    Posterior,
+)
+from bostruct.searchers.proposals import draw_candidates
+
+N_DRAWS = 2_000  # of the posterior: at a probability of 0.05 its standard error is 0.005
+CONFIDENCE = 0.95  # that the bound is not below the probability
+MOST_LISTED = 1_000  # points of a domain that are all drawn together
+N_CANDIDATES = 600  # of a larger domain, drawn together
+N_RANDOM = 2_000  # points that these are chosen from, beside points around good ones
+N_AROUND = 100  # points around each
+ROUNDS = 3  # of looking around the most promising points
+CENTERS = 10  # of each round
+JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
+
+
+def bound_regret_probability(
+    posterior: Posterior,
+    domain: Domain,
+    completed: Batch,
+    regret: float,
+    around: Callable[[Any, Point, np.random.Generator], Batch],
+    rng: np.random.Generator,
+) -> float:
+    """Return a bound of the probability that the regret of the best completed point exceeds `regret`.
+
+    This is the probabilistic regret bound of Wilson (2024), "Stopping Bayesian optimization with probabilistic regret
+    bounds": P(f(s) - min f > regret) under the posterior, s the completed point of the best posterior mean. It is
+    estimated from 2,000 draws, and bounded at a confidence of 95 % (Clopper and Pearson 1934). The minimum of a draw is
+    over all points of a domain that lists at most 1,000 of them; of a larger one over 600 points, the most promising
+    of random points and of points around good ones. There the probability is underestimated by what they miss.
+
+    posterior: of the objective, with covariances.
+    domain: the points to search.
+    completed: points with a value, at least one.
+    regret: at least 0, in the user's units.
+    around: (domain, x, rng) -> points around x.
+    rng: the only source of chance.
+
+    Raises NumericalError, and BostructError where the posterior has no covariances.
+    """
+    if not has_capability(posterior, HasCovariance):
+        raise BostructError("regret: the method's model has no covariances, and cannot draw functions")
+    means = posterior.predict(completed).mean.mean(axis=0)
+    best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
+    listed = domain.list_few(MOST_LISTED) if has_capability(domain, HasListing) else None
+    others = _choose_candidates(posterior, domain, best, around, rng) if listed is None else listed
+    draws = _draw(posterior, _drop_repeats(domain, domain.join(best[:1], others)), rng)
+    n_exceeding = int(np.count_nonzero(draws[:, 0] - draws.min(axis=1) > regret))
+    return _bound_share(n_exceeding, len(draws))
+
+
+def _choose_candidates(
+    posterior: Posterior,
+    domain: Domain,
+    best: Batch,
+    around: Callable[[Any, Point, np.random.Generator], Batch],
+    rng: np.random.Generator,
+) -> Batch:
+    """Return the points of the smallest lower confidence bounds, mean - 2 sd, after some rounds of looking around."""
+    pool = domain.join(best, draw_candidates(domain, N_RANDOM, best, rng))
+    centers = best
+    for _ in range(ROUNDS):
+        found = [_take_some(domain, around(domain, x, rng), rng) for x in centers]
+        pool = _drop_repeats(domain, domain.join(pool, *found))
+        mean, variance = posterior.predict(pool)
+        order = np.argsort((mean - 2.0 * np.sqrt(variance)).mean(axis=0), kind="stable")
+        pool = domain.take(pool, order[: 2 * N_RANDOM])
+        centers = pool[:CENTERS]
+    return pool[:N_CANDIDATES]
+
+
+def _take_some(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
+    return domain.take(xs, rng.permutation(len(xs))[:N_AROUND])
+
+
+def _drop_repeats(domain: Domain, xs: Batch) -> Batch:
+    first = {key: index for index, key in reversed(list(enumerate(domain.keys(xs))))}
+    return domain.take(xs, sorted(first.values()))
+
+
+def _draw(posterior: HasCovariance, xs: Batch, rng: np.random.Generator) -> Array:
+    """Draw functions from the posterior at m points, at least N_DRAWS of them, as many under each posterior sample."""
+    mean, covariance = posterior.predict(xs).mean, posterior.covariance(xs)
+    n = math.ceil(N_DRAWS / len(mean))
+    normals = rng.standard_normal((len(mean), n, len(xs)))
+    return np.concatenate([mean[s] + normals[s] @ _factor(covariance[s]).T for s in range(len(mean))])
+
+
+def _factor(covariance: Array) -> Array:
+    """Return a Cholesky factor; where it has none, that with the least jitter; raises NumericalError."""
+    largest = float(covariance.diagonal().max())
+    if largest <= 0.0:  # all is known
+        return np.zeros(covariance.shape)
+    for jitter in JITTER:
+        try:
+            lower = np.linalg.cholesky(covariance + jitter * largest * np.eye(len(covariance)))
+            return lower.astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            continue
+    raise NumericalError("the covariances of the posterior are indefinite")
+
+
+def _bound_share(n_found: int, n: int) -> float:
+    """Return the upper bound of Clopper and Pearson (1934) of a probability, of n_found in n draws."""
+    from scipy.special import betaincinv
+
+    return 1.0 if n_found == n else float(betaincinv(n_found + 1, n - n_found, CONFIDENCE))

@@ -1,0 +1,40 @@
+"""How probable it is that the best point of a study is worse than the optimum by more than a given amount."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bostruct.checks import check_number, has_capability
+from bostruct.contracts import BostructError, HasRegretBound, NumericalError, Searcher
+from bostruct.domains.space.call_limit import limit_calls
+from bostruct.storage.json_text import parse
+from bostruct.study.ledger import Ledger
+
+STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
+
+
+def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str) -> float:
+    """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
+
+    searcher: the study's method.
+    ledger: of the study.
+    seed: of the study.
+    regret: in the user's units, at least 0.
+    who: the name that people call the method by.
+
+    Raises BostructError where the method has no model that tells, and for several objectives or limits.
+    """
+    check_number("regret", regret, 0.0)
+    if not ledger.goals.is_single:
+        raise BostructError("regret: it is that of one objective without limits")
+    if not has_capability(searcher, HasRegretBound):
+        raise BostructError(f"regret: {who} has no model that says how much better another point may be")
+    history = ledger.history()
+    if not len(history.values):
+        return 1.0
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.order), STREAM)))
+    try:
+        with limit_calls():
+            return searcher.bound_regret_probability(history, parse(ledger.state), regret, rng)
+    except NumericalError:
+        return 1.0

@@ -1,0 +1,110 @@
+"""The arguments of `Study.optimize`, checked, and the pool that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
+from bostruct.execution.processes import ProcessPool
+from bostruct.study.history import Trial
+from bostruct.study.stopping import StoppingRule
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """The arguments of `Study.optimize`; raises TypeError or ValueError, naming the one that is wrong.
+
+    objective: a function of a point.
+    n_trials: of the study in all, at least 0.
+    workers: trials at once, at least 1.
+    executor: a `concurrent.futures.Executor` to evaluate on; None for this process, or worker processes of our own.
+    trial_timeout: seconds, at least 0.001; None for no limit, and with an executor.
+    load_timeout: seconds that a worker process may take to load the objective.
+    callbacks: functions of (study, trial), called after each trial.
+    progress: True for a bar, False for none, None for a bar on a terminal and in a notebook.
+    reraise: classes of exceptions of the objective that end the run.
+    stopping_rule: says which trials stop early, by what they report; None for none.
+    retries: how often a trial that failed is evaluated again, at least 0.
+    """
+
+    objective: Callable[[Any], Any]
+    n_trials: int
+    workers: int
+    executor: Executor | None
+    trial_timeout: float | None
+    load_timeout: float
+    callbacks: tuple[Callable[[Any, Trial], None], ...]
+    progress: bool | None
+    reraise: tuple[type[Exception], ...]
+    stopping_rule: StoppingRule | None = None
+    retries: int = 0
+
+    def __post_init__(self) -> None:
+        if not callable(self.objective):
+            raise TypeError(f"objective: expected a function of a point, got {short_repr(self.objective)}")
+        check_integer("n_trials", self.n_trials, 0)
+        check_integer("workers", self.workers, 1)
+        check_integer("retries", self.retries, 0)
+        if self.trial_timeout is not None:
+            check_number("trial_timeout", self.trial_timeout, 1e-3)
+        check_number("load_timeout", self.load_timeout, 1e-3)
+        if self.executor is not None and self.trial_timeout is not None:
+            raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
+        for callback in self.callbacks:
+            if not callable(callback):
+                raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
+        for kind in self.reraise:
+            if not (isinstance(kind, type) and issubclass(kind, Exception)):
+                raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
+        if self.progress not in (True, False, None):
+            raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
+        rule = self.stopping_rule
+        if rule is not None and (isinstance(rule, type) or not isinstance(rule, StoppingRule)):
+            raise TypeError(f"stopping_rule: expected a rule, such as MedianRule(), got {short_repr(rule)}")
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
+
+    @classmethod
+    def from_arguments(
+        cls,
+        objective: Any,
+        n_trials: Any,
+        workers: Any,
+        executor: Any,
+        trial_timeout: Any,
+        load_timeout: Any,
+        callbacks: Any,
+        progress: Any,
+        reraise: Any,
+        stopping_rule: Any = None,
+        retries: Any = 0,
+    ) -> RunSettings:
+        """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
+
+        objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
+        stopping_rule, retries: as of the class.
+        callbacks: one function or several.
+        reraise: one class of exceptions or several.
+
+        Raises TypeError and ValueError.
+        """
+        several = (callbacks,) if callable(callbacks) else callbacks
+        if not isinstance(several, Iterable):
+            raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callbacks)}")
+        kinds = (reraise,) if isinstance(reraise, type) else reraise
+        if not isinstance(kinds, Iterable) or isinstance(kinds, str):
+            raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
+        limits = trial_timeout, load_timeout
+        ends = tuple(kinds), stopping_rule, retries
+        return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
+
+    def pool(self) -> Pool:
+        if self.executor is not None:
+            return ExecutorPool(self.objective, self.executor, self.workers)
+        if self.workers == 1 and self.trial_timeout is None:
+            return InProcessPool(self.objective)
+        return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)

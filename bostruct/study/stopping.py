@@ -1,0 +1,175 @@
+"""Rules that stop a trial early, from what it reports and what earlier trials reported at the same step."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from bostruct.checks import check_integer, short_repr
+from bostruct.contracts import Array, Info, IntArray
+from bostruct.execution.reporting import Judge, Reporter, TrialStopped
+from bostruct.study.history import Trial
+
+
+class Curve(NamedTuple):
+    """The reports of one completed trial.
+
+    steps: ascending (r,), at least one.
+    values: reported there, minimized (r,).
+    """
+
+    steps: IntArray
+    values: Array
+
+
+@runtime_checkable
+class StoppingRule(Protocol):
+    """A rule that says which trials of a run are stopped early; give one to `Study.optimize` as ``stopping_rule``."""
+
+    def judge(self, curves: Sequence[Curve]) -> Judge:
+        """Return the judge of one trial, which must pickle.
+
+        It is called with the step and the value, minimized, of each report of the trial in turn, and returns whether
+        the trial is to stop there.
+
+        curves: of the completed trials known when the trial begins, in the order told; those stopped early too.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class MedianRule:
+    """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2, median automated stopping).
+
+    A trial stops at step s where its best value by s is strictly worse than the median, over the completed trials that
+    reached s, of the averages of their values reported up to s. Trials that were stopped are among them.
+
+    startup_trials: trials that must have reached a step before it stops any, from 1.
+    warmup_steps: no trial stops before this step, from 0.
+    """
+
+    startup_trials: int = 5
+    warmup_steps: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("startup_trials", self.startup_trials, 1)
+        check_integer("warmup_steps", self.warmup_steps, 0)
+
+    def judge(self, curves: Sequence[Curve]) -> Judge:
+        """Return the judge of one trial.
+
+        curves: of the completed trials.
+        """
+        averages = tuple(np.cumsum(c.values) / np.arange(1, len(c.values) + 1) for c in curves)
+        return _MedianJudge(self, tuple(c.steps for c in curves), averages)
+
+
+@dataclass
+class _MedianJudge:
+    """One trial under the median rule. steps, averages: of each completed trial, (r,) each."""
+
+    rule: MedianRule
+    steps: tuple[IntArray, ...]
+    averages: tuple[Array, ...]
+    best: float = math.inf
+
+    def __call__(self, step: int, value: float) -> bool:
+        self.best = min(self.best, value)
+        if step < self.rule.warmup_steps:
+            return False
+        reached = [
+            float(averages[np.searchsorted(steps, step, side="right") - 1])
+            for steps, averages in zip(self.steps, self.averages, strict=True)
+            if steps[0] <= step <= steps[-1]
+        ]
+        return len(reached) >= self.rule.startup_trials and self.best > float(np.median(reached))
+
+
+@dataclass(frozen=True)
+class SuccessiveHalvingRule:
+    """Asynchronous successive halving (Li et al. 2020, algorithm 2), whose trials stop instead of being paused.
+
+    The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, so by its first report
+    at this step or above, goes on only if its value there is among the best max(1, floor(n / reduction)) of the n
+    trials that have reached it, itself included.
+
+    first_rung: the first step at which trials stop, from 1; r * eta^s in the paper.
+    reduction: factor between rungs, and one over the share that goes on, from 2; eta in the paper.
+
+    In the paper a trial waits at its rung until it is among the best floor(n / eta), and may go on later. Here a trial
+    that is stopped is over, as in the stopping variant of Klein et al. 2020, section 3.2.
+    """
+
+    first_rung: int = 1
+    reduction: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("first_rung", self.first_rung, 1)
+        check_integer("reduction", self.reduction, 2)
+
+    def judge(self, curves: Sequence[Curve]) -> Judge:
+        """Return the judge of one trial.
+
+        curves: of the completed trials.
+        """
+        last = max((int(curve.steps[-1]) for curve in curves), default=0)
+        bars: list[tuple[int, float]] = []
+        rung = self.first_rung
+        while rung <= last:
+            reached = sorted(float(c.values[np.searchsorted(c.steps, rung)]) for c in curves if c.steps[-1] >= rung)
+            n_kept = max(1, (len(reached) + 1) // self.reduction)
+            bars.append((rung, reached[n_kept - 1]))
+            rung *= self.reduction
+        return _HalvingJudge(bars)
+
+
+@dataclass
+class _HalvingJudge:
+    """One trial under successive halving. bars: the rungs not reached yet, and the worst value to go on from each."""
+
+    bars: list[tuple[int, float]]
+
+    def __call__(self, step: int, value: float) -> bool:
+        n_passed = bisect_left(self.bars, step + 1, key=lambda bar: bar[0])
+        passed, self.bars = self.bars[:n_passed], self.bars[n_passed:]
+        return any(value > bar for _, bar in passed)
+
+
+def read_curves(trials: Iterable[Trial], sign: float) -> list[Curve]:
+    """Return the reports of the completed trials that reported any.
+
+    trials: of a study.
+    sign: 1.0 where its values are minimized, -1.0 where they are maximized.
+    """
+    curves = []
+    for trial in trials:
+        if trial.status == "completed" and trial.unread is None and trial.info.get("reports"):
+            steps, values = zip(*trial.info["reports"], strict=True)
+            curves.append(Curve(np.array(steps, dtype=np.int64), sign * np.array(values, dtype=np.float64)))
+    return curves
+
+
+def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
+    """Return reports as a trial has them on record, thinned as `report` does; nothing where there are none.
+
+    reports: pairs of step and value, ascending by step.
+
+    Raises TypeError, ValueError.
+    """
+    reporter = Reporter()
+    for pair in reports:
+        try:
+            step, value = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"reports: expected pairs of step and value, got {short_repr(pair)}") from None
+        try:
+            reporter.take(step, value)
+        except TrialStopped as stopped:
+            raise ValueError(f"reports: expected finite values, got {short_repr(pair)}") from stopped
+    found = reporter.reports
+    return {"reports": [[step, value] for step, value in found]} if found else {}

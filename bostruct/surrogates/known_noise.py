@@ -1,0 +1,45 @@
+"""The noise of values, where it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bostruct.checks import has_capability, short_repr
+from bostruct.contracts import Array, LearnsNoise, Surrogate
+
+
+def with_variances(surrogate: Surrogate, variances: Array) -> Surrogate:
+    """Return the surrogate that knows the noise of the values that it is conditioned on next, where it can be told.
+
+    surrogate: any; one that is no `LearnsNoise` is returned as it is, and learns the noise or does without.
+    variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+    """
+    return surrogate.with_variances(variances) if has_capability(surrogate, LearnsNoise) else surrogate
+
+
+def check_variances(variances: Array) -> Array:
+    """Return variances of noise as an array (n,); raise ValueError for others than numbers from 0 on, or NaN.
+
+    variances: of the noise of each value.
+    """
+    array = np.asarray(variances, dtype=np.float64)
+    if array.ndim != 1 or np.any(array < 0.0) or np.any(np.isinf(array)):
+        raise ValueError(
+            f"variances: expected numbers of at least 0, or NaN, one for each value, got {short_repr(variances)}"
+        )
+    return array
+
+
+def known_variances(variances: Array | None, n: int) -> Array | None:
+    """Return the variances that are known of n values; None where none is.
+
+    variances: as of `with_variances`, or None.
+    n: number of values.
+
+    Raises ValueError where there are not as many variances as values.
+    """
+    if variances is None:
+        return None
+    if len(variances) != n:
+        raise ValueError(f"variances: expected one for each of {n} values, got {len(variances)}")
+    return None if np.isnan(variances).all() else variances

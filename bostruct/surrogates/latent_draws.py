@@ -1,0 +1,207 @@
+"""Draws of the latent objective at training points, and the posterior given each draw.
+
+Given the objective f at a point without noise, the value told there says nothing more of it. So a draw takes the place
+of the values: the Gram matrix stays, the noise of these rows goes, and one factorization serves all draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from bostruct.checks import check_integer, require_gradient
+from bostruct.contracts import Array, Batch, HasInputGradient, IntArray, Posterior, Prediction
+from bostruct.surrogates.members import Member, member_from_gram
+from bostruct.surrogates.posterior import (
+    SCREEN_ROUNDING,
+    SMALLEST_VARIANCE,
+    GaussianPosterior,
+    explained_variance,
+)
+
+REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, for the Gram matrix to be factored
+SAME = 1.0 - 1e-9  # a correlation from which on two points are one
+
+
+@dataclass(frozen=True, eq=False)
+class LatentPosterior:
+    """The posterior of how far the objective is above the smallest of some drawn latent values, given the draws.
+
+    It has D samples for each of the posterior that was drawn from.
+
+    posterior: given latent values at some training points; only its variances count.
+    weights: of the training points under each of D draws, (n, D) for each member.
+    lowest: smallest drawn value of each sample (s * D, 1), on the scale of the model.
+    """
+
+    posterior: GaussianPosterior
+    weights: Sequence[Array]
+    lowest: Array
+
+    def predict(self, xs: Batch) -> Prediction:
+        """Return mean and variance, (s * D, m) each.
+
+        xs: m points.
+        """
+        return self._predict(xs, explained_variance)
+
+    def screen(self, xs: Batch) -> Prediction:
+        """Return the mean, and the variance that the most telling training point alone leaves.
+
+        xs: m points.
+        """
+        mean, variance = self._predict(xs, lambda one, gram: np.square(np.max(gram * one.reach, axis=1)))
+        sums = [
+            abs(one.hyper.mean) + np.abs(weights).sum(axis=0) / np.square(one.reach.min())
+            for one, weights in zip(self.posterior.members, self.weights, strict=True)
+        ]
+        slack = SCREEN_ROUNDING * self.posterior.scale * (np.concatenate(sums)[:, None] + np.abs(self.lowest))
+        return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
+
+    def believe(self, xs: Batch) -> Posterior:
+        """Return the posterior once xs were told exactly their mean.
+
+        xs: points that are being evaluated; none change nothing.
+        """
+        if not len(xs):
+            return self
+        believed = self.posterior.believe(xs)
+        assert isinstance(believed, GaussianPosterior)  # of a kernel that does not depend on the training points
+        padded = [np.concatenate([one, np.zeros((len(xs), one.shape[1]))]) for one in self.weights]
+        return replace(self, posterior=believed, weights=padded)
+
+    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
+        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the kernel has no gradient in them.
+        """
+        told = self.posterior
+        kernel, xs = require_gradient("kernel", told.kernel, HasInputGradient), told.join(xs)
+        varied = [kernel.vary_shares(one.hyper.theta, xs, told.xs) for one in told.members]
+        diags = [kernel.diag(one.hyper.theta, xs) for one in told.members]
+
+        def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
+            found, solved = self._empty(len(shares)), []
+            for s, (vary, one, diag) in enumerate(zip(varied, told.members, diags, strict=True)):
+                gram, pull = vary(shares)
+                white = gram @ one.whitener.T
+                is_floor = self._fill(found, s, slice(None), gram, diag - np.einsum("mn,mn->m", white, white))
+                solved.append((white @ one.whitener, pull, is_floor))
+
+            def pullback(cotangents: Prediction) -> Array:
+                slopes = np.zeros(shares.shape)
+                for s, (explains, pull, is_floor) in enumerate(solved):
+                    own = self._rows(s)
+                    of_variance = np.where(is_floor, 0.0, cotangents.variance[own].sum(axis=0)) * told.scale**2
+                    of_variance *= -2.0 * np.exp(told.members[s].hyper.log_amplitude)
+                    of_mean = told.scale * cotangents.mean[own].T @ self.weights[s].T
+                    slopes += pull(of_mean + of_variance[:, None] * explains)
+                return slopes
+
+            return found, pullback
+
+        return at_shares
+
+    def _predict(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
+        found = self._empty(len(xs))
+        for block, s, gram, diag in self.posterior.iterate_grams(xs):
+            self._fill(found, s, block, gram, diag - explained(self.posterior.members[s], gram))
+        return found
+
+    def _empty(self, m: int) -> Prediction:
+        return Prediction(np.empty((len(self.lowest), m)), np.empty((len(self.lowest), m)))
+
+    def _rows(self, s: int) -> slice:
+        n_draws = self.weights[s].shape[1]
+        return slice(s * n_draws, (s + 1) * n_draws)
+
+    def _fill(self, found: Prediction, s: int, block: slice, gram: Array, left: Array) -> Array:
+        """Write the prediction under one member, and return which variances are at the floor (m,).
+
+        gram: of the points with the training points (m, n). left: unexplained share of the amplitude (m,).
+        """
+        hyper, own, scale = self.posterior.members[s].hyper, self._rows(s), self.posterior.scale
+        found.mean[own, block] = scale * (hyper.mean + (gram @ self.weights[s]).T - self.lowest[own])
+        variance = np.exp(hyper.log_amplitude) * (left + self.posterior.nugget)
+        found.variance[own, block] = scale**2 * np.maximum(variance, SMALLEST_VARIANCE)
+        return variance <= SMALLEST_VARIANCE
+
+
+@dataclass(frozen=True)
+class LatentSampler:
+    """A rule that draws the objective without noise at training points, and conditions the posterior on the draws.
+
+    most: points, those of the best means, at least 1.
+    n_draws: of each posterior sample, at least 1.
+
+    Raises TypeError, ValueError. Source: Letham et al. 2019, section 3.
+    """
+
+    most: int
+    n_draws: int
+
+    def __post_init__(self) -> None:
+        check_integer("most", self.most, 1)
+        check_integer("n_draws", self.n_draws, 1)
+
+    def __call__(self, posterior: Posterior, rng: np.random.Generator) -> LatentPosterior | None:
+        """Return the posterior given the draws; None for a posterior that is no Gaussian process.
+
+        The draws are a Latin hypercube sample of the joint posterior (McKay et al. 1979). Points believed are among the
+        training points.
+
+        posterior: from which to draw.
+        rng: the only source of chance.
+
+        Raises NumericalError.
+        """
+        if not isinstance(posterior, GaussianPosterior):
+            return None
+        kernel, members = posterior.kernel, posterior.members
+        prepared = kernel.prepare(posterior.xs)
+        grams = [kernel.gram(one.hyper.theta, prepared) for one in members]
+        means = [one.hyper.mean + gram @ one.weights for one, gram in zip(members, grams, strict=True)]
+        rows = _choose_rows(np.mean(means, axis=0), grams[0], self.most)
+        known = np.full(len(posterior.xs), np.nan) if posterior.known is None else posterior.known.copy()
+        amplitude = float(np.mean([np.exp(one.hyper.log_amplitude) for one in members]))
+        noise = np.where(np.isnan(known), np.mean([np.exp(one.hyper.log_noise) for one in members]), known)
+        known[rows] = np.minimum(noise[rows], REST * amplitude)
+        drawn, weights, lowest = [], [], []
+        for one, gram, mean in zip(members, grams, means, strict=True):
+            latent = mean[rows, None] + _draw_deviations(one, gram, rows, self.n_draws, rng)
+            ratio = one.hyper.ratio(posterior.nugget, posterior.known) + one.jitter
+            told = gram @ one.weights + ratio * one.weights  # the values, less the mean
+            residual = np.repeat(told[:, None], self.n_draws, axis=1)
+            residual[rows] = latent - one.hyper.mean
+            fitted = member_from_gram(gram, None, one.hyper, posterior.nugget, known)
+            drawn.append(fitted._replace(weights=one.weights))
+            weights.append(fitted.whitener.T @ (fitted.whitener @ residual))
+            lowest.append(latent.min(axis=0))
+        return LatentPosterior(replace(posterior, members=drawn, known=known), weights, np.concatenate(lowest)[:, None])
+
+
+def _choose_rows(means: Array, gram: Array, most: int) -> IntArray:
+    """Return the training points of the smallest means, each point once, by rank."""
+    length = np.sqrt(gram.diagonal())
+    chosen: list[int] = []
+    for i in np.argsort(means, kind="stable").tolist():
+        if len(chosen) == most:
+            break
+        if not np.any(gram[i, chosen] > SAME * length[i] * length[chosen]):
+            chosen.append(i)
+    return np.array(chosen)
+
+
+def _draw_deviations(one: Member, gram: Array, rows: IntArray, n_draws: int, rng: np.random.Generator) -> Array:
+    """Return a Latin hypercube sample of the latent values at some training points less their means (r, D)."""
+    white = gram[rows] @ one.whitener.T
+    values, vectors = np.linalg.eigh(gram[np.ix_(rows, rows)] - white @ white.T)
+    strata = rng.permuted(np.tile(np.arange(n_draws), (len(rows), 1)), axis=1)
+    normals = ndtri((strata + rng.random(strata.shape)) / n_draws)
+    spread = np.sqrt(np.exp(one.hyper.log_amplitude) * np.maximum(values, 0.0))
+    return (vectors * spread) @ normals

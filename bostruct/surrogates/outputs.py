@@ -1,0 +1,113 @@
+"""Several outputs: each objective and each slack of a limit has a surrogate of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bostruct.checks import check_integer, has_capability
+from bostruct.contracts import Array, Batch, Info, LearnsNoise, Posterior, Prediction, RestoresUnits, State, Surrogate
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Independent surrogates of several outputs: of objectives, and then of the slacks of limits.
+
+    A slack is by how much a point breaks a limit, at most 0 where it keeps it.
+
+    objective: learns each of the objectives.
+    slack: learns each of the slacks.
+    n_objectives: at least 1.
+    n_slacks: at least 0.
+
+    Raises TypeError, ValueError.
+    """
+
+    objective: Surrogate
+    slack: Surrogate
+    n_objectives: int = 1
+    n_slacks: int = 0
+
+    def __post_init__(self) -> None:
+        check_integer("n_objectives", self.n_objectives, 1)
+        check_integer("n_slacks", self.n_slacks, 0)
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of objectives and slacks."""
+        return self.n_objectives + self.n_slacks
+
+    @property
+    def surrogates(self) -> tuple[Surrogate, ...]:
+        """The surrogate of each output."""
+        return (self.objective,) * self.n_objectives + (self.slack,) * self.n_slacks
+
+    def initial_state(self) -> State:
+        return [surrogate.initial_state() for surrogate in self.surrogates]
+
+    def with_variances(self, variances: Array) -> Outputs:
+        """Return the surrogate that knows the noise of the objective, where that of the objective can: `LearnsNoise`.
+
+        variances: of the noise of each value (n,), in the user's units squared; NaN where it is to be learned.
+        """
+        objective = self.objective
+        return (
+            replace(self, objective=objective.with_variances(variances))
+            if has_capability(objective, LearnsNoise)
+            else self
+        )
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of one objective in the user's units: `RestoresUnits`.
+
+        prediction: of the posterior of that objective.
+        values: of that objective, which its posterior was conditioned on (n,).
+        """
+        objective = self.objective
+        return objective.restore_units(prediction, values) if has_capability(objective, RestoresUnits) else prediction
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[OutputsPosterior, State, Info]:
+        """Learn from n points and all their outputs, each output on its own.
+
+        xs: n points.
+        values: (n, q), objectives and then slacks, in the user's units.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record: ``outputs``, that of each output.
+        Raises ValueError for another number of outputs, and what the surrogates raise.
+        """
+        if values.shape[1:] != (self.n_outputs,):
+            raise ValueError(f"values: expected shape (n, {self.n_outputs}), got {values.shape}")
+        found = [
+            surrogate.condition(xs, column, own, rng)
+            for surrogate, column, own in zip(self.surrogates, values.T.copy(), state, strict=True)
+        ]
+        posteriors, states, infos = zip(*found, strict=True)
+        return OutputsPosterior(posteriors), list(states), {"outputs": list(infos)}
+
+
+@dataclass(frozen=True, eq=False)
+class OutputsPosterior:
+    """A posterior of several outputs, independent of each other: `HasOutputs`. It predicts the first one.
+
+    outputs: the posterior of each.
+    """
+
+    outputs: tuple[Posterior, ...]
+
+    def predict(self, xs: Batch) -> Prediction:
+        return self.outputs[0].predict(xs)
+
+    def screen(self, xs: Batch) -> Prediction:
+        return self.outputs[0].screen(xs)
+
+    def believe(self, xs: Batch) -> OutputsPosterior:
+        """Return the posterior once xs were told exactly the mean of each output.
+
+        xs: points that are being evaluated; none change nothing.
+        """
+        return OutputsPosterior(tuple(one.believe(xs) for one in self.outputs)) if len(xs) else self

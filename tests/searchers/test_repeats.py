@@ -1,0 +1,125 @@
+"""A point is asked again where one more value there is worth more than a new point."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import Array, Suggestion
+from bostruct.methods import auto, smac
+from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.repeats import choose_repeat, knowledge_gradients
+from bostruct.study.history import History
+
+SPACE = bo.Space({f"x{i}": bool for i in range(4)})
+POINTS = SPACE.enumerate()
+EFFECTS = np.array([2.0, -1.0, 1.5, -0.5])
+
+
+def search(repeats: bool = True) -> Any:
+    found: Any = auto(SPACE)
+    return dataclasses.replace(found, repeats=repeats)
+
+
+def told(noise: float, n: int = 12, variances: Array | None = None) -> History:
+    rng = np.random.default_rng(0)
+    xs = POINTS[rng.permutation(16)[:n]]
+    values = xs @ EFFECTS + noise * rng.normal(size=n)
+    return dataclasses.replace(History.of(SPACE, xs, values.tolist()), variances=variances)
+
+
+def test_knowledge_gradients_are_those_of_simulated_values() -> None:
+    """Conditioned on a value drawn at each point in turn, the smallest mean is that much smaller on average."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(5, 5))
+    covariance, mean, noise = root @ root.T, rng.normal(size=5), 0.7
+    found = knowledge_gradients(mean[None], covariance[None], np.array([[noise]]))
+    for j in range(5):
+        values = mean[j] + np.sqrt(covariance[j, j] + noise) * rng.normal(size=400_000)
+        after = mean + np.outer(values - mean[j], covariance[j] / (covariance[j, j] + noise))
+        assert found[j] == pytest.approx(mean.min() - after.min(axis=1).mean(), abs=0.02)
+    twice = knowledge_gradients(np.array([mean, mean]), np.array([covariance] * 2), np.array([[noise]] * 2))
+    np.testing.assert_allclose(twice, found)
+
+
+@pytest.mark.parametrize(("noise", "origin"), [(0.0, "model"), (1.0, "repeat")])
+def test_exact_values_are_never_asked_again_and_noisy_ones_are(noise: float, origin: str) -> None:
+    """The one point that is new is the worst."""
+    rng = np.random.default_rng(0)
+    xs = POINTS[np.argsort(POINTS @ EFFECTS)[:15]]
+    history = History.of(SPACE, xs, (xs @ EFFECTS + noise * rng.normal(size=15)).tolist())
+    history, one = dataclasses.replace(history, variances=np.full(15, noise**2)), search()
+    found = one.suggest(history, one.initial_state(), rng)
+    assert found.info["origin"] == origin
+    assert (SPACE.key(found.point) in history.seen) == (origin == "repeat")
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_a_point_known_worse_is_asked_again(position: int) -> None:
+    """Of two points of equal values, the one whose value had more noise."""
+    rng = np.random.default_rng(0)
+    values, variances = rng.normal(size=16), np.full(16, 1e-6)
+    best = np.argsort(values)[:2]
+    values[best], variances[best[position]] = -3.0, 1.0
+    posterior = search().surrogate.with_variances(variances).condition(POINTS, values, None, rng)[0]
+    again = choose_repeat(SPACE, posterior, History.of(SPACE, POINTS, values.tolist()), POINTS[np.argmax(values)])
+    assert again is not None
+    np.testing.assert_array_equal(again, POINTS[best[position]])
+
+
+def test_without_the_option_nothing_is_repeated() -> None:
+    plain, history = search(False), told(2.0, variances=np.full(12, 4.0))
+    assert plain == auto(SPACE)
+    found = plain.suggest(history, plain.initial_state(), np.random.default_rng(1))
+    assert SPACE.key(found.point) not in history.seen
+    with pytest.raises(TypeError, match="repeats: expected True or False"):
+        dataclasses.replace(plain, repeats="auto")
+
+
+def test_of_several_outputs_nothing_is_repeated() -> None:
+    """The best mean of the first objective may break a limit."""
+    history = told(1.0, n=15)
+    posterior = search().surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
+    assert choose_repeat(SPACE, posterior, history, POINTS[0]) is not None
+    limited = dataclasses.replace(history, slacks=np.ones((15, 1)))
+    assert choose_repeat(SPACE, posterior, limited, POINTS[0]) is None
+
+
+def test_a_model_without_covariances_repeats_nothing() -> None:
+    forest: Any = smac(SPACE)
+    forest, history = dataclasses.replace(forest, repeats=True, n_initial=4), told(2.0)
+    found = forest.suggest(history, forest.initial_state(), np.random.default_rng(0))
+    assert found.info["origin"] == "model"
+
+
+def test_a_study_asks_a_point_again_where_its_searcher_may() -> None:
+    noise = np.random.default_rng(0)
+
+    def objective(point: Any) -> float:
+        return float(np.dot(list(point.values()), EFFECTS)) + 3.0 * noise.normal()
+
+    result = bo.minimize(objective, SPACE, 15, method=search(), seed=0, progress=False)
+    asked = [tuple(trial.point.values()) for trial in result.trials]
+    repeats = [trial for trial in result.trials if trial.origin == "repeat"]
+    assert len(set(asked)) == 15 - len(repeats) < 15
+
+
+def test_a_study_refuses_a_repeat_of_a_searcher_that_may_not() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Stubborn(RandomSearch):
+        repeats: bool = False
+
+        def suggest(self, history: Any, state: Any, rng: Any) -> Suggestion:
+            del rng
+            return Suggestion(POINTS[3], state, {"origin": "repeat" if len(history.seen) else "random"})
+
+    study = bo.Study(SPACE, method=Stubborn(SPACE, repeats=True), seed=0)
+    assert study.ask().point == study.ask().point
+    study = bo.Study(SPACE, method=Stubborn(SPACE), seed=0)
+    study.ask()
+    with pytest.raises(bo.BostructError, match="suggested a point that was seen before"):
+        study.ask()

@@ -1,0 +1,71 @@
+"""A study predicts any points, in the units and the direction of its user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError, PointError
+from bostruct.study.prediction import Predictions
+
+SPACE = {f"b{i}": bool for i in range(6)}
+POINTS = [{f"b{i}": bool(number >> i & 1) for i in range(6)} for number in range(64)]
+
+
+def worth(point: dict[str, bool]) -> float:
+    if point["b0"] and point["b1"]:
+        raise bo.Infeasible("both")
+    return 100.0 + sum(2.0**i * bit for i, bit in enumerate(point.values()))
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_means_are_in_the_users_units_and_chances_know_what_failed(tmp_path: Path, direction: str) -> None:
+    with bo.Study(SPACE, seed=0, direction=direction, storage=tmp_path / "s.db") as study:
+        study.optimize(worth, 40, progress=False)
+        found = study.predict(POINTS)
+        assert isinstance(found, Predictions)
+        assert study.predict(POINTS).mean.tolist() == found.mean.tolist()
+    fine = np.array([not (point["b0"] and point["b1"]) for point in POINTS])
+    truth = np.array([100.0 + sum(2.0**i * bit for i, bit in enumerate(p.values())) for p in POINTS])
+    assert np.corrcoef(found.mean[fine], truth[fine])[0, 1] > 0.97
+    assert np.abs(found.mean[fine] - truth[fine]).mean() < 8.0
+    assert found.chance[~fine].max() < found.chance[fine].min()
+    assert (found.sd >= 0.0).all()
+    told = {tuple(trial.point.values()) for trial in study.trials if trial.status == "completed"}
+    seen = np.array([tuple(point.values()) in told for point in POINTS])
+    assert found.sd[seen & fine].mean() < found.sd[~seen & fine].mean()
+    with bo.Study.load(tmp_path / "s.db", read_only=True) as again:
+        assert again.predict(POINTS[:3]).mean == pytest.approx(found.mean[:3])
+
+
+def test_what_cannot_be_predicted_is_refused() -> None:
+    study = bo.Study(SPACE, seed=0)
+    with pytest.raises(BostructError, match="predict: expected at least one completed trial, got none"):
+        study.predict(POINTS[:2])
+    with pytest.raises(PointError, match=r"^points\[1\]: "):
+        study.predict([POINTS[0], {"b0": 3}])
+    with pytest.raises(TypeError, match="points: expected a sequence of points"):
+        study.predict(POINTS[0])
+    simple = bo.Study(SPACE, method="random", seed=0)
+    simple.tell(simple.ask(), 1.0)
+    with pytest.raises(BostructError, match=r"predict: .* has no model of the objective"):
+        simple.predict(POINTS[:2])
+
+
+def test_several_objectives_and_limits_are_predicted_together() -> None:
+    def both(point: dict[str, bool]) -> dict[str, object]:
+        total = float(sum(point.values()))
+        return {"value": (total, 50.0 + 3.0 * point["b0"] - total), "constraints": {"w": total}}
+
+    limits = {"w": ("<=", 3.5)}
+    study = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"], constraints=limits)
+    study.optimize(both, 30, progress=False)
+    found = study.predict(POINTS)
+    totals = np.array([float(sum(point.values())) for point in POINTS])
+    assert found.mean.shape == found.sd.shape == (64, 2)
+    assert np.abs(found.mean[:, 0] - totals).mean() < 0.5
+    assert np.corrcoef(found.mean[:, 1], [50.0 + 3.0 * p["b0"] - sum(p.values()) for p in POINTS])[0, 1] > 0.9
+    assert found.chance[totals >= 5.0].max() < 0.2 < 0.8 < found.chance[totals <= 2.0].min()

@@ -1,0 +1,78 @@
+"""Runs that end once another point is hardly better."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.study.regret import bound_regret
+
+BITS = {name: bool for name in "abcdefg"}
+
+
+def value(point: dict[str, bool]) -> float:
+    return sum(point.values()) - 3.0 * (point["a"] and point["b"])
+
+
+def loss(point: dict[str, bool]) -> float:
+    return -value(point)
+
+
+@pytest.mark.parametrize("search", [bo.minimize, bo.maximize])
+def test_a_run_ends_once_its_best_point_is_good_enough(search: Any) -> None:
+    objective = value if search is bo.minimize else loss
+    result = search(objective, BITS, 100, seed=0, callbacks=bo.StopWhen(regret=0.5))
+    assert abs(result.best_value) == 1.0
+    assert 10 < len(result.trials) < 60
+    assert result.stopped_because.startswith("with probability 0.9")
+    assert result.stopped_because.endswith("no point is better by more than 0.5")
+    again = search(objective, BITS, 100, seed=0, callbacks=bo.StopWhen(regret=0.5))
+    assert [t.point for t in again.trials] == [t.point for t in result.trials]
+    plain = search(objective, BITS, len(result.trials), seed=0)
+    assert [t.point for t in plain.trials] == [t.point for t in result.trials]  # looking changes nothing
+
+
+def test_the_bound_falls_with_the_regret_and_a_resumed_study_has_the_same(tmp_path: Any) -> None:
+    with bo.Study(BITS, seed=0, storage=tmp_path / "a.db") as study:
+        assert study.bound_regret_probability(1.0) == 1.0
+        study.optimize(value, 12)
+        bounds = [study.bound_regret_probability(regret) for regret in (0.0, 0.5, 2.0, 50.0)]
+    assert bounds == sorted(bounds, reverse=True)
+    assert bounds[0] > bounds[-1]
+    assert bounds[-1] < 0.05
+    with bo.Study.load(tmp_path / "a.db") as study:
+        assert [study.bound_regret_probability(regret) for regret in (0.0, 0.5, 2.0, 50.0)] == bounds
+
+
+def test_a_method_without_a_model_is_refused_in_words() -> None:
+    study = bo.Study(BITS, method="random", seed=0)
+    with pytest.raises(bo.BostructError, match="random has no model that says how much better"):
+        study.optimize(value, 20, callbacks=bo.StopWhen(0.5))
+    assert study.n_finished == 1
+    with pytest.raises(bo.BostructError, match="model has no covariances"):
+        bo.minimize(value, BITS, 60, method="smac", seed=0, callbacks=bo.StopWhen(0.5))
+    searcher = methods.searcher("auto", study.domain)
+    assert bound_regret(searcher, bo.Study(BITS)._ledger, 0, 0.5, "auto") == 1.0  # nothing was told
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [((0.0,), "regret"), ((-1.0,), "regret"), ((float("nan"),), "regret")]
+    + [((1.0, bad), "regret_probability") for bad in (0.0, 1.0, -0.1)],
+)
+def test_numbers_that_promise_nothing_are_refused(given: tuple[float, ...], name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        bo.StopWhen(*given)
+
+
+def test_failed_trials_alone_stop_nothing() -> None:
+    def fails(_: object) -> float:
+        raise bo.Infeasible("never")
+
+    result = bo.minimize(fails, BITS, 14, seed=0, callbacks=bo.StopWhen(0.5))
+    assert len(result.trials) == 14
+    assert json.dumps(result.stopped_because) == '"n_trials reached (14)"'

@@ -1,0 +1,56 @@
+"""Slacks are compressed around the bound, which stays where it is."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import log_ndtr
+
+from bostruct.methods import auto
+from bostruct.surrogates.slack_warping import SlackWarping, compress_far
+from tests.laws.maxsat import bits
+
+FLOATS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12).map(np.array)
+
+
+@given(FLOATS)
+def test_signs_and_order_are_kept(slacks):
+    slacks.flags.writeable = False
+    told = compress_far(slacks, 3.0)
+    assert np.all(np.isfinite(told))
+    assert np.sign(told).tolist() == np.sign(slacks).tolist()
+    order = np.argsort(slacks, kind="stable")
+    assert np.all(np.diff(told[order]) >= 0.0)
+
+
+def test_near_slacks_stay_and_far_ones_grow_as_a_logarithm():
+    slacks = np.array([-1e6, -1.0, 0.5, 1.0, 3.0, 1e6])  # whose median distance from 0 is 2
+    assert compress_far(slacks, 3.0)[1:4].tolist() == [-1.0, 0.5, 1.0]
+    assert compress_far(slacks, 3.0)[[0, 5]] == pytest.approx([-32.245, 32.245], abs=1e-3)
+    assert compress_far(np.zeros(3), 3.0).tolist() == [0.0] * 3
+
+
+@given(FLOATS, st.integers(-9, 9))
+def test_units_do_not_count(slacks, power):
+    scale = 2.0**power
+    np.testing.assert_allclose(compress_far(scale * slacks, 3.0), scale * compress_far(slacks, 3.0), rtol=1e-9)
+
+
+def test_one_slack_far_away_does_not_hide_where_the_limit_holds():
+    """Of a time that is 1,000 where two bits are set, and a sum elsewhere, the model still learns the sum."""
+    space = bits(8)
+    generator = np.random.default_rng(0)
+    xs, test = space.sample(40, generator), space.sample(200, generator)
+
+    def slack(points):
+        points = np.asarray(points, dtype=np.float64)
+        return np.where(points[:, 0] * points[:, 1] > 0.0, 1000.0, points @ np.arange(8.0)) - 14.5
+
+    model = auto(space).surrogate.surrogate
+    found = []
+    for surrogate in (model, SlackWarping(model)):
+        posterior = surrogate.condition(xs, slack(xs), surrogate.initial_state(), generator)[0]
+        prediction = posterior.predict(test)
+        keeps = -prediction.mean[0] / np.sqrt(prediction.variance[0])
+        found.append(np.mean(log_ndtr(np.where(slack(test) <= 0.0, keeps, -keeps))))
+    assert found[1] > max(found[0] + 0.05, -0.1)
