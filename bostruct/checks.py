@@ -40,6 +40,7 @@ CONTRACTS: tuple[type, ...] = (
     Score,
     Searcher,
 )  # what capabilities add to
+CHOICES = frozenset({"coordinates", "decisions"})  # members that a structure takes from the domain that it is in
 
 
 def short_repr(value: object, limit: int = 80) -> str:
@@ -203,10 +204,10 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     method: that asks.
     """
     if missing := missing_members(domain, capability):
-        got = type(domain).__name__ + name_wide(domain)
-        raise DomainError(
-            f"method: {method} needs {describe_need(capability)}, got {got}, which lacks {', '.join(missing)}"
-        )
+        wide = name_wide(domain)
+        lacking = "has none" if wide and CHOICES & set(missing) else f"lacks {', '.join(missing)}"
+        got = f"{type(domain).__name__}{wide}, which {lacking}"
+        raise DomainError(f"method: {method} needs {describe_need(capability)}, got {got}")
     return domain
 
 

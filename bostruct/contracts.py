@@ -1093,8 +1093,8 @@ class Suggestion(NamedTuple):
     point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `MayRepeat`.
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
-        points), ``model``, ``random``, ``repeat`` (a told point, asked again) or ``fallback``, where `info["why"]` says
-        why.
+        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
+        ``fallback``, where `info["why"]` says why.
     """
 
     point: Point

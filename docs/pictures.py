@@ -1,11 +1,13 @@
 """Draw the pictures of docs/spaces.md and docs/experiments.md into docs/images: python docs/pictures.py [FOLDER]."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -112,25 +114,80 @@ def _place(variable: ChoiceVariable, vertices: np.ndarray) -> np.ndarray:
 
 
 def draw_sequences() -> Figure:
-    """Draw a sequence of varying length, and one neighbor of each kind."""
+    """Draw a sequence of varying length, and one neighbor of each kind; a letter that left has a dashed frame."""
     variable = bo.Sequence("ACGU", (3, 8))
-    rows = {
-        "the value": ("GACUA", ()),
-        "another letter": ("GAGUA", (2,)),
-        "one letter more": ("GACCUA", (3,)),
-        "one letter less": ("GCUA", ()),
-    }
+    rows = [
+        _Row("the value", "GACUA"),
+        _Row("another letter", "GAGUA", changed=(2,)),
+        _Row("one letter more", "GACCUA", changed=(3,)),
+        _Row("one letter less", "GACUA", left=(1,)),
+    ]
     near = [variable.present(row) for row in variable.neighbors(variable.parse("GACUA")).tolist()]
+    for row in rows[1:]:
+        assert "".join(letter for x, letter in enumerate(row.cells) if x not in row.left) in near
+    return _draw_rows(rows)
+
+
+def draw_orders() -> Figure:
+    """Draw an order, and one neighbor of each kind: two items swapped, an item moved, a stretch reversed."""
+    variable = bo.Permutation(list("ABCDEF"))
+    rows = [
+        _Row("the value", "ABCDEF"),
+        _Row("two items swapped", "AECDBF", changed=(1, 4)),
+        _Row("one item moved", "ACDEBF", changed=(4,)),
+        _Row("a stretch reversed", "AEDCBF", changed=(1, 2, 3, 4)),
+    ]
+    near = {variable.present(row) for row in variable.neighbors(variable.parse(list("ABCDEF"))).tolist()}
+    assert all(tuple(row.cells) in near for row in rows[1:])
+    return _draw_rows(rows)
+
+
+class _Row(NamedTuple):
+    """A value in cells, of which some changed, and some hold what left."""
+
+    label: str
+    cells: str
+    changed: tuple[int, ...] = ()
+    left: tuple[int, ...] = ()
+
+
+def _draw_rows(rows: Sequence[_Row]) -> Figure:
     figure, axes = plt.subplots(figsize=(7.2, 2.2))
-    for y, (label, (text, changed)) in enumerate(reversed(rows.items())):
-        assert text == "GACUA" or text in near
-        for x, letter in enumerate(text):
-            color = ORANGE if x in changed else BLUE
+    for y, row in enumerate(reversed(rows)):
+        for x, letter in enumerate(row.cells):
+            has_left = x in row.left
+            color = GRAY if has_left else ORANGE if x in row.changed else BLUE
+            frame: Any = {"fc": "none", "ec": color, "ls": "--" if has_left else "-"}
             axes.text(x, y, letter, ha="center", va="center", color=color, family="monospace", fontsize=14)
-            axes.add_patch(FancyBboxPatch((x - 0.4, y - 0.36), 0.8, 0.72, boxstyle="square,pad=0", fc="none", ec=color))
-        axes.text(-0.9, y, label, ha="right", va="center")
-    axes.set(xlim=(-4.2, 8), ylim=(-0.6, len(rows) - 0.4))
+            axes.add_patch(FancyBboxPatch((x - 0.4, y - 0.36), 0.8, 0.72, boxstyle="square,pad=0", **frame))
+            if has_left:
+                axes.plot([x - 0.4, x + 0.4], [y - 0.36, y + 0.36], color=color, lw=1.0)
+        axes.text(-0.9, y, row.label, ha="right", va="center")
+    axes.set(xlim=(-4.6, 8), ylim=(-0.6, len(rows) - 0.4))
     axes.axis("off")
+    return figure
+
+
+def draw_subsets() -> Figure:
+    """Draw a subset of three nodes of a grid, and one neighbor: an item goes along an edge of the graph."""
+    streets = nx.grid_2d_graph(5, 3)
+    variable = bo.Subset(streets.nodes, size=3, graph=streets)
+    value, other = {(0, 2), (1, 0), (4, 1)}, {(0, 2), (2, 0), (4, 1)}
+    near = [set(variable.present(row)) for row in variable.neighbors(variable.parse(value)).tolist()]
+    assert other in near
+    figure, rows = plt.subplots(1, 2, figsize=(7.2, 2.0))
+    titles = f"a subset, size 3, with {len(near)} neighbors", "one neighbor"
+    for axes, title, chosen in zip(rows, titles, (value, other), strict=True):
+        for one, two in streets.edges:
+            axes.plot(*zip(one, two, strict=True), color=GRAY, lw=1.0, zorder=0)
+        for node in streets.nodes:
+            color = (ORANGE if node not in value else BLUE) if node in chosen else "white"
+            axes.scatter(*node, s=130, facecolor=color, edgecolor=color if node in chosen else GRAY, zorder=2)
+        axes.set(title=title, xlim=(-0.4, 4.4), ylim=(-0.4, 2.4))
+        axes.title.set_fontsize(10)
+        axes.axis("off")
+    arrow = {"arrowstyle": "-|>", "color": ORANGE, "lw": 2.0, "shrinkA": 7, "shrinkB": 8}
+    rows[1].annotate("", (2, 0), (1, 0), arrowprops=arrow)
     return figure
 
 
@@ -174,7 +231,7 @@ def draw_likeness() -> Figure:
         posterior, _, _ = surrogate.condition(tried, yields[tried[:, 0]], surrogate.initial_state(), rng)
         found = posterior.predict(space.enumerate())
         spread = 1.96 * np.sqrt(found.variance[0])
-        axes.errorbar(acidity, found.mean[0], spread, fmt="o", ms=4, color=ORANGE, ecolor=GRAY, lw=1.0)
+        axes.errorbar(acidity, found.mean[0], spread, fmt="o", ms=4, color=ORANGE, lw=0.8, capsize=2)
         axes.scatter(acidity, yields, s=14, marker="x", color=BLUE, lw=1.2, zorder=3)
         axes.scatter(acidity[tried], yields[tried], s=40, color=BLUE, zorder=3)
         axes.set_title(
@@ -206,6 +263,8 @@ PICTURES = {
     "log-scale": draw_log_scale,
     "neighbors": draw_neighbors,
     "branches": draw_branches,
+    "orders": draw_orders,
+    "subsets": draw_subsets,
     "sequences": draw_sequences,
     "likeness": draw_likeness,
     "front": draw_front,

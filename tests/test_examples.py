@@ -79,6 +79,15 @@ def test_the_job_shop_is_scheduled_and_drawn(tmp_path, monkeypatch, capsys):
             assert all(end <= start for (_, end), (start, _) in itertools.pairwise(times))
 
 
+def test_features_are_selected_and_drawn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib")
+    selection = run_example("feature_selection.py", monkeypatch, 14, tmp_path / "features.png")
+    assert "with all 30 features" in capsys.readouterr().out
+    assert (tmp_path / "features.png").stat().st_size > 1_000
+    assert len(selection["best"]) == 5
+    assert selection["accuracy"](selection["best"]) == selection["result"].best_value > 0.85
+
+
 def test_passes_are_ordered(monkeypatch, capsys):
     if shutil.which("opt") is None:
         pytest.skip("LLVM's opt is not installed")

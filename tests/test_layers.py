@@ -47,7 +47,9 @@ ALLOWED: dict[str, set[str]] = {
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
     | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"},
-    "analysis": BASE | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"},
+    "analysis": BASE
+    | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices", "bostruct.domains.structure_choices"}
+    | {"bostruct.domains.space.variable"},
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},

@@ -34,12 +34,16 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "hill-climbing": "#6B8E23",
     "annealing": "#B8A000",
     "random": "#8C8C8C",
+    "tpe": "#D55E00",
+    "climbing by swaps": "#009E73",
+    "bits with a predicate": "#CC79A7",
+    "auto on plain categories": "#56B4E9",
     "from 5 points": "#56B4E9",
     "related prior": "#009E73",
     "unrelated prior": "#D55E00",
     "opposite prior": "#CC79A7",
 }
-DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing")
+DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe")
 LEAST_GAP = 1e-6  # that a logarithmic axis shows
 LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
 BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
@@ -133,13 +137,13 @@ def save_figure(figure: Figure, file: Path) -> None:
 
 
 def shorten(svg: str) -> str:
-    """Return an SVG without what a reader does not see, its numbers rounded to a tenth of a point.
+    """Return an SVG without what a reader does not see, its coordinates rounded to a tenth of a point.
 
     svg: as matplotlib writes it.
     """
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r"font-family: 'DejaVu Sans'[^;\"]*", "font-family: 'DejaVu Sans', Verdana, sans-serif", svg)
-    svg = re.sub(r"-?\d+\.\d{3,}", lambda one: f"{float(one[0]):.1f}".removesuffix(".0"), svg)
+    svg = re.sub(r"-?\d+\.\d{3,}(?![^<>]*</text>)", lambda one: f"{float(one[0]):.1f}".removesuffix(".0"), svg)
     svg = re.sub(r' d="([^"]*)"', lambda path: f' d="{_join(path[1])}"', svg)
     return re.sub(r'<g id="[^"]*"', "<g", re.sub(r"\n\s*", "\n", svg))
 

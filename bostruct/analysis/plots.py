@@ -26,6 +26,8 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "initial": ("#999999", "o"),
     "random": ("#E69F00", "D"),
     "model": ("#0072B2", "o"),
+    "mutation": ("#CC79A7", "^"),
+    "repeat": ("#56B4E9", "o"),
     "fallback": ("#D55E00", "v"),
     "added": ("#009E73", "s"),
 }

@@ -95,10 +95,14 @@ def example_domains() -> dict[str, Domain]:
     }
     return {
         "bits": bo.Space({f"b{i}": bool for i in range(6)}),
-        "categories, orders, graphs": bo.Space(mixed),
+        "categories, ordinals, graphs": bo.Space(mixed),
         "with constraints": bo.Space(mixed, [_deep]),
         "with conditions": bo.Space(mixed | {"size": bo.Ordinal([1, 2, 4], when={"kind": "x"})}),
         "with a Real": bo.Space(mixed | {"rate": bo.Real(0.0, 1.0)}),
+        "permutations": bo.Space({"value": bo.Permutation(range(4)), "kind": ["x", "y", "z"]}),
+        "subsets": bo.Space({"value": bo.Subset(range(5), (1, 3)), "kind": ["x", "y", "z"]}),
+        "sequences": bo.Space({"value": bo.Sequence("AB", (1, 4)), "kind": ["x", "y", "z"]}),
+        "tables": bo.Space({"row": bo.Candidates({"mass": [1.0, 2.5, 4.0, 7.0]}), "depth": range(5)}),
         "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
         "architectures": bo.cnn_domain(),
         "with programs inside": bo.Space(training | {"program": SearchSpace(_chain)}),

@@ -10,12 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, list_wide
+from bostruct.checks import has_capability
 from bostruct.contracts import Choice, HasParts, HasVariables, Point
 from bostruct.domains.language.features import LRUCache
-from bostruct.domains.space.decisions import Coordinate, coordinate
-from bostruct.domains.space.single_changes import Layout
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.decisions import Coordinate
 
 
 @dataclass(frozen=True)
@@ -223,31 +221,3 @@ class PartDecisions:
         """Return the point that all decisions of a part lead to."""
         i, made = asked
         return self.domains[i].roll_out(made, np.random.default_rng(0))
-
-
-@dataclass(frozen=True)
-class SingleChoices:
-    """The view of a space in which some variables are no single choice: it has the others.
-
-    domain: of variables.
-    """
-
-    domain: HasVariables[Variable]
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """The names of the variables that are no single choice."""
-        return tuple(list_wide(self.domain))
-
-    def coordinates(self, x: Point) -> list[Choice]:
-        """List the single choices of a point.
-
-        x: one point.
-        """
-        variables = self.domain.variables
-        columns = Layout(tuple(one.width for one in variables.values())).split(x)
-        return [
-            coordinate(name, variable, own[0])
-            for (name, variable), own in zip(variables.items(), columns, strict=True)
-            if variable.width == 1 and own[0] != ABSENT
-        ]

@@ -20,7 +20,7 @@ def _joint_from_json(data: ParsedJson) -> Joint:
 
 def _mixed_from_json(data: ParsedJson) -> MixedSpace:
     if data["constraints"] or data["tests"]:
-        raise DomainError("the space has predicates, whose code no file holds; pass the space itself (space=...)")
+        raise DomainError("the space has predicates, whose code no file holds")
     parts = {name: as_part(name, domain_from_json(part)) for name, part in data["parts"].items()}
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(data["order"]))
 

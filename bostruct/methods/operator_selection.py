@@ -51,9 +51,8 @@ class OperatorSelection:
         ]
         x = self._mutate(domain, history, rng) if chances[1] > chances[0] else None
         memory = {"best": best, "last": int(x is not None), "counts": counts}
-        return Explored(
-            x, memory, "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
-        )
+        why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
+        return Explored(x, memory, why, "mutation")
 
     def _update(self, memory: State, best: float) -> list[list[float]]:
         """Return gains and failures of the model and of mutations, after what the last suggestion brought."""

@@ -53,11 +53,13 @@ class Explored(NamedTuple):
     point: unseen, to suggest in place of the model's; None where the model is to suggest one.
     state: for its next call; plain JSON.
     why: it explores, for the record.
+    origin: how the point was chosen, for the record: ``random``, or ``mutation`` of a point that was told.
     """
 
     point: Point | None
     state: State
     why: str = ""
+    origin: str = "random"
 
 
 Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
@@ -162,7 +164,7 @@ class BayesianSearch:
             explored = self.exploration(self.domain, history, state.get("exploration"), rng)
             state = state | {"exploration": explored.state}
             if explored.point is not None:
-                return Suggestion(explored.point, state, {"origin": "random", "why": explored.why})
+                return Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:

@@ -24,6 +24,7 @@ from bostruct.contracts import (
     Searcher,
 )
 from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.rereading import show_objects
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
@@ -38,7 +39,13 @@ class OtherVersion(UserWarning):
 
 
 class JsonDomain:
-    """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file."""
+    """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file.
+
+    description: of the study's domain, as JSON, which has the texts of Python objects; None for no such knowledge.
+    """
+
+    def __init__(self, description: ParsedJson = None) -> None:
+        self.description = description
 
     def decode(self, data: ParsedJson) -> Point:
         return data
@@ -47,7 +54,7 @@ class JsonDomain:
         return x
 
     def present(self, x: Point) -> Presented:
-        return x
+        return show_objects(x, self.description)
 
     def key(self, x: Point) -> Hashable:
         return dump(x)
@@ -104,7 +111,7 @@ def readable_domain(given: object, row: StudyRow) -> Any:
     try:
         return _rebuild_domain(row)
     except DomainError:
-        return JsonDomain()
+        return JsonDomain(parse(row.domain))
 
 
 def stored_domain(row: StudyRow) -> Domain:
@@ -115,7 +122,7 @@ def stored_domain(row: StudyRow) -> Domain:
     try:
         return as_domain(_rebuild_domain(row))
     except (DomainError, TypeError) as error:
-        raise DomainError(f"study {row.name!r}: {error}; Study.load takes it as space=") from error
+        raise DomainError(f"study {row.name!r}: {error}; give the space: Study.load takes it as space=") from error
 
 
 def blame_rebuilt(domain: Domain, row: StudyRow, error: DomainError) -> DomainError:

@@ -59,7 +59,8 @@ class Importances(NamedTuple):
 
     main: of each variable by itself.
     pairs: of what two variables do together beyond that.
-    left_out: the parts of points that are not made of named choices, and so have no effects here.
+    left_out: the parts of points that are not made of named choices, and so have no effects here. The shares are those
+        of what the others explain.
     """
 
     main: dict[str, Effect]
@@ -79,7 +80,8 @@ class Importances(NamedTuple):
 
     @property
     def _left_out_in_words(self) -> str:
-        return f"left out, for not being made of named choices: {', '.join(self.left_out)}"
+        named = ", ".join(self.left_out)
+        return f"left out, for not being made of named choices: {named}; the shares are of what the others explain"
 
     def _named(self) -> dict[str, Effect]:
         return self.main | {" x ".join(both): effect for both, effect in self.pairs.items()}
@@ -192,9 +194,11 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
         cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
         atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
     inside = np.ones((len(lower), len(atoms)), dtype=bool)
-    for column in range(atoms.shape[1]):
-        inside &= lower[:, column, None] < atoms[:, column]
-        inside &= atoms[:, column] <= upper[:, column, None]
+    is_cut = np.isfinite(lower) | np.isfinite(upper)
+    for column in np.flatnonzero(is_cut.any(axis=0)):
+        own = is_cut[:, column]
+        inside[own] &= lower[own, column, None] < atoms[:, column]
+        inside[own] &= atoms[:, column] <= upper[own, column, None]
     held = inside.astype(np.float64)
     return LeafAtoms(held, weights, held @ weights)
 
@@ -281,6 +285,23 @@ def design_and_features(points: Sequence[Sequence[Choice]]) -> tuple[Array, list
             atoms, weights = add_absence(atoms, weights, 1.0 - present[path] / len(points))
         features.append(Feature(path, columns, atoms, weights))
     return fill_design(points, features), features
+
+
+def join_features(
+    features: Sequence[Feature], design: Array, name: str, values: Sequence[Sequence[Choice]], weights: Array
+) -> Feature:
+    """Return one feature for a variable of several choices that depend on each other, such as the places of an order.
+
+    features: of the choices of that variable, side by side in the design.
+    design: (n, c) of all features; -1 in the columns of a point that lacks the variable.
+    name: of the variable.
+    values: of the variable, each as its choices (a).
+    weights: of the values (a,), summing to 1.
+    """
+    columns = slice(features[0].columns.start, features[-1].columns.stop)
+    atoms = fill_design(values, features)[:, columns]
+    absent = float(np.mean(design[:, columns.start] < 0.0))
+    return Feature(name, columns, *(add_absence(atoms, weights, absent) if absent else (atoms, weights)))
 
 
 def fill_design(points: Sequence[Sequence[Choice]], features: Sequence[Feature]) -> Array:

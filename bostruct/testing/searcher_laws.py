@@ -25,7 +25,7 @@ Objective = Callable[[Presented], float]
 
 FULL = 500  # points of a domain, up to which all of them are counted as seen
 TOLD = 12  # of them with a value
-ORIGINS = ("initial", "model", "random", "fallback")
+ORIGINS = ("initial", "model", "mutation", "random", "fallback")
 
 
 class Step(NamedTuple):

@@ -14,6 +14,9 @@ from tests.domains.language.more_programs import layers_of_kinds
 from tests.methods.test_descriptions import Wrapped
 from tests.wide_variable import Order
 
+LEFT_OUT = "left out, for not being made of named choices:"
+SHARES = "the shares are of what the others explain"
+
 
 def is_deep(network):
     return len(network.layers) > 9
@@ -84,8 +87,8 @@ def test_parts_of_a_mixed_space_have_variables_and_others_are_left_out_in_words(
     assert next(iter(found.main)) == "inner.a"
     assert found.main["inner.a"].share > 0.8
     assert found.left_out == ("network",)
-    assert repr(found).splitlines()[-1] == "left out, for not being made of named choices: network"
-    assert "<p>left out, for not being made of named choices: network</p>" in found._repr_html_()
+    assert repr(found).splitlines()[-1] == f"{LEFT_OUT} network; {SHARES}"
+    assert f"<p>{LEFT_OUT} network; {SHARES}</p>" in found._repr_html_()
     assert importance(study.result) == importance(study)
 
 
@@ -123,6 +126,49 @@ def test_variables_that_are_no_single_choices_are_left_out_beside_parts():
     space = bo.Space({"order": Order("abc"), "inner": {"b": bool, "c": bool}})
     found = importance(study_of(space, lambda point: float(point["inner"]["b"]), 12))
     assert (set(found.main), found.left_out) == ({"inner.b", "inner.c"}, ("variables",))
+
+
+STRUCTURES = {
+    "order": (bo.Permutation(range(4)), lambda value: float(value.index(2))),
+    "repeats": (bo.Permutation({"x": 2, "y": 2}), lambda value: float(value[0] == "x") + float(value[3] == "x")),
+    "subset": (bo.Subset(range(5), (1, 3)), lambda value: float(2 in value) + len(value)),
+    "sequence": (bo.Sequence("AB", (1, 3)), lambda value: float(value.startswith("A"))),
+}
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_a_structure_has_the_share_of_the_variance_of_its_term(name):
+    variable, term = STRUCTURES[name]
+    space = bo.Space({name: variable, "b": bool, "c": list("xyz")})
+    study = bo.Study(space, method="random", seed=0)
+    for x in space.enumerate():
+        point = space.present(x)
+        study.add(point, term(point[name]) + 2.0 * (point["c"] == "x"))
+    found = importance(study)
+    values, chances = variable.enumerate(), variable.chances(variable.enumerate())
+    terms = np.array([term(variable.present(columns)) for columns in values.tolist()])
+    parts = np.array([chances @ (terms - chances @ terms) ** 2, 0.0, 4.0 * 2.0 / 9.0])
+    shares = [found.main[path].share for path in (name, "b", "c")]
+    np.testing.assert_allclose(shares, parts / parts.sum(), atol=0.05)
+    assert found.left_out == ()
+
+
+def test_structures_of_parts_and_under_conditions_are_explained():
+    inner = {"items": bo.Subset(range(20), 5), "on": bool, "word": bo.Sequence("AB", 4, when={"on": True})}
+    space = bo.Space({"inner": inner, "b": bool})
+
+    def objective(point):
+        return 2.0 * (3 in point["inner"]["items"]) + point["inner"].get("word", "B").startswith("A")
+
+    found = importance(study_of(space, objective, 80))
+    assert set(found.main) == {"inner.items", "inner.on", "inner.word", "b"}
+    assert found.main["inner.items"].share > 0.5
+    assert found.main["inner.word"].share > found.main["b"].share
+
+
+def test_a_space_of_one_structure_alone_is_explained_by_it():
+    result = bo.minimize(lambda point: point["p"][0], {"p": bo.Permutation(range(4))}, 8, method="random", seed=0)
+    assert importance(result).main["p"].share == pytest.approx(1.0)
 
 
 def test_joint_domains_and_parts_of_nothing_but_networks():

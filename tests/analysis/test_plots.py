@@ -13,6 +13,7 @@ from bostruct.analysis import plots
 from bostruct.contracts import MissingExtra
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
+from bostruct.testing.searcher_laws import ORIGINS
 
 
 def result(values: list[float | None], origins: list[str] | None = None, direction: str = "minimize") -> bo.Result:
@@ -46,6 +47,11 @@ def test_every_value_is_marked_by_its_origin():
     axes = plots.plot_convergence(result([5.0, 3.0, None, 1.0], ["initial", "initial", "model", "model"]))
     marks = {marked.get_label(): marked.get_offsets().tolist() for marked in axes.collections}
     assert marks == {"initial": [[1, 5], [2, 3]], "model": [[4, 1]]}
+
+
+def test_every_origin_of_a_method_has_a_color_of_its_own():
+    origins = (*ORIGINS, "repeat")
+    assert len({plots.ORIGINS[origin][0] for origin in origins}) == len(origins)
 
 
 def test_the_optimum_is_a_line():

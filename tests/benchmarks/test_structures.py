@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.peers.figures import COLORS, DASHED, shorten
 from benchmarks.peers.record import append_run, read_file
 from benchmarks.peers.run import Run, draw_initial, time_search
 from benchmarks.structures import __main__ as command
@@ -175,6 +176,31 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     for picture in ("ft06", "qap-12"):
         assert (tmp_path / "docs" / "images" / "structures" / f"{picture}.svg").exists()
         assert f"images/structures/{picture}.svg" in text
+
+
+def test_a_page_of_few_runs_compares_what_is_there(tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "runs.jsonl"
+    for seed in range(10, 14):
+        append_run(file, Run("qap 12", "random", seed, 200), found_at(40.0 + seed))
+        append_run(file, Run("ft06", "random", seed, 300), found_at(60.0))
+        if seed < 12:
+            append_run(file, Run("qap 12", "auto", seed, 200), found_at(30.0 + seed))
+    text = report.make_page(file)[0]
+    assert "| auto | 2 | 40.5 ± 0.5 |  |  |" in text
+    assert "| random | 4 | 50.5 ± 0.5 | +10 | few seeds |" in text  # the mean is over the two seeds that both have
+    assert "| auto | 0 | not run yet |  |  |  |  |  |\n| random | 4 | 60 ± 0 | 5 | 0 of 4 |" in text
+
+
+def test_the_searches_of_a_figure_have_lines_of_their_own():
+    for group in GROUPS.values():
+        lines = [(COLORS[name], name in DASHED) for name in group.searches]
+        assert len(set(lines)) == len(lines)
+
+
+def test_labels_of_a_figure_keep_their_digits():
+    svg = '<text x="1.23456">\u22120.925</text><path d="M 1.23456 2"/>'
+    assert shorten(svg) == '<text x="1.2">\u22120.925</text><path d="M 1.2 2"/>'
 
 
 def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):

@@ -71,6 +71,15 @@ def test_writes_trials_and_picture(file, tmp_path):
     assert "<svg" in (tmp_path / "t.svg").read_text(encoding="utf-8")
 
 
+def test_objects_that_no_file_holds_are_shown_by_their_texts(tmp_path):
+    file = str(tmp_path / "runs.db")
+    space = {"s": bo.Subset([(0, 0), (0, 1), (1, 1)], 2)}
+    bo.minimize(lambda point: float((0, 0) in point["s"]), space, 3, method="random", seed=0, storage=file)
+    shown = call("show", file, "--csv", str(tmp_path / "trials.csv")).stdout
+    assert 'best point   {"s": ["(0, 1)", "(1, 1)"]}' in shown
+    assert "vertex" not in (tmp_path / "trials.csv").read_text()
+
+
 def test_csv_of_several_needs_a_name(file, tmp_path):
     assert "--name" in call("show", file, "--csv", tmp_path / "t.csv", code=2).stderr
 

@@ -73,10 +73,12 @@ def test_where_no_mutation_is_unseen_the_model_is_asked():
     assert found.state["last"] == 0
 
 
-def test_a_record_says_why():
+def test_a_record_tells_mutations_from_suggestions_of_the_model_and_says_why():
     result = bo.minimize(lambda point: point["p"][0], ORDERS, 40, seed=0)
-    told = [trial.info["why"] for trial in result.trials if "why" in trial.info]
-    assert any("mutations gained" in why for why in told)
+    whys = [trial.info["why"] for trial in result.trials if trial.origin == "mutation"]
+    assert whys
+    assert all("mutations gained" in why for why in whys)
+    assert {trial.origin for trial in result.trials} == {"initial", "model", "mutation"}
 
 
 @pytest.mark.parametrize("discount", [0.0, 1.5, -1.0])

@@ -98,7 +98,7 @@ def test_a_domain_is_read_from_the_file_or_given_or_shown_as_it_is_stored():
     assert readable_domain(CONSTRAINED, row_of()) is CONSTRAINED
     assert isinstance(readable_domain(None, row_of(CONSTRAINED)), JsonDomain)
     assert stored_domain(row_of()) == SPACE
-    with pytest.raises(DomainError, match=r"study 'mine': .*; Study\.load takes it as space="):
+    with pytest.raises(DomainError, match=r"study 'mine': .* holds; give the space: Study\.load takes it as space="):
         stored_domain(row_of(CONSTRAINED))
 
 
@@ -266,5 +266,5 @@ def test_the_blame_of_a_rebuilt_domain_keeps_what_the_method_says():
 def test_a_builder_of_no_domain_is_told_what_a_domain_has() -> None:
     bo.register_domain("nothing of test_records", lambda _: SPACE.variables["a"])
     row = row_of()._replace(domain=dump({"domain": "nothing of test_records"}))
-    with pytest.raises(DomainError, match=r"^study 'mine': space: expected a Space, .*; Study.load takes it as space="):
+    with pytest.raises(DomainError, match=r"^study 'mine': space: expected a Space, .*: Study.load takes it as space="):
         stored_domain(row)

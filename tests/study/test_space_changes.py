@@ -515,3 +515,32 @@ def test_escape_sequences_in_names_reach_no_terminal(tmp_path: Path) -> None:
     said = str(caught[0].message)
     assert "\x1b" not in said
     assert r"- old\x1b]0;pwn\x07: expected one of" in said
+
+
+LETTERS = list("abcd")
+PATH = [("a", "b"), ("b", "c"), ("c", "d")]
+STRUCTURES = {
+    "an item more in a subset": (bo.Subset(LETTERS, 2), bo.Subset([*LETTERS, "e"], 2), 0),
+    "more sizes and a graph": (
+        bo.Subset(LETTERS, 2),
+        bo.Subset(LETTERS, (1, 3), graph=PATH),
+        0,
+    ),
+    "a letter more, and more lengths": (bo.Sequence("AC", (2, 4)), bo.Sequence("ACG", (1, 6)), 0),
+    "a row more": (bo.Candidates({"x": [1.0, 2.0, 3.0]}), bo.Candidates({"x": [1.0, 2.0, 3.0, 4.0]}), 0),
+    "the items of an order in another one": (bo.Permutation(LETTERS), bo.Permutation(LETTERS[::-1]), 0),
+    "an item more in an order": (bo.Permutation(LETTERS), bo.Permutation([*LETTERS, "e"]), 6),
+    "another structure": (bo.Subset(LETTERS, 2), bo.Permutation(LETTERS), 6),
+}
+
+
+@pytest.mark.parametrize("change", STRUCTURES)
+def test_structures_that_grow_keep_their_trials_except_orders(change, tmp_path):
+    before, after, n_unread = STRUCTURES[change]
+    given = {"method": "random", "seed": 0, "storage": tmp_path / "runs.db", "name": "mine"}
+    with bo.Study({"value": before, "k": [1, 2, 3]}, **given) as study:
+        study.optimize(lambda _: 1.0, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bo.SpaceChanged)
+        with bo.Study({"value": after, "k": [1, 2, 3]}, **given) as study:
+            assert study.result.n_unread == n_unread

@@ -25,8 +25,9 @@ class Categorical(ChoiceVariable):
     choices: 2 to 1000 distinct values, each equal to itself.
     descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
         choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
-        numbers (choices, columns). A frame is read by its index where this has the choices, or is not 0, 1, ...; any
-        other table has the order of the choices. Columns are as of `Candidates`.
+        numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
+        is 0, 1, ... and no choice is among these, rows have the order of the choices, as those of other tables have.
+        Columns are as of `Candidates`.
     distances: a symmetric matrix of distances from 0 between the choices (choices, choices), or a frame of one. Models
         take exp(-distance^2 / 2 l^2).
     kernel: a symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is

@@ -31,5 +31,5 @@ def choices_from_json(data: ParsedJson) -> list[Presented]:
     data: list of what `choice_to_json` returned.
     """
     if any(isinstance(choice, dict) and "repr" in choice for choice in data):
-        raise DomainError("its choices are Python objects that no file holds; pass the space itself (space=...)")
+        raise DomainError("its choices are Python objects that no file holds")
     return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]

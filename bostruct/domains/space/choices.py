@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,11 @@ from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGrap
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
+
+MANY_CHOICES = {  # by kind, what to do where it has not room for all
+    "Ordinal": "; take a coarser grid",
+    "Categorical": "; Candidates takes up to 10,000 rows of a table",
+}
 
 
 class ChoiceVariable(Variable):
@@ -211,6 +216,15 @@ def to_python(value: object) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def list_entries(value: object) -> Any:
+    """Return the entries of an array, a pandas Index or a Series as a list; any other value as it is.
+
+    value: any; one of several dimensions stays.
+    """
+    found: Any = value
+    return found.tolist() if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist") else value
+
+
 def check_choices(
     kind: str, choices: Iterable[Presented], noun: str = "choice", most: int = MAX_CHOICES
 ) -> tuple[Presented, ...]:
@@ -225,9 +239,9 @@ def check_choices(
         raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
     if not 2 <= len(values) <= most:
-        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else "more"
-        got += "; take a coarser grid" if got == "more" and kind == "Ordinal" else ""
-        raise DomainError(f"{kind}: expected 2 to {most} {noun}s, got {got}")
+        got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else _count_more(choices)
+        advice = MANY_CHOICES.get(kind, "") if len(values) > most else ""
+        raise DomainError(f"{kind}: expected 2 to {most} {noun}s, got {got}{advice}")
     seen: set[object] = set()
     unhashable: list[object] = []
     for value in values:
@@ -242,6 +256,14 @@ def check_choices(
         if repeated:
             raise DomainError(f"{kind}: expected distinct {noun}s, got {short_repr(value)} more than once")
     return values
+
+
+def _count_more(choices: Iterable[Presented]) -> str:
+    """Return how many choices there are, where that is known without listing them."""
+    try:
+        return str(len(choices)) if isinstance(choices, Sized) else "more"
+    except OverflowError:  # a range longer than the largest machine integer
+        return "more"
 
 
 def _equals_itself(value: object) -> bool:

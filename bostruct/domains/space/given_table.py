@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import short_repr
+from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Array, DomainError
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze
 
 LARGEST = int(np.finfo(np.float64).max)
 MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
+MOST_OTHERS = 0.1  # share of a column of numbers as texts that are other texts
 
 Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 
@@ -70,6 +72,52 @@ def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
         isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
         for i, label in enumerate(labels)
     )
+
+
+def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
+    """Return the row of each choice by its label; None where rows have the order of the choices.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; None where they have none.
+
+    Raises DomainError for a choice without a row, or with two, and where numbers of rows are only some of the choices.
+    """
+    if labels is None:
+        return None
+    named = [choice for choice in choices if any(are_same(one, choice) for one in labels)]
+    if not are_numbers_of_rows(labels) or len(named) == len(choices):
+        return find_rows(owner, choices, labels)
+    if not named:
+        return None
+    raise DomainError(
+        f"{owner}: expected an index that has all choices, or none; got 0 to {len(labels) - 1}, which has "
+        f"{short_repr(named)} and may number the rows as well; set the index of the frame to the choices"
+    )
+
+
+def are_same(label: object, choice: object) -> bool:
+    """Tell whether a label is a choice; a bool is no number.
+
+    label: of a row.
+    choice: of a variable.
+    """
+    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
+
+
+def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
+    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; those of no choice are left out.
+    """
+    held = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
+    for choice, rows in zip(choices, found, strict=True):
+        if len(rows) != 1:
+            raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
+    return [rows[0] for rows in found]
 
 
 def _are_mappings(given: Sequence[Any]) -> bool:
@@ -154,6 +202,7 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
         values = [to_python(one) for one in column]
         if values and isinstance(values[0], str):
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
+            _warn_of_numbers(where, values)
             return tuple(values)
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
         for value, label in zip(values, labels, strict=True):
@@ -168,6 +217,27 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
         row = labels[wrong[0]]
         raise DomainError(f"{where}: expected finite numbers, got {numbers[wrong[0]]} in row {short_repr(row)}")
     return freeze(numbers)
+
+
+def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
+    """Warn of a column of numbers that are texts, as a file has them where a few cells are no numbers."""
+    others = [text for text in texts if not _is_number(text)]
+    if len(others) > MOST_OTHERS * len(texts):
+        return
+    but = f" but for {short_repr(others)}" if others else ""
+    warnings.warn(
+        f"{where}: its texts are numbers{but}, and are compared as texts: two rows are alike where they are equal. "
+        "Where differences count, give numbers, as pandas.to_numeric makes them",
+        stacklevel=count_own_frames(),
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_each(where: str, values: Sequence[Any], labels: Sequence[Any], expected: str, is_right: Any) -> None:

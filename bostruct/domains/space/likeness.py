@@ -16,7 +16,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, scale_to_one, unpack_numbers
-from bostruct.domains.space.given_table import are_numbers_of_rows, build_descriptors, read_table
+from bostruct.domains.space.given_table import are_same, build_descriptors, find_labeled_rows, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
@@ -111,7 +111,7 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
     """Read what a user says of how alike the choices of a `Categorical` are; None where nothing is given.
 
     choices: in order.
-    descriptors: a table; a frame whose index has the choices is read by it, any other one in order.
+    descriptors: a table; a frame is read by its index, or in order where that only numbers the rows and has no choice.
     distances, kernel: matrices (n, n), as arrays or frames.
 
     Raises DomainError. Warns where a matrix is not positive semi-definite.
@@ -194,7 +194,7 @@ def _describe_choices(choices: Sequence[Any], given: object) -> Descriptors:
     _check_has_columns(owner, choices, given)
     table = read_table(owner, given)
     columns, n = table.columns, len(next(iter(table.columns.values())))
-    if (rows := _find_labeled_rows(owner, choices, table.index_labels)) is not None:
+    if (rows := find_labeled_rows(owner, choices, table.index_labels)) is not None:
         columns = {name: [column[row] for row in rows] for name, column in columns.items()}
     elif n != len(choices):
         raise DomainError(f"{owner}: expected a row for each of the {len(choices)} choices, got {n}")
@@ -205,37 +205,8 @@ def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> Non
     """Raise DomainError for a mapping from the choices to their rows."""
     if isinstance(given, Mapping) and len(given) == len(choices):
         names = list(given)
-        if all(any(_are_same(name, choice) for name in names) for choice in choices):
+        if all(any(are_same(name, choice) for name in names) for choice in choices):
             raise DomainError(f"{owner}: expected a dict of columns, not of rows, got the choices as names")
-
-
-def _find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
-    """Return the row of each choice by its label; None where rows have the order of the choices."""
-    if labels is None:
-        return None
-    if are_numbers_of_rows(labels) and not all(any(_are_same(one, choice) for one in labels) for choice in choices):
-        return None
-    return find_rows(owner, choices, labels)
-
-
-def _are_same(label: object, choice: object) -> bool:
-    """Tell whether a label is a choice; a bool is no number."""
-    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
-
-
-def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
-    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
-
-    owner: what errors call the table.
-    choices: in order.
-    labels: of the rows; those of no choice are left out.
-    """
-    held = [to_python(one) for one in labels]
-    found = [[i for i, label in enumerate(held) if _are_same(label, choice)] for choice in choices]
-    for choice, rows in zip(choices, found, strict=True):
-        if len(rows) != 1:
-            raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
-    return [rows[0] for rows in found]
 
 
 def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
@@ -246,7 +217,7 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
         if labels != columns:
             raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")
         given = given.to_numpy()
-        if (rows := _find_labeled_rows(owner, choices, labels)) is not None:
+        if (rows := find_labeled_rows(owner, choices, labels)) is not None:
             given = given[np.ix_(rows, rows)]
     try:
         matrix = np.array(given, dtype=np.float64)
@@ -282,6 +253,8 @@ def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any
     if len(wrong):
         i, j = wrong[0].tolist()
         pair = f"{short_repr(choices[i])} and {short_repr(choices[j])}"
+        if i == j:
+            raise DomainError(f"{owner}: expected {expected}, got {matrix[i, i]} for {short_repr(choices[i])}")
         raise DomainError(f"{owner}: expected {expected}, got {matrix[i, j]} between {pair}, {matrix[j, i]} back")
 
 

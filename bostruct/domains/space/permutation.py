@@ -13,7 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import check_choices
+from bostruct.domains.space.choices import check_choices, list_entries
 from bostruct.domains.space.rearrangements import (
     check_order,
     count_rearrangements,
@@ -166,8 +166,7 @@ class Permutation(Variable):
 
         value: sequence of all items.
         """
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            value = value.tolist()
+        value = list_entries(value)
         if not isinstance(value, list | tuple):
             raise PointError(f"expected a list or tuple of all items in some order, got {short_repr(value)}")
         return self._each_once([self._item.parse(item)[0] for item in value], value)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import IntArray, ParsedJson, PointError
+from bostruct.contracts import IntArray, ParsedJson, PointError, Presented
 from bostruct.domains.space.constraints import ConstrainedProduct
 from bostruct.domains.space.variable import ABSENT, Variable
 
@@ -152,3 +152,23 @@ def check_part_left_out(name: str, value: ParsedJson, description: ParsedJson) -
 
 def _no_place(name: str, value: ParsedJson, why: str) -> PointError:
     return PointError(f"{name}: the space has no place for the trial's value {short_repr(value)}, {why}")
+
+
+def show_objects(data: ParsedJson, described: ParsedJson) -> Presented:
+    """Return a point, as JSON, with the texts of Python objects in place of their positions among the choices.
+
+    data: a point, or the value of a variable or of a part of it.
+    described: the domain, or that variable or part, as JSON.
+    """
+    own = described if isinstance(described, dict) else {}
+    if isinstance(data, list):
+        return [show_objects(one, own) for one in data]
+    if not isinstance(data, dict):
+        return data
+    if data.keys() == {"vertex"} and "kind" in own:
+        choices = next((own[name] for name in ("choices", "items", "alphabet") if name in own), ())
+        choice = choices[data["vertex"]] if data["vertex"] < len(choices) else data
+        return choice.get("repr", choice) if isinstance(choice, dict) else choice
+    parts = own.get("parts", {})
+    known = {**parts, **parts.get("", {}).get("variables", {}), **own.get("variables", {})}
+    return {name: show_objects(one, known.get(name)) for name, one in data.items()}

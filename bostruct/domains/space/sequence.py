@@ -13,7 +13,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import check_choices, to_python
+from bostruct.domains.space.choices import check_choices, list_entries, to_python
 from bostruct.domains.space.edits import (
     are_sequences,
     count_edits,
@@ -165,8 +165,7 @@ class Sequence(Variable):
 
         value: text where the alphabet is one, else a list or tuple of letters, which any alphabet takes.
         """
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            value = value.tolist()
+        value = list_entries(value)
         if self.is_text and isinstance(value, str):
             value = list(value)
         if not isinstance(value, list | tuple):
@@ -278,7 +277,7 @@ def _check_length(kind: str, length: object) -> tuple[int, int]:
     bounds = [to_python(n) for n in length] if isinstance(length, list | tuple) else [to_python(length)] * 2
     is_right = len(bounds) == 2 and all(type(n) is int for n in bounds)
     if not is_right or not 1 <= bounds[0] <= bounds[1] or not 2 <= bounds[1] <= MAX_LENGTH:
-        allowed = f"an integer from 2 to {MAX_LENGTH}, or (shortest, longest)"
+        allowed = f"an integer from 2 to {MAX_LENGTH}, or (shortest, longest) with 1 <= shortest <= longest"
         raise DomainError(f"{kind}: length: expected {allowed}, got {short_repr(length)}")
     return bounds[0], bounds[1]
 

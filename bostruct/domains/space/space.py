@@ -504,7 +504,7 @@ class Space:
         Raises DomainError where that needs code or objects that no file holds.
         """
         if data["constraints"]:
-            raise DomainError("the space has constraints, whose code no file holds; pass the space itself (space=...)")
+            raise DomainError("the space has constraints, whose code no file holds")
         return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
 
     @cached_property

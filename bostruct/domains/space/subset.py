@@ -14,7 +14,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import check_choices, to_python
+from bostruct.domains.space.choices import check_choices, list_entries, to_python
 from bostruct.domains.space.exchanges import Exchanges, cross_subsets
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.item_graph import read_item_graph
@@ -156,10 +156,9 @@ class Subset(Variable):
     def parse(self, value: object) -> list[int]:
         """Return the bits of a subset; raise PointError for items that are unknown, repeated, too few or too many.
 
-        value: list, tuple, set, frozenset or array of items, in any order.
+        value: list, tuple, set, frozenset, array or pandas Index of items, in any order.
         """
-        if isinstance(value, np.ndarray) and value.ndim == 1:
-            value = value.tolist()
+        value = list_entries(value)
         if not isinstance(value, list | tuple | set | frozenset):
             raise PointError(f"expected a list, tuple or set of {self._words()}, got {short_repr(value)}")
         return self._to_bits([self._item.parse(item)[0] for item in value], value)

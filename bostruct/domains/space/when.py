@@ -119,10 +119,7 @@ def when_from_json(data: ParsedJson) -> dict[str, Any]:
 
 def _test_from_json(test: ParsedJson) -> Any:
     if "predicate" in test:
-        raise DomainError(
-            f"when: the predicate {short_repr(test['predicate'])} is code that no file holds; pass the space itself "
-            "(space=...)"
-        )
+        raise DomainError(f"when: the predicate {short_repr(test['predicate'])} is code that no file holds")
     if "one_of" in test:
         return OneOf(*choices_from_json(test["one_of"]))
     return choices_from_json([test["is"]])[0]

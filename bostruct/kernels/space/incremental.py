@@ -34,13 +34,14 @@ def count_disagreements(xs: IntArray, ys: IntArray, size: int) -> Array:
 
     Sums of ones are exact in single precision up to 2^24 variables, and take half the time.
     """
-    if size == 2:
-        agree = _signs(xs) @ _signs(ys).T  # less the number of disagreements
-        return (0.5 * (xs.shape[1] - agree)).astype(np.float64)
-    agree = np.zeros((len(xs), len(ys)), dtype=np.float32)
-    for choice in range(size):
-        agree += (xs == choice).astype(np.float32) @ (ys == choice).astype(np.float32).T
-    return (xs.shape[1] - agree).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a BLAS may set the flag in lanes that it pads; the factors are finite
+        if size == 2:
+            agree = _signs(xs) @ _signs(ys).T  # less the number of disagreements
+            return (0.5 * (xs.shape[1] - agree)).astype(np.float64)
+        agree = np.zeros((len(xs), len(ys)), dtype=np.float32)
+        for choice in range(size):
+            agree += (xs == choice).astype(np.float32) @ (ys == choice).astype(np.float32).T
+        return (xs.shape[1] - agree).astype(np.float64)
 
 
 def _signs(xs: IntArray) -> npt.NDArray[np.float32]:

@@ -48,7 +48,7 @@ def test_two_choices_in_a_row_are_a_complete_graph():
         ({1, 2}, "a sequence of choices"),
         (3, "a sequence of choices"),
         ([1], "2 to 1000 choices, got 1"),
-        (range(1001), "2 to 1000 choices, got more"),
+        (range(1001), "2 to 1000 choices, got 1001"),
         ([1, 1.0], "distinct choices, got 1.0"),
         ([[1], [1]], "distinct choices"),
         ([math.nan, 1], "must equal itself"),

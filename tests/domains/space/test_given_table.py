@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,6 +45,19 @@ def test_each_form_of_a_table_is_the_same_table(form):
 def test_the_index_of_a_frame_has_the_labels():
     assert build(pd.DataFrame(COLUMNS, index=["THF", "DMF", "DME"]))[0].labels == ["THF", "DMF", "DME"]
     assert build(pd.DataFrame(COLUMNS).iloc[::-1])[0].labels == [2, 1, 0]
+
+
+def test_numbers_that_are_texts_are_warned_of():
+    column = ["1.0", "2.0", "3.5"]
+    with pytest.warns(UserWarning, match="column 'pKa': its texts are numbers, and are compared as texts") as warned:
+        bo.Candidates(pd.DataFrame({"pKa": column, "z": [1, 5, 2]}, index=list("abc")))
+    assert warned[0].filename == __file__
+    many = {"pKa": [str(i) for i in range(19)] + ["n/a"], "z": range(20)}
+    with pytest.warns(UserWarning, match=r"its texts are numbers but for \['n/a'\], and"):
+        bo.Candidates(many)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bo.Candidates({"grade": ["1", "2", "three", "four"], "z": range(4)})
 
 
 def test_bools_of_an_index_are_labels():

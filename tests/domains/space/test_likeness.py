@@ -14,10 +14,10 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import Descriptors
+from bostruct.domains.space.given_table import find_rows
 from bostruct.domains.space.likeness import (
     GivenMatrix,
     count_degrees,
-    find_rows,
     likeness_from_json,
     likeness_to_json,
 )
@@ -91,6 +91,18 @@ def test_labels_that_are_numbers_or_bools_are_labels():
     assert found.numbers["pKa"].tolist() == [40.0, 10.0]
 
 
+def test_numbers_of_rows_that_name_some_choices_only_are_refused():
+    table = pd.DataFrame({"x": [0.0, 10.0, 20.0, 30.0]})
+    found = likeness_of(bo.Categorical([1, 2, 3], descriptors=table))
+    assert isinstance(found, Descriptors)
+    assert found.numbers["x"].tolist() == [10.0, 20.0, 30.0]
+    message = r"expected an index that has all choices, or none; got 0 to 2, which has \[1, 2\] and may number the rows"
+    with pytest.raises(DomainError, match=message):
+        bo.Categorical([1, 2, 3], descriptors=table[:3])
+    named = bo.Categorical([1, 2, 3], descriptors=table[:3].set_index(pd.Index([1, 2, 3])))
+    assert named == bo.Categorical([1, 2, 3], descriptors={"x": [0.0, 10.0, 20.0]})
+
+
 def test_what_is_not_given_is_in_no_file_and_changes_no_description():
     plain = bo.Categorical(BASES)
     assert plain.to_json() == {"kind": "Categorical", "choices": BASES}
@@ -116,13 +128,13 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"distances": replaced(0, 1, np.nan)}, "distances: expected finite numbers, got nan between 'K2CO3' and 'NaOH'"),
     ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\), as there are 3 choices, got \(2, 2\)"),
     ({"distances": -DISTANCES}, "distances: expected distances from 0, got -3.0 between"),
-    ({"distances": DISTANCES + 1.0}, "distances: expected a diagonal of zeros, got 1.0 between 'K2CO3' and 'K2CO3'"),
+    ({"distances": DISTANCES + 1.0}, "distances: expected a diagonal of zeros, got 1.0 for 'K2CO3'$"),
     ({"distances": np.zeros((3, 3))}, "distances: expected choices that are not all the same, got zeros alone"),
     ({"distances": "near"}, r"distances: expected numbers \(3, 3\), got 'near'"),
     ({"kernel": replaced(0, 1, 9.0, KERNEL)}, "kernel: expected a symmetric matrix, got 9.0"),
     (
         {"kernel": replaced(2, 2, 0.0, KERNEL)},
-        "kernel: expected a positive diagonal, got 0.0 between 'Et3N'",
+        "kernel: expected a positive diagonal, got 0.0 for 'Et3N'$",
     ),
     ({"distances": [[0, 10**5000, 1], [1, 0, 1], [1, 1, 0]]}, "distances: expected finite numbers, got an int beyond"),
     ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),

@@ -64,7 +64,7 @@ def test_orders_of_five_hundred_items():
         (["a"], r"Permutation: expected 2 to 500 items, got 1: \['a'\]$"),
         (["a", "b", "a"], r"Permutation: expected distinct items, got 'a' more than once"),
         ("abc", r"Permutation: expected a sequence of items, got 'abc'"),
-        (range(501), r"Permutation: expected 2 to 500 items, got more$"),
+        (range(501), r"Permutation: expected 2 to 500 items, got 501$"),
         (["my choice", "my choice"], r"Permutation: expected distinct items, got 'my choice' more than once"),
         ([1.0, float("nan")], r"Permutation: each item must equal itself and be comparable, got nan"),
     ],
@@ -112,16 +112,6 @@ def test_a_study_resumes_exactly(tmp_path):
             parts = study.optimize(objective, n)
     assert [t.point for t in parts.trials] == [t.point for t in whole.trials]
     assert bo.Study.load(tmp_path / "runs.db").domain == space
-
-
-def test_importance_leaves_orders_out_and_says_so():
-    space = bo.Space({"p": Permutation(range(4)), "b": bool, "c": list("xyz")})
-    result = bo.minimize(lambda point: float(point["b"]) + 0.1 * point["p"][0], space, 12, method="random", seed=0)
-    found = bo.importance(result)
-    assert found.left_out == ("p",)
-    assert list(found.main) == ["b", "c"]
-    with pytest.raises(bo.BostructError, match="named choices"):
-        bo.importance(bo.minimize(lambda point: point["p"][0], bo.Space({"p": Permutation(range(4))}), 4, seed=0))
 
 
 class Tool:

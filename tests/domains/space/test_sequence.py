@@ -83,8 +83,12 @@ def test_sequences_of_five_hundred_letters():
         ("ACCA", 5, r"Sequence: expected distinct letters, got '[AC]' more than once"),
         ([1.0, float("nan")], 5, r"Sequence: each letter must equal itself and be comparable, got nan"),
         ({"A", "B"}, 5, r"Sequence: expected a sequence of letters, got "),
-        (range(101), 5, r"Sequence: expected 2 to 100 letters, got more"),
-        ("AB", 1, r"Sequence: length: expected an integer from 2 to 500, or \(shortest, longest\), got 1$"),
+        (range(101), 5, r"Sequence: expected 2 to 100 letters, got 101"),
+        (
+            "AB",
+            1,
+            r"Sequence: length: expected an integer .*, or \(shortest, longest\) with 1 <= .*, got 1$",
+        ),
         ("AB", 501, r"Sequence: length: expected an integer from 2 to 500, .*, got 501"),
         ("AB", (5, 3), r"Sequence: length: .*, got \(5, 3\)"),
         ("AB", (0, 3), r"Sequence: length: .*, got \(0, 3\)"),
@@ -165,9 +169,3 @@ def test_texts_and_lists_of_the_same_letters_read_each_other(before, after):
     assert list(new.present(new.decode_from(old.encode(x), old.to_json()))) == list("GAU")
     with pytest.raises(PointError, match=r"expected one of .*, got 'U'"):
         bo.Sequence(list("ACG"), 3).decode_from(old.encode(x), old.to_json())
-
-
-def test_importance_leaves_sequences_out_and_says_so():
-    space = bo.Space({"s": bo.Sequence("AB", 3), "b": bool, "c": list("xyz")})
-    result = bo.minimize(lambda point: float(point["b"]), space, 12, method="random", seed=0)
-    assert bo.importance(result).left_out == ("s",)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -91,6 +93,13 @@ def test_disagreements_are_counted_exactly(size):
     xs, ys = rng.integers(size, size=(5, 6_000)), rng.integers(size, size=(4, 6_000))
     expected = (xs[:, None] != ys[None]).sum(axis=2)
     assert_array_equal(count_disagreements(xs, ys, size), expected)
+
+
+def test_flags_of_a_product_of_signs_are_not_warned_of():
+    """An infinity takes the place of a BLAS that sets the flag although all factors are finite."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        count_disagreements(np.array([[np.inf, np.inf]]), np.array([[0, 1]]), 2)
 
 
 def test_only_variables_that_are_many_and_alike_share():
