@@ -103,7 +103,7 @@ def format_group(index: Index, group: Group) -> str:
     told = [f"## {group.title}", group.text, f"{group.trials} trials. {targets}".strip()]
     for problem in problems:
         rows = [_format_row(index, group, problem, search) for search in group.searches if (problem, search) in index]
-        told += [f"### {problem}", _format_table(_list_columns(group, problem), rows)]
+        told += [f"### {problem}", format_table(_list_columns(group, problem), rows)]
         if has_picture(index, problem):
             told.append(f"![Mean best values on {problem}]({name_picture(problem).as_posix()})")
     return "\n\n".join(told)
@@ -124,11 +124,14 @@ def _format_row(index: Index, group: Group, problem: str, search: str) -> list[s
         cells += [f"{gaps.mean():.3g}", f"{np.count_nonzero(gaps <= 0.0)} of {len(gaps)}"] if len(gaps) else ["", ""]
     difference = None if search == OURS else estimate(compare(index, problem, search, group.trials))
     seconds = np.mean([found["seconds"] for found in runs.values()])
-    return [*cells, describe_difference(difference), _tell_side(difference), f"{seconds:.3g}"]
+    return [*cells, describe_difference(difference), tell_side(difference), f"{seconds:.3g}"]
 
 
-def _tell_side(difference: Difference | None) -> str:
-    """Say where `auto` stands beside a method by the interval of the difference."""
+def tell_side(difference: Difference | None) -> str:
+    """Say where `auto` stands beside a method by the interval of the difference.
+
+    difference: of the method to `auto`; None for too few seeds.
+    """
     if difference is None:
         return ""
     if difference.seeds < LEAST_SEEDS:
@@ -154,7 +157,7 @@ def _judge_gaps(index: Index, group: Group) -> str:
     target = f"Target: at most half the mean gap of {group.half_of} over the problems, and worse on none: {reached}."
     share = f" The ratio is {own / other:.2f}; worse on {worse} of {len(rows)}." if other else ""
     columns = ["problem", "optimum", "seeds", f"gap of {group.half_of}", "gap of `auto`"]
-    return f"{target}{share}\n\n{_format_table(columns, rows)}"
+    return f"{target}{share}\n\n{format_table(columns, rows)}"
 
 
 def _judge_intervals(index: Index, group: Group) -> str:
@@ -174,6 +177,11 @@ def _judge_intervals(index: Index, group: Group) -> str:
     return f"{target} Not ahead of: {', '.join(short)}." if short else target
 
 
-def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown.
+
+    columns: their heads.
+    rows: the cells of each.
+    """
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
