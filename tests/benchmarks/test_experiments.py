@@ -1,7 +1,5 @@
 """The benchmark of experiments: problems, hypervolume, runs, batches, the command and its page."""
 
-import inspect
-import itertools
 import json
 import math
 from pathlib import Path
@@ -13,12 +11,11 @@ import bostruct as bo
 from benchmarks.experiments import __main__ as command
 from benchmarks.experiments import batches, costs, judging, report, searches, targets
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES
-from benchmarks.experiments.fronts import find_hypervolume, find_losses
+from benchmarks.experiments.fronts import find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
 from benchmarks.experiments.run import take
 from benchmarks.peers.record import append_run, read_file
 from benchmarks.peers.run import Run, draw_initial
-from tests.benchmarks.declared import DeclaredStudy
 from tests.benchmarks.test_peers import save_measured
 
 GENERATED = [
@@ -31,9 +28,6 @@ GENERATED = [
     "orders 12 two criteria",
 ]
 OF_FILES = [*GROUPS["kernels"].problems, "kernel convolution steady", "nas-bench-201 small"]
-DECLARED: list = [DeclaredStudy]
-if "constraints" in inspect.signature(bo.Study).parameters:
-    DECLARED.append(bo.Study)
 
 
 @pytest.fixture(scope="module")
@@ -122,28 +116,14 @@ def test_two_criteria_are_worth_the_whole_matrix_in_both_directions():
     assert all(-132.0 < total < 0.0 for total in sums)
 
 
-def test_hypervolume_by_hand_and_by_counting():
-    assert find_hypervolume(np.array([[0.5, 0.5]])) == 0.25
-    assert find_hypervolume(np.array([[0.5, 0.25], [0.25, 0.5], [0.9, 0.9], [1.0, 0.0]])) == pytest.approx(0.5)
-    assert find_hypervolume(np.array([[0.2, 1.5]])) == 0.0
-    for k in (1, 2, 3):
-        rng = np.random.default_rng(k)
-        points = rng.integers(0, 6, (7, k)) / 5.0  # so that a grid of cells counts exactly
-        centers = np.array(list(itertools.product((np.arange(5) + 0.5) / 5.0, repeat=k)))
-        dominated = (points[:, None] <= centers).all(axis=2).any(axis=0)
-        assert find_hypervolume(points) == pytest.approx(dominated.mean())
-
-
 def test_losses_fall_with_points_that_count():
     told = [None, (2.0, 30.0), (2.0, 30.0), None, (1.0, 20.0), (9.0, 9.0), (3.0, 10.0)]
     found = find_losses(told, ((0.0, 4.0), (0.0, 40.0)))
     assert found == pytest.approx([1.0, 0.875, 0.875, 0.875, 0.625, 0.625, 0.5625])
 
 
-@pytest.mark.parametrize("study", DECLARED)
 @pytest.mark.parametrize("problem", ["knapsack 40", "orders 12 two criteria", "ehrlich 15 two objectives"])
-def test_our_methods_are_told_limits_objectives_and_failures(problem, study, data, monkeypatch):
-    monkeypatch.setattr(searches.bo, "Study", study)
+def test_our_methods_are_told_limits_objectives_and_failures(problem, data):
     found = take(Run(problem, "random", 2, 16), 1e9, data)
     assert found["evaluated"] == 16
     ((name, value),) = found["measures"].items()
@@ -211,9 +191,7 @@ def test_needed_evaluations_by_hand():
     assert low <= found == 1.5 <= high == math.inf
 
 
-@pytest.mark.parametrize("study", DECLARED)
-def test_the_cost_of_each_kind_is_timed(study, monkeypatch):
-    monkeypatch.setattr(searches.bo, "Study", study)
+def test_the_cost_of_each_kind_is_timed():
     for kind in costs.KINDS:
         found = costs.take_seconds(12, costs.make_instance, Run("", kind, 0, 15), 1e9, None)
         assert found["measures"]["seconds"] == found["improvements"][0][1] > 0.0
