@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments.before import FOLDER
-from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES
+from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.report import FILE, PAGE, publish
 from benchmarks.experiments.searches import BEFORE
 from benchmarks.peers.run import Run, take_apart
@@ -52,10 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return take_missing(COMPARISON, given, words, lambda run: _take(run, given))
 
 
-def _make(problem: str, seed: int, data: Path | None) -> object:
-    return PROBLEMS[problem].makers[problem](seed, data)
-
-
 def _list_runs(problem: str, seed: int) -> list[Run]:
     return PROBLEMS[problem].list_runs(problem, seed)
 
@@ -73,7 +69,7 @@ COMPARISON = Comparison(
     {name: group.problems for name, group in GROUPS.items()},
     SEARCHES,
     FIRST_SEED,
-    _make,
+    make_task,
     _list_runs,
     publish,
     FILE,

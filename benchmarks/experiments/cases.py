@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from benchmarks.experiments import batches, costs, failures, limits, noise, objectives
+from benchmarks.experiments.instances import Instance
 from benchmarks.experiments.judging import TAKE_FAILING, TAKE_FRONT, TAKE_LIMITED, TAKE_NOISY, Maker
 from benchmarks.experiments.searches import BEFORE
 from benchmarks.peers.run import Run
@@ -188,3 +190,15 @@ GROUPS: dict[str, Group] = {
 }
 PROBLEMS = {name: group for group in GROUPS.values() for name in group.problems}
 SEARCHES = tuple(dict.fromkeys(search for group in GROUPS.values() for search in group.searches))
+
+
+def make_task(problem: str, seed: int, data: Path | None) -> Instance:
+    """Make an instance of a problem.
+
+    problem: one of `PROBLEMS`.
+    seed: of the instance, from 0.
+    data: the folder of the files; None for none.
+
+    Raises FileNotFoundError where the problem is a file that is not there.
+    """
+    return PROBLEMS[problem].makers[problem](seed, data)

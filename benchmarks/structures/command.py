@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.peers.names import split_names
 from benchmarks.peers.record import append_conditions, append_run, read_file
-from benchmarks.peers.run import Run
+from benchmarks.peers.run import ROOT, Run, environment
 
 
 class Comparison(NamedTuple):
@@ -79,18 +80,32 @@ def parse_arguments(
     given.methods = split_names(parser, "--methods", given.methods, comparison.searches)
     given.problems = [name for name in own if name in chosen]
     if given.seeds:
-        given.problems = [name for name in given.problems if _is_there(comparison, name, given.data)]
+        given.problems = [name for name in given.problems if _is_there(comparison, name, given)]
     return given
 
 
-def _is_there(comparison: Comparison, problem: str, data: Path | None) -> bool:
-    """Tell whether a problem can be made; say why where it cannot."""
+def _is_there(comparison: Comparison, problem: str, given: argparse.Namespace) -> bool:
+    """Tell whether a problem can be made, here or by the interpreter of the runs; say why where it cannot."""
     try:
-        comparison.make(problem, comparison.first_seed, data)
-    except (FileNotFoundError, ImportError) as error:
-        print(f"skipped: {problem}: {error}", file=sys.stderr)
-        return False
-    return True
+        comparison.make(problem, comparison.first_seed, given.data)
+    except FileNotFoundError as error:
+        why = str(error)
+    except ImportError:
+        why = _try_apart(comparison, problem, given)
+    else:
+        return True
+    if why:
+        print(f"skipped: {problem}: {why}", file=sys.stderr)
+    return not why
+
+
+def _try_apart(comparison: Comparison, problem: str, given: argparse.Namespace) -> str:
+    """Return why the interpreter of the runs cannot make a problem, empty where it can."""
+    data = None if given.data is None else str(given.data.resolve())
+    code = f"import sys; from pathlib import Path; from {comparison.name}.cases import make_task; "
+    code += f"make_task({problem!r}, {comparison.first_seed}, {data!r} and Path({data!r}))"
+    ended = subprocess.run([given.python, "-c", code], cwd=ROOT, env=environment(ROOT), capture_output=True, text=True)
+    return ended.stderr.strip().splitlines()[-1] if ended.returncode else ""
 
 
 def take_missing(
