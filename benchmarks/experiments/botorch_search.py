@@ -14,7 +14,7 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.telling import Record
 from benchmarks.peers.tasks import Point
 
-N_DRAWN, N_STARTS, N_STEPS = 512, 5, 30  # of the local search: random points, those it starts from, steps
+N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # of the local search: random points, those it starts from, steps
 AT_ONCE = 512  # points scored together
 N_SAMPLES = 64  # of the posterior, for Monte Carlo acquisitions
 

@@ -63,7 +63,7 @@ def take_seconds(
     steps: Any = list_steps(search)
     evaluate: Any = partial(try_measure, instance)
     _, seconds = time_search(steps, evaluate, run.trials, most_seconds)
-    timed = float(np.median(seconds[n + 1 :])) if len(seconds) > n + 1 else float("nan")
+    timed = round(float(np.median(seconds[n + 1 :])), 5) if len(seconds) > n + 1 else float("nan")
     found = describe(run, [timed] * len(seconds), seconds)
     return found | {"seconds": timed, "measures": {"seconds": timed}}
 
