@@ -69,8 +69,9 @@ def evaluate_in_flight(
     now, n_asked = 0.0, 0
     while len(trials) < run.trials and sum(seconds) <= most_seconds:
         before = time.process_time()
-        while len(running) < schedule.width and n_asked < run.trials:
-            heapq.heappush(running, (now + float(rng.uniform(1.0, LONGEST)), n_asked, study.ask()))
+        free = min(schedule.width - len(running), run.trials - n_asked)
+        for trial in study.ask(free) if free else ():
+            heapq.heappush(running, (now + float(rng.uniform(1.0, LONGEST)), n_asked, trial))
             n_asked += 1
         told = [heapq.heappop(running) for _ in range(len(running) if schedule.waits else 1)]
         now = told[-1][0]

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,23 +165,23 @@ def test_batches_are_told_as_a_whole_and_workers_one_by_one():
     instance = Instance(
         bo.Space({f"b{i}": bool for i in range(10)}), lambda point: Measured((float(sum(point.values())),))
     )
-    in_flight: dict[str, list[int]] = {}
+    in_flight: dict[str, list[tuple[int, int]]] = {}
 
     class Watched(bo.Study):
-        def ask(self):
-            counts.append(sum(trial.status == "running" for trial in self.trials))
-            return super().ask()
+        def ask(self, n: Any = None) -> Any:
+            counts.append((sum(trial.status == "running" for trial in self.trials), n))
+            return super().ask(n)
 
     for name, (width, _) in batches.SCHEDULES.items():
-        counts: list[int] = []
+        counts: list[tuple[int, int]] = []
         study = Watched(instance.space, method="random", seed=0)
         schedule = batches.SCHEDULES[name]._replace(width=min(width, 6))
         trials, seconds = batches.evaluate_in_flight(study, instance, schedule, Run("", name, 0, 20), 1e9)
         assert len(trials) == len(seconds) == 20
         in_flight[name] = counts
-    assert in_flight["sequential"] == [0] * 20
-    assert in_flight["batches of 8"] == [*range(6), *range(6), *range(6), 0, 1]
-    assert in_flight["64 asynchronous"] == [*range(6), *[5] * 14]
+    assert in_flight["sequential"] == [(0, 1)] * 20
+    assert in_flight["batches of 8"] == [(0, 6)] * 3 + [(0, 2)]
+    assert in_flight["64 asynchronous"] == [(0, 6)] + [(5, 1)] * 14
 
 
 def test_needed_evaluations_by_hand():
