@@ -71,11 +71,13 @@ def make_ackley(seed: int) -> Task:
     return Task(space, value, value)
 
 
-def make_noisy(n_bits: int, n_ordinals: int, seed: int) -> Task:
+def make_noisy(n_bits: int, n_ordinals: int, seed: int, occasion: int = 0) -> Task:
     """Make a linear function of bits plus parabolas of ordinals of 7 levels; half the variance of the values is noise.
 
     Weights are standard normal, and parabolas have the variance of a bit of weight 1. The noise is a function of
     the point, so that all priors see the same.
+
+    occasion: from 0, each of which has noise of its own.
     """
     space = bo.Space(
         {f"b{i}": bool for i in range(n_bits)} | {f"o{i}": bo.Ordinal(range(7)) for i in range(n_ordinals)}
@@ -86,12 +88,15 @@ def make_noisy(n_bits: int, n_ordinals: int, seed: int) -> Task:
     parabolas = 0.5 * parabolas / parabolas.std(axis=0)
     sd = 0.5 * math.sqrt(float(weights @ weights) + n_ordinals)
 
+    again = [occasion] if occasion else []
+
     def truth(point: Point) -> float:
         vertex = space.parse(point)
         return float(weights @ vertex[:n_bits] + parabolas[vertex[n_bits:], np.arange(n_ordinals)].sum())
 
     def value(point: Point) -> float:
-        return truth(point) + sd * float(np.random.default_rng([seed, 2, *space.parse(point).tolist()]).normal())
+        rng = np.random.default_rng([seed, 2, *space.parse(point).tolist(), *again])
+        return truth(point) + sd * float(rng.normal())
 
     return Task(space, value, truth)
 

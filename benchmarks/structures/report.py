@@ -109,7 +109,7 @@ def format_group(index: Index, group: Group) -> str:
         rows = [_format_row(index, group, problem, search, shared) for search in searches]
         if OURS not in searches:
             rows.insert(0, [OURS, "0", "not run yet", *[""] * (len(columns) - 3)])
-        told += [f"### {problem}", _format_table(columns, rows)]
+        told += [f"### {problem}", format_table(columns, rows)]
         if has_picture(index, problem):
             told.append(f"![Mean best values on {problem}]({name_picture(problem).as_posix()})")
     return "\n\n".join(told)
@@ -136,7 +136,7 @@ def _format_row(index: Index, group: Group, problem: str, search: str, shared: A
         cells += [f"{gaps.mean():.3g}", f"{np.count_nonzero(gaps <= 0.0)} of {len(gaps)}"] if len(gaps) else ["", ""]
     difference = None if search == OURS else estimate(compare(index, problem, search, group.trials))
     seconds = np.mean([run["seconds"] for run in runs.values()])
-    return [*cells, _describe(difference), _tell_side(difference), f"{seconds:.3g}"]
+    return [*cells, _describe(difference), tell_side(difference), f"{seconds:.3g}"]
 
 
 def _describe(difference: Difference | None) -> str:
@@ -145,8 +145,11 @@ def _describe(difference: Difference | None) -> str:
     return told if difference is None or difference.seeds >= LEAST_SEEDS else told.partition(" ")[0]
 
 
-def _tell_side(difference: Difference | None) -> str:
-    """Say where `auto` stands beside a method by the interval of the difference."""
+def tell_side(difference: Difference | None) -> str:
+    """Say where `auto` stands beside a method by the interval of the difference.
+
+    difference: of the method to `auto`; None for too few seeds.
+    """
     if difference is None:
         return ""
     if difference.seeds < LEAST_SEEDS:
@@ -172,7 +175,7 @@ def _judge_gaps(index: Index, group: Group) -> str:
     target = f"Target: at most half the mean gap of {group.half_of} over the problems, and worse on none: {reached}."
     share = f" The ratio is {own / other:.2f}; worse on {worse} of {len(rows)}." if other else ""
     columns = ["problem", "optimum", "seeds", f"gap of {group.half_of}", "gap of `auto`"]
-    return f"{target}{share}\n\n{_format_table(columns, rows)}"
+    return f"{target}{share}\n\n{format_table(columns, rows)}"
 
 
 def _judge_intervals(index: Index, group: Group) -> str:
@@ -192,6 +195,11 @@ def _judge_intervals(index: Index, group: Group) -> str:
     return f"{target} Not ahead of: {', '.join(short)}." if short else target
 
 
-def _format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown.
+
+    columns: their heads.
+    rows: the cells of each.
+    """
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])

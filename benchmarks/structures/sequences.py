@@ -61,24 +61,40 @@ def ehrlich_holo(seed: int, data: Path | None = None) -> Task:
 
     The value is minus that of the function, which is 1 at best. Sequences with a banned step fail.
     """
-    import torch
+    function = make_ehrlich(AMINO_ACIDS, EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH, seed, data)
+    return task_of_ehrlich(AMINO_ACIDS, function)
 
-    function = _load_ehrlich(data)(
-        num_states=len(AMINO_ACIDS),
-        dim=EHRLICH_LENGTH,
-        num_motifs=EHRLICH_MOTIFS,
-        motif_length=MOTIF_LENGTH,
-        random_seed=seed + 1,
+
+def make_ehrlich(letters: str, length: int, motifs: int, motif_length: int, seed: int, data: Path | None) -> Any:
+    """Return an Ehrlich function of pytorch-holo.
+
+    letters: that a sequence may have.
+    length: of a sequence.
+    motifs: number of motifs.
+    motif_length: letters of each motif.
+    seed, data: as of `ehrlich_holo`.
+    """
+    return _load_ehrlich(data)(
+        num_states=len(letters), dim=length, num_motifs=motifs, motif_length=motif_length, random_seed=seed + 1
     )
 
+
+def task_of_ehrlich(letters: str, function: Any) -> Task:
+    """Make the task of an Ehrlich function, whose value is minus that of the function.
+
+    letters: that a sequence may have.
+    function: of `make_ehrlich`.
+    """
+    import torch
+
     def value(point: Point) -> float:
-        letters = [AMINO_ACIDS.index(letter) for letter in point["sequence"]]
-        found = float(function(torch.tensor([letters])))
+        codes = [letters.index(letter) for letter in point["sequence"]]
+        found = float(function(torch.tensor([codes])))
         if found < 0.0:
             raise bo.Infeasible("the sequence has a banned step")
         return -found
 
-    return Task(bo.Space({"sequence": bo.Sequence(AMINO_ACIDS, EHRLICH_LENGTH)}), value)
+    return Task(bo.Space({"sequence": bo.Sequence(letters, function.dim)}), value)
 
 
 def _load_ehrlich(data: Path | None) -> Any:

@@ -109,11 +109,11 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
         assert study.goals.repeats
         trial = study.ask()
         assert trial.number == 24
-    with pytest.raises(StudyMismatch, match="only one of the two has goals.repeats"):
+    with pytest.raises(StudyMismatch, match=r"only one of the two has goals\.repeats"):
         bo.Study(bits, seed=0, storage=tmp_path / "s.db")
     with pytest.raises(bo.DomainError, match="repeats: RandomSearch never asks for a point again"):
         bo.Study(SPACE, method="random", repeats="auto")
     with pytest.raises(ValueError, match="repeats: expected None for several objectives, and with constraints"):
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
-    with pytest.raises(ValueError, match="repeats: expected one of None, auto"):
+    with pytest.raises(ValueError, match=r"repeats: expected one of None, auto"):
         bo.Study(SPACE, repeats=True)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Noise, failures, limits, several objectives and batches: `auto` beside other methods, and what that costs."""

@@ -1,0 +1,186 @@
+"""BoTorch on choices and orders: GPs by its defaults, and its acquisition for noise, limits or several objectives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.experiments.digits import Digits
+from benchmarks.experiments.instances import Instance, Measured
+from benchmarks.experiments.telling import Record
+from benchmarks.peers.tasks import Point
+
+N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # of the local search: random points, those it starts from, steps
+AT_ONCE = 512  # points scored together
+N_SAMPLES = 64  # of the posterior, for Monte Carlo acquisitions
+
+
+class Vectors:
+    """Points as vectors that a GP of BoTorch sees: choices in 0 to 1 or by position, orders by the place of each item.
+
+    space: of choices and orders.
+    """
+
+    def __init__(self, space: bo.Space) -> None:
+        self.space, self.digits = space, Digits(space)
+        plain = [own for own in space.variables.values() if not isinstance(own, bo.Permutation)]
+        self.categories = [i for i, own in enumerate(plain) if own.size > 2 and not own.ordered]
+
+    def encode(self, points: Sequence[Point]) -> np.ndarray:
+        """Return the vectors of points (n, d), those of choices first."""
+        return np.array([self._encode(point) for point in points])
+
+    def _encode(self, point: Point) -> list[float]:
+        choices, places = list[float](), list[float]()
+        for name, variable in self.space.variables.items():
+            if isinstance(variable, bo.Permutation):
+                places += [list(point[name]).index(item) / (variable.width - 1) for item in variable.items]
+            else:
+                position = self.digits.find_position(name, point[name])
+                is_category = variable.size > 2 and not variable.ordered
+                choices.append(position if is_category else position / (variable.size - 1))
+        return choices + places
+
+
+class BoTorchSearch:
+    """BoTorch, by noisy EI for one objective, constrained EI with limits, and hypervolume improvement for several.
+
+    instance: of the problem.
+    initial: points to begin with.
+    seed: of everything.
+    """
+
+    def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
+        import torch
+
+        warnings.simplefilter("ignore")
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        self.record, self.vectors = Record(instance), Vectors(instance.space)
+        self.rng = np.random.default_rng([seed, 81])
+        self._initial = list(initial)
+
+    def ask(self) -> Point:
+        if self._initial:
+            return self._initial.pop(0)
+        instance = self.record.instance
+        model = self._fit()
+        told = np.array([one.objectives for one in self.record.told])
+        if instance.n_objectives > 1:
+            score = _improve_hypervolume(model, told)
+        elif instance.bounds:
+            score = _improve_constrained(model, told[:, 0], np.array([one.slacks for one in self.record.told]))
+        else:
+            score = _improve_noisy(model, self._encode_told())
+        return self._maximize(score)
+
+    def tell(self, point: Point, measured: Measured | None) -> None:
+        self.record.add(point, measured)
+
+    def recommend(self) -> Point:
+        means = self._fit().posterior(self._encode_told()).mean[:, 0].detach().numpy()
+        points = [one.point for one in self.record.told]
+        return points[int(np.argmax(means))]
+
+    def _encode_told(self) -> Any:
+        import torch
+
+        return torch.tensor(self.vectors.encode([one.point for one in self.record.told]), dtype=torch.double)
+
+    def _fit(self) -> Any:
+        """Fit a GP to each objective, negated, and to each slack."""
+        import torch
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import MixedSingleTaskGP, ModelListGP, SingleTaskGP
+        from botorch.models.transforms import Standardize
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        x, models = self._encode_told(), []
+        rows = np.array([[*(-value for value in one.objectives), *one.slacks] for one in self.record.told])
+        for column in rows.T:
+            y = torch.tensor(column, dtype=torch.double)[:, None]
+            if self.vectors.categories:
+                own: Any = MixedSingleTaskGP(x, y, self.vectors.categories, outcome_transform=Standardize(1))
+            else:
+                own = SingleTaskGP(x, y, outcome_transform=Standardize(1))
+            fit_gpytorch_mll(ExactMarginalLogLikelihood(own.likelihood, own))
+            models.append(own)
+        return ModelListGP(*models) if len(models) > 1 else models[0]
+
+    def _maximize(self, score: Any) -> Point:
+        """Climb from the best of random points and of the neighbors of the best told, to a point that was not told."""
+        import torch
+
+        space = self.record.instance.space
+        seen = {space.key(space.parse(one.point)) for one in self.record.told}
+
+        def rate(xs: Any) -> np.ndarray:
+            vectors = torch.tensor(self.vectors.encode([space.present(x) for x in xs]), dtype=torch.double)[:, None]
+            with torch.no_grad():
+                return np.concatenate([score(part).numpy() for part in vectors.split(AT_ONCE)])
+
+        best = sorted(self.record.told, key=lambda one: (one.failed, max((0.0, *one.slacks)), sum(one.objectives)))
+        near = [space.neighbors(space.parse(one.point)) for one in best[:N_STARTS]]
+        return space.present(_climb(space, space.join(space.sample(N_DRAWN, self.rng), *near), rate, seen))
+
+
+def _climb(space: bo.Space, xs: Any, rate: Callable[[Any], np.ndarray], seen: set[Any]) -> Any:
+    """Climb from the best of some points, to the best neighbor each time; return the best end, of points not seen."""
+    xs = [x for x, key in zip(xs, space.keys(xs), strict=True) if key not in seen]
+    values = rate(xs)
+    found = list[tuple[float, int]]()
+    ends = []
+    for i in np.argsort(-values, kind="stable")[:N_STARTS]:
+        x, value = xs[i], values[i]
+        for _ in range(N_STEPS):
+            near = space.neighbors(x)
+            near = [one for one, key in zip(near, space.keys(near), strict=True) if key not in seen]
+            if not near:
+                break
+            rated = rate(near)
+            if rated.max() <= value:
+                break
+            x, value = near[int(np.argmax(rated))], rated.max()
+        found.append((float(value), len(ends)))
+        ends.append(x)
+    return ends[max(found)[1]]
+
+
+def _improve_noisy(model: Any, told: Any) -> Any:
+    """Return log noisy expected improvement (Ament et al. 2023)."""
+    import torch
+    from botorch.acquisition.logei import qLogNoisyExpectedImprovement
+    from botorch.sampling import SobolQMCNormalSampler
+
+    return qLogNoisyExpectedImprovement(model, told, SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0))
+
+
+def _improve_constrained(model: Any, values: np.ndarray, slacks: np.ndarray) -> Any:
+    """Return log constrained expected improvement, or the log chance of a feasible point while none was told."""
+    from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility
+
+    limits: dict[int, tuple[float | None, float | None]] = {i + 1: (None, 0.0) for i in range(slacks.shape[1])}
+    feasible = (slacks <= 0.0).all(axis=1)
+    if not feasible.any():
+        return LogProbabilityOfFeasibility(model, limits)
+    return LogConstrainedExpectedImprovement(model, -float(values[feasible].min()), 0, limits)
+
+
+def _improve_hypervolume(model: Any, told: np.ndarray) -> Any:
+    """Return log expected hypervolume improvement, beyond the reference that BoTorch infers (Daulton et al. 2020)."""
+    import torch
+    from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement
+    from botorch.sampling import SobolQMCNormalSampler
+    from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
+    from botorch.utils.multi_objective.hypervolume import infer_reference_point
+    from botorch.utils.multi_objective.pareto import is_non_dominated
+
+    values = -torch.tensor(told, dtype=torch.double)
+    reference = infer_reference_point(values[is_non_dominated(values)])
+    boxes = FastNondominatedPartitioning(reference, values)
+    sampler = SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0)
+    return qLogExpectedHypervolumeImprovement(model, reference, boxes, sampler)

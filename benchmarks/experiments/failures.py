@@ -1,0 +1,86 @@
+"""Problems of which many points fail, for a reason that a search is not told."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import bostruct as bo
+from benchmarks.experiments.instances import Instance, from_task
+from benchmarks.peers.measured import DEVICES, kernel_tuning
+from benchmarks.peers.orders import ehrlich
+from benchmarks.peers.run import N_INITIAL
+from benchmarks.structures.sequences import draw_feasible, ehrlich_holo, make_ehrlich, task_of_ehrlich
+
+LONG_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef"
+LONG_LENGTH, LONG_MOTIFS, LONG_MOTIF = 32, 4, 4
+SKIPPED = "the tables of kernels are read: give the folder that has them in a folder kernel_tuning as --data DIR"
+
+
+def letters_15(seed: int, data: Path | None = None) -> Instance:
+    """Make an Ehrlich function of 15 letters of 8, a variable each; the ten initial points do not fail.
+
+    seed: of the instance.
+    data: unused.
+    """
+    del data
+    task = ehrlich(seed)
+    return from_task(task, initial=tuple(draw_feasible(task, N_INITIAL, seed)))
+
+
+def holo_15(seed: int, data: Path | None) -> Instance:
+    """Make an Ehrlich function of pytorch-holo of 15 letters of 20; the ten initial points do not fail.
+
+    seed, data: as of `benchmarks.structures.sequences.ehrlich_holo`.
+    """
+    task = ehrlich_holo(seed, data)
+    return from_task(task, initial=tuple(draw_feasible(task, N_INITIAL, seed)))
+
+
+def holo_32(seed: int, data: Path | None) -> Instance:
+    """Make an Ehrlich function of pytorch-holo of 32 letters of 32, four motifs of four.
+
+    seed, data: as of `benchmarks.structures.sequences.ehrlich_holo`.
+
+    A random sequence fails. The ten initial points are drawn by the package along the steps that are allowed.
+    """
+    function = make_ehrlich(LONG_LETTERS, LONG_LENGTH, LONG_MOTIFS, LONG_MOTIF, seed, data)
+    rows = function.initial_solution(N_INITIAL).tolist()
+    initial = [{"sequence": "".join(LONG_LETTERS[k] for k in row)} for row in rows]
+    return from_task(task_of_ehrlich(LONG_LETTERS, function), initial=tuple(initial))
+
+
+def hidden_kernel(kernel: str, seed: int, data: Path | None) -> Instance:
+    """Make the tuning of a GPU kernel whose conditions are hidden: what they forbid fails.
+
+    kernel: one of `benchmarks.peers.measured.DEVICES`.
+    seed: chooses the device.
+    data: the folder of the tables; None for none.
+
+    Raises FileNotFoundError where the tables are not there.
+    """
+    task = kernel_tuning(kernel, seed, find_kernels(data))
+    hidden = task._replace(space=bo.Space(task.space.variables))
+    return from_task(hidden, nothing=task.value(draw_feasible(task, 1, seed)[0]))
+
+
+def find_kernels(data: Path | None) -> Path:
+    """Return the folder of the tables; raise FileNotFoundError where those of kernels are not there.
+
+    data: the folder; None for none.
+    """
+    if data is None or not (data / "kernel_tuning").exists():
+        raise FileNotFoundError(SKIPPED)
+    return data
+
+
+EHRLICH = {"ehrlich 15 categories": letters_15, "ehrlich holo 15": holo_15, "ehrlich holo 32": holo_32}
+KERNELS = {f"kernel {name} hidden": partial(hidden_kernel, name) for name in DEVICES}
+EHRLICH_TEXT = """\
+Ehrlich functions (Stanton et al. 2024), whose sequences with a banned step fail: 15 letters of 8 as categories, and 15
+letters of 20 and 32 of 32 by pytorch-holo as a `Sequence`. All begin with ten sequences that do not fail. The optimum
+is -1. **Failed** is the share of the trials after the 50th that fail."""
+KERNELS_TEXT = """\
+Run times of GPU kernels in milliseconds (Kernel Tuner's hub), of which half the configurations break a condition that
+no method is told, and fail. The seed chooses the GPU. **Failed** is the share of the trials after the 50th that fail.
+Optuna is told a failure as a broken constraint with the worst value so far."""

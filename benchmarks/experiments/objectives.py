@@ -1,0 +1,114 @@
+"""Problems of several objectives, all minimized."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.experiments.instances import Instance, Measured
+from benchmarks.experiments.limits import read_cells
+from benchmarks.peers.orders import ALPHABET, ehrlich
+from benchmarks.peers.tasks import Point
+from benchmarks.structures.orders import ranking
+
+ITEMS, MOST_WEIGHT, PAIRS = 30, 100, 0.1  # of the knapsack; the share of pairs that are worth more together
+RANKED = 12
+WORST_ERROR, WORST_LATENCY = 90, 95  # percentiles of the table beyond which a cell counts for nothing
+SECOND = 10_000  # added to the seed for the second criterion of an order
+
+
+def knapsack(seed: int, data: Path | None = None) -> Instance:
+    """Make a knapsack of 30 items, a tenth of whose pairs are worth more together: minus the value, and the weight.
+
+    seed: of values and weights.
+    data: unused.
+    """
+    del data
+    rng = np.random.default_rng([seed, 71])
+    weights, values = rng.integers(1, MOST_WEIGHT + 1, (2, ITEMS))
+    together = np.triu(rng.integers(1, MOST_WEIGHT + 1, (ITEMS, ITEMS)) * (rng.random((ITEMS, ITEMS)) < PAIRS), 1)
+
+    def measure(point: Point) -> Measured:
+        packed = np.array([point[f"i{i}"] for i in range(ITEMS)], dtype=float)
+        return Measured((-float(packed @ values + packed @ together @ packed), float(packed @ weights)))
+
+    corners = ((-float(values.sum() + together.sum()), 0.0), (0.0, float(weights.sum())))
+    return Instance(bo.Space({f"i{i}": bool for i in range(ITEMS)}), measure, corners=corners)
+
+
+def letters_15(seed: int, data: Path | None = None) -> Instance:
+    """Make an Ehrlich function of 15 letters, and how many different letters a sequence has.
+
+    seed: of the instance.
+    data: unused.
+    """
+    del data
+    task = ehrlich(seed)
+
+    def measure(point: Point) -> Measured:
+        return Measured((task.value(point), float(len(set(point.values())))))
+
+    return Instance(task.space, measure, corners=((-1.0, 0.0), (1.0, ALPHABET + 1.0)), may_fail=True)
+
+
+def two_rankings(seed: int, data: Path | None = None) -> Instance:
+    """Make an order of 12 items by two criteria, each a linear ordering problem.
+
+    seed: of the two matrices.
+    data: unused.
+
+    What is worse than the mean of all orders counts for nothing.
+    """
+    del data
+    tasks = [ranking(RANKED, seed), ranking(RANKED, seed + SECOND)]
+
+    def measure(point: Point) -> Measured:
+        return Measured(tuple(task.value(point) for task in tasks))
+
+    order = tuple(range(RANKED))
+    means = [(task.value({"order": order}) + task.value({"order": order[::-1]})) / 2.0 for task in tasks]
+    least = -RANKED * (RANKED - 1) / 2.0  # each pair is worth at most 1
+    return Instance(tasks[0].space, measure, corners=((least, means[0]), (least, means[1])))
+
+
+def cells(n_objectives: int, seed: int, data: Path | None) -> Instance:
+    """Make the choice of a cell of NAS-Bench-201: its error on ImageNet-16-120 and size, and its latency on a Pixel 3.
+
+    n_objectives: 2, or 3 with the latency.
+    seed: chooses which of the trainings is seen.
+    data: the folder of the table; None for none.
+
+    Raises FileNotFoundError where the table is not there.
+    """
+    table = read_cells(seed, data)
+    columns = [table.errors, table.sizes, table.latencies][:n_objectives]
+    tops = [np.percentile(table.errors, WORST_ERROR), table.sizes.max(), np.percentile(table.latencies, WORST_LATENCY)]
+
+    def measure(point: Point) -> Measured:
+        row = table.find(point)
+        return Measured(tuple(float(column[row]) for column in columns))
+
+    corners = tuple((float(column.min()), float(top)) for column, top in zip(columns, tops, strict=False))
+    return Instance(table.space, measure, corners=corners)
+
+
+TWO = {
+    "nas-bench-201 two objectives": partial(cells, 2),
+    "knapsack 30 two objectives": knapsack,
+    "ehrlich 15 two objectives": letters_15,
+    "orders 12 two criteria": two_rankings,
+}
+THREE = {"nas-bench-201 three objectives": partial(cells, 3)}
+LOST = """\
+The number is the **hypervolume lost**: the share of the box between the best and the worst values that count which no
+point told dominates. Methods are not told the box."""
+TWO_TEXT = f"""\
+The validation error of cells of NAS-Bench-201 on ImageNet-16-120, and their size. A knapsack: minus the value and the
+weight of 30 items. An Ehrlich function of 15 letters, and how many different letters a sequence has; sequences with a
+banned step fail. An order of 12 items by two linear ordering problems. {LOST}"""
+THREE_TEXT = f"""\
+The validation error of cells of NAS-Bench-201 on ImageNet-16-120, their size, and their latency on a Pixel 3.
+{LOST}"""

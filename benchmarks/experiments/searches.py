@@ -1,0 +1,117 @@
+"""The searches that are compared, ours and peers': each is asked for a point and told what it measured.
+
+Peers are imported where they are used: they may live in an environment of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
+from typing import Any, Protocol
+
+import bostruct as bo
+from benchmarks.experiments.botorch_search import BoTorchSearch
+from benchmarks.experiments.instances import Instance, Measured
+from benchmarks.experiments.optuna_search import OptunaSearch
+from benchmarks.experiments.smac_search import SMACSearch
+from benchmarks.peers.tasks import Point
+
+BEFORE = "auto before"  # by the package of the revision before
+
+
+class Search(Protocol):
+    """A search, which is asked and told in turn."""
+
+    def ask(self) -> Point:
+        """Return the next point."""
+        ...
+
+    def tell(self, point: Point, measured: Measured | None) -> None:
+        """Take what the point measured, None where it failed."""
+        ...
+
+    def recommend(self) -> Point:
+        """Return the point that the search recommends, of those that it was told."""
+        ...
+
+
+Make = Callable[[Instance, Sequence[Point], int], Search]  # of an instance, the initial points and a seed
+
+
+class Ours:
+    """A method of this package.
+
+    method: its name.
+    instance: of the problem.
+    initial: points to begin with.
+    seed: of the study.
+    """
+
+    def __init__(self, method: str, instance: Instance, initial: Sequence[Point], seed: int) -> None:
+        self.instance = instance
+        self.study = open_study(instance, method, initial, seed)
+        self._trial: Any = None
+
+    def ask(self) -> Point:
+        self._trial = self.study.ask()
+        return self._trial.point
+
+    def tell(self, point: Point, measured: Measured | None) -> None:
+        del point  # which is that of the running trial
+        tell_study(self.study, self._trial, self.instance, measured)
+
+    def recommend(self) -> Point:
+        return self.study.result.recommended.trial.point
+
+
+def open_study(instance: Instance, method: str, initial: Sequence[Point], seed: int) -> bo.Study:
+    """Open a study that knows the limits and the number of objectives.
+
+    instance: of the problem.
+    method: its name.
+    initial: points to begin with.
+    seed: of the study.
+    """
+    declared: dict[str, Any] = {}
+    if instance.bounds:
+        declared["constraints"] = {name: ("<=", bound) for name, bound in instance.bounds.items()}
+    if instance.n_objectives > 1:
+        declared["directions"] = ["minimize"] * instance.n_objectives
+    return bo.Study(instance.space, method=method, seed=seed, initial_points=initial, **declared)
+
+
+def tell_study(study: bo.Study, trial: Any, instance: Instance, measured: Measured | None) -> None:
+    """Tell a study what a running trial measured.
+
+    study: of `open_study`.
+    trial: a running one.
+    instance: of the problem.
+    measured: None where the evaluation failed.
+    """
+    if measured is None:
+        study.tell(trial, infeasible="no value")
+        return
+    value: Any = measured.objectives if instance.n_objectives > 1 else measured.objectives[0]
+    if instance.bounds:
+        value = {"value": value, "constraints": dict(zip(instance.bounds, measured.limited, strict=True))}
+    study.tell(trial, value)
+
+
+def list_steps(search: Search) -> Generator[Point, Measured | None, None]:
+    """Yield the points of a search, and tell it what is sent for each.
+
+    search: newly made.
+    """
+    while True:
+        point = search.ask()
+        search.tell(point, (yield point))
+
+
+OURS = ("auto", "evolution", "random")
+SEARCHES: dict[str, Make] = {
+    **{name: partial(Ours, name) for name in OURS},
+    BEFORE: partial(Ours, "auto"),
+    **{f"Optuna {name}": partial(OptunaSearch, name) for name in ("TPE", "GP", "NSGA-II")},
+    "BoTorch": BoTorchSearch,
+    "SMAC3": SMACSearch,
+}

@@ -1,0 +1,301 @@
+"""The benchmark of experiments: problems, hypervolume, runs, batches, the command and its page."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from benchmarks.experiments import __main__ as command
+from benchmarks.experiments import batches, costs, judging, report, searches, targets
+from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
+from benchmarks.experiments.fronts import find_losses
+from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
+from benchmarks.experiments.run import take
+from benchmarks.peers.record import append_run, read_file
+from benchmarks.peers.run import Run, draw_initial
+from tests.benchmarks.test_peers import save_measured
+
+GENERATED = [
+    *GROUPS["noise"].problems,
+    "ehrlich 15 categories",
+    "knapsack 40",
+    "max-3-sat 60 few true",
+    "knapsack 30 two objectives",
+    "ehrlich 15 two objectives",
+    "orders 12 two criteria",
+]
+OF_FILES = [*GROUPS["kernels"].problems, "kernel convolution steady", "nas-bench-201 small"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    """A folder of small tables in the format of the real ones."""
+    folder, rng = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
+    save_measured(folder, rng)
+    with np.load(folder / "nasbench201" / "nasbench201.npz") as held:
+        arrays = dict(held)
+    n = len(arrays["edges"])
+    arrays |= {"c10_params_M": rng.uniform(0.1, 1.5, n), "in16_hw": rng.uniform(1.0, 9.0, (n, 2))}
+    arrays["hw_columns"] = np.array(["edgegpu_latency", "pixel3_latency"])
+    np.savez(folder / "nasbench201" / "nasbench201.npz", **arrays)
+    for file in (folder / "kernel_tuning").iterdir():
+        with np.load(file) as held:
+            tables = dict(held)
+        tables |= {f"{name[:-3]}_sd": 0.1 * rng.random(7) for name in tables if name.endswith("_ms")}
+        np.savez(file, **tables)
+    return folder
+
+
+def make(problem: str, seed: int, data: Path | None = None) -> Instance:
+    return make_task(problem, seed, data)
+
+
+@pytest.mark.parametrize("problem", [*GENERATED, *OF_FILES, "nas-bench-201 three objectives"])
+def test_an_instance_is_a_function_of_its_seed(problem, data):
+    one, again = (make(problem, 3, data) for _ in range(2))
+    points = [one.space.present(x) for x in one.space.sample(8, np.random.default_rng(0))]
+    found = [try_measure(one, point) for point in points]
+    assert found == [try_measure(again, point) for point in points]
+    assert any(found)
+    assert one.initial == again.initial
+    for measured in filter(None, found):
+        assert len(measured.objectives) == one.n_objectives
+        assert len(measured.limited) == len(one.bounds)
+
+
+@pytest.mark.parametrize("problem", [*OF_FILES, "nas-bench-201 two objectives"])
+def test_files_that_are_missing_are_named(problem, tmp_path):
+    for folder in (None, tmp_path):
+        with pytest.raises(FileNotFoundError, match="--data DIR"):
+            make(problem, 0, folder)
+
+
+@pytest.mark.parametrize("problem", GROUPS["noise"].problems)
+def test_noise_is_new_at_each_evaluation_and_its_mean_is_the_truth(problem):
+    one, other = make(problem, 1), make(problem, 1)
+    point = draw_initial(one.space, 1)[0]
+    values = [one.measure(point).objectives[0] for _ in range(60)]
+    assert [other.measure(point).objectives[0] for _ in range(60)] == values
+    assert one.truth is not None
+    if problem.endswith("quiet"):
+        assert set(values) == {one.truth(point)}
+    else:
+        assert len(set(values)) > 20
+        assert abs(np.mean(values) - one.truth(point)) < 4.0 * np.std(values) / 60**0.5 + 0.01
+
+
+def test_a_knapsack_weighs_what_is_in_it():
+    one = make("knapsack 40", 0)
+    empty = dict.fromkeys(one.space.variables, False)
+    assert one.measure(empty) == Measured((0.0,), (0.0,))
+    whole = one.measure(dict.fromkeys(one.space.variables, True))
+    parts = [one.measure(empty | {name: True}) for name in one.space.variables]
+    assert whole.objectives[0] == sum(part.objectives[0] for part in parts)
+    assert whole.limited[0] == sum(part.limited[0] for part in parts)
+    assert one.bounds["weight"] == math.floor(0.35 * whole.limited[0])
+    assert keeps_limits(one, one.measure(empty))
+    assert not keeps_limits(one, whole)
+
+
+def test_what_a_kernel_forbids_fails_although_the_space_has_it(data):
+    one = make("kernel convolution hidden", 0, data)
+    assert not one.space.constraints
+    found = [try_measure(one, one.space.present(x)) for x in one.space.enumerate()]
+    assert [n for n, measured in enumerate(found) if measured is None] == [0, 4]  # not in the table; did not run
+
+
+def test_two_criteria_are_worth_the_whole_matrix_in_both_directions():
+    one = make("orders 12 two criteria", 0)
+    order = tuple(range(12))
+    there, back = (one.measure({"order": own}).objectives for own in (order, order[::-1]))
+    sums = [a + b for a, b in zip(there, back, strict=True)]
+    assert sums[0] != sums[1]
+    assert [top for _, top in one.corners] == pytest.approx([total / 2.0 for total in sums])
+    values = [one.measure(one.space.present(x)).objectives for x in one.space.sample(400, np.random.default_rng(0))]
+    np.testing.assert_allclose(np.mean(values, axis=0), [top for _, top in one.corners], atol=0.5)
+
+
+def test_losses_fall_with_points_that_count():
+    told = [None, (2.0, 30.0), (2.0, 30.0), None, (1.0, 20.0), (9.0, 9.0), (3.0, 10.0)]
+    found = find_losses(told, ((0.0, 4.0), (0.0, 40.0)))
+    assert found == pytest.approx([1.0, 0.875, 0.875, 0.875, 0.625, 0.625, 0.5625])
+
+
+@pytest.mark.parametrize("problem", ["knapsack 40", "orders 12 two criteria", "ehrlich 15 two objectives"])
+def test_our_methods_are_told_limits_objectives_and_failures(problem, data):
+    found = take(Run(problem, "random", 2, 16), 1e9, data)
+    assert found["evaluated"] == 16
+    ((name, value),) = found["measures"].items()
+    assert name == PROBLEMS[problem].measures[0]
+    if found["improvements"]:
+        assert value == found["improvements"][-1][1]
+    else:
+        assert value == make(problem, 2, data).nothing
+
+
+def test_only_points_that_keep_the_limit_count():
+    one = Instance(bo.Space({"x": bool}), lambda _: Measured((0.0,)), {"weight": 2.0}, nothing=7.0)
+    trials = [
+        ({}, Measured((3.0,), (2.0,))),
+        ({}, Measured((1.0,), (2.1,))),
+        ({}, None),
+        ({}, Measured((4.0,), (0.0,))),
+    ]
+    assert [value for value in judging.score_values(one, trials) if not math.isnan(value)] == [3.0, 4.0]
+    unused: searches.Search = searches.Ours("random", one._replace(bounds={}), [], 0)
+    assert judging.judge_best(one, trials, unused) == {"best": 3.0}
+    assert judging.judge_best(one, trials[1:3], unused) == {"best": 7.0}
+    late = [*[trials[0]] * 50, trials[2], trials[0], trials[2], trials[2]]
+    assert judging.judge_failures(one, late, unused)["failed"] == 0.75
+
+
+@pytest.mark.parametrize("search", ["random", "evolution"])
+def test_a_noisy_run_is_judged_by_the_truth(search):
+    found = take(Run("linear 16 noisy", search, 1, 14), 1e9, None)
+    assert set(found["measures"]) == {"recommended", "best told"}
+    assert found["measures"]["recommended"] == found["measures"]["best told"]
+    assert found["improvements"][-1][1] not in found["measures"].values()
+
+
+def test_batches_are_told_as_a_whole_and_workers_one_by_one():
+    instance = Instance(
+        bo.Space({f"b{i}": bool for i in range(10)}), lambda point: Measured((float(sum(point.values())),))
+    )
+    in_flight: dict[str, list[tuple[int, int]]] = {}
+
+    class Watched(bo.Study):
+        def ask(self, n: Any = None) -> Any:
+            counts.append((sum(trial.status == "running" for trial in self.trials), n))
+            return super().ask(n)
+
+    for name, (width, _) in batches.SCHEDULES.items():
+        counts: list[tuple[int, int]] = []
+        study = Watched(instance.space, method="random", seed=0)
+        schedule = batches.SCHEDULES[name]._replace(width=min(width, 6))
+        trials, seconds = batches.evaluate_in_flight(study, instance, schedule, Run("", name, 0, 20), 1e9)
+        assert len(trials) == len(seconds) == 20
+        in_flight[name] = counts
+    assert in_flight["sequential"] == [(0, 1)] * 20
+    assert in_flight["batches of 8"] == [(0, 6)] * 3 + [(0, 2)]
+    assert in_flight["64 asynchronous"] == [(0, 6)] + [(5, 1)] * 14
+
+
+def test_needed_evaluations_by_hand():
+    narrow = np.array([[5.0, 3.0, 2.0, 2.0], [5.0, 5.0, 4.0, 2.0]])
+    assert batches.find_needed(narrow, narrow) == 1.0
+    wide = np.array([[5.0, 4.0, 3.0, 3.0, 3.0, 1.0], [6.0, 6.0, 6.0, 4.0, 3.0, 3.0]])
+    assert batches.find_needed(wide, narrow) == 1.5
+    assert batches.find_needed(wide + 1.0, narrow) == math.inf
+    found, low, high = batches.estimate_needed(wide, narrow)
+    assert low <= found == 1.5 <= high == math.inf
+
+
+def test_the_cost_of_each_kind_is_timed():
+    for kind in costs.KINDS:
+        found = costs.take_seconds(12, costs.make_instance, Run("", kind, 0, 15), 1e9, None)
+        assert found["measures"]["seconds"] == found["improvements"][0][1] > 0.0
+        assert found["evaluated"] == 15
+
+
+def found_at(value: float, **measures: float) -> dict:
+    """Return a run that begins at 90 and has its best value at trial 30."""
+    run = {"improvements": [[1, 90.0], [30, value]], "improvement_seconds": [0.0, 0.1], "evaluated": 100}
+    return run | {"cut": False, "seconds": 0.01, "process_seconds": 1.0, "measures": measures}
+
+
+def write_runs(file: Path) -> None:
+    """Write runs of four groups that reach some of their targets."""
+    for seed in range(20, 26):
+        for problem in ("knapsack 40", "max-3-sat 60 few true", "nas-bench-201 small"):
+            append_run(file, Run(problem, "auto", seed, 100), found_at(0.1 * (seed % 2), best=0.1 * (seed % 2)))
+            for search in ("Optuna GP", "BoTorch"):
+                value = 1.0 + 0.01 * seed if problem != "nas-bench-201 small" else -1.0 + 0.01 * seed
+                append_run(file, Run(problem, search, seed, 100), found_at(value, best=value))
+        none = found_at(0.0, best=9.0) | {"improvements": [], "improvement_seconds": []}
+        append_run(file, Run("knapsack 40", "random", seed, 100), none)
+        append_run(file, Run("ehrlich holo 15", "auto", seed, 310), found_at(-1.0, best=-1.0, failed=0.25))
+        for kind, seconds in {"plain": 0.1, "failures": 0.2, "a limit": 0.4}.items():
+            append_run(file, Run("after 100 trials", kind, seed, 106), found_at(seconds, seconds=seconds))
+        for search, trials in {"sequential": 100, "batches of 8": 160}.items():
+            met = [[1, 90.0], [30 if search == "sequential" else 90, 1.0]]
+            found = found_at(1.0) | {"evaluated": trials, "improvements": met}
+            append_run(file, Run("max-3-sat 60 in batches", search, seed, trials), found)
+
+
+def test_the_page_says_whether_the_targets_are_reached(tmp_path):
+    pytest.importorskip("matplotlib")
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "experiments-evidence.md"
+    write_runs(file)
+    report.publish(file, page)
+    text = page.read_text(encoding="utf-8")
+    ahead = "**not reached**, on 2 by the interval (knapsack 40, max-3-sat 60 few true), on 2 by the mean."
+    assert f"Target: ahead of Optuna GP, BoTorch on 3 of 4 problems: {ahead}" in text
+    assert "ahead in 5 of 7 comparisons, behind Optuna GP on nas-bench-201 small (best), BoTorch on" in text
+    assert "Target: failed on ehrlich holo 15 at most 0.2: **not reached**, 0.25." in text
+    assert "Target: best on ehrlich holo 15 at most -1: reached, -1." in text
+    assert "failures at most 3 times plain on after 100 trials: reached, 2.00 times." in text
+    assert "a limit at most 3 times plain on after 100 trials: **not reached**, 4.00 times." in text
+    assert "batches of 8 at most 1.15 times sequential on max-3-sat 60 in batches: reached, 0.90 times." in text
+    assert "| batches of 8 | 6 | 160 | 1 ± 0 | 0.90 [0.90, 0.90] |" in text
+    assert "| BoTorch | 6 | 1.225 ± 0.00764 | +1.1" in text
+    assert "images/experiments/knapsack-40.svg" in text
+    assert (page.parent / "images" / "experiments" / "knapsack-40.svg").exists()
+
+
+def test_a_target_without_seeds_says_nothing():
+    for group in GROUPS.values():
+        assert targets.judge_targets({}, group) == targets.list_losses({}, group) == []
+
+
+def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
+    pytest.importorskip("matplotlib")
+    file, page = tmp_path / "runs.jsonl", tmp_path / "docs" / "page.md"
+    words = ["--out", str(file), "--page", str(page), "--methods", "random,auto before", "--seeds", "1"]
+    monkeypatch.setattr(command, "_take", lambda run, _: take(run, 1e9, None))
+    assert command.main([*words, "--problems", "linear 16 noisy,nas-bench-201 small"]) == 0
+    assert "skipped: nas-bench-201 small: the table is read" in capsys.readouterr().err
+    assert list(read_file(file)[1]) == [Run("linear 16 noisy", "random", 20, 80)]
+    before = file.read_text(encoding="utf-8")
+    assert command.main([*words, "--problems", "linear 16 noisy"]) == 0
+    assert command.main([*words, "--groups", "kernels"]) == 0
+    assert file.read_text(encoding="utf-8") == before
+    page.unlink()
+    assert command.main([*words[:-1], "0"]) == 0
+    assert "### linear 16 noisy" in page.read_text(encoding="utf-8")
+
+
+def test_a_run_of_the_revision_before_is_a_process_of_its_own(tmp_path):
+    """The package of the revision before is this one, but for its version."""
+    package = tmp_path / "before" / "bostruct"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('the package of before')")
+    words = ["--out", str(tmp_path / "runs.jsonl"), "--page", str(tmp_path / "page.md"), "--seeds", "1"]
+    words += ["--problems", "linear 16 noisy", "--methods", "auto before"]
+    with pytest.raises(RuntimeError, match="the package of before"):
+        command.main([*words, "--before", str(package.parent)])
+    with pytest.raises(SystemExit):
+        command.main([*words, "--before", str(package)])
+
+
+def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--groups", "noises"])
+    assert "--groups: expected some of noise, ehrlich" in capsys.readouterr().err
+    assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
+    assert "expected at least one run" in capsys.readouterr().err
+
+
+def test_groups_name_known_methods_and_problems():
+    known = {*searches.SEARCHES, *batches.SCHEDULES, "plain", "failures", "a limit", "two objectives"}
+    assert set(SEARCHES) <= known
+    for group in GROUPS.values():
+        assert {*group.rivals, *group.longer} <= set(group.searches)
+        assert set(group.judged) <= set(group.measures)
+        assert {problem for problem, _ in group.most} <= set(group.problems)
+        assert all(search in group.list_searches(problem) for problem, search in group.level)
+        assert all("," not in problem for problem in group.problems)
+    assert json.dumps(sorted(PROBLEMS))
