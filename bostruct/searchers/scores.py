@@ -5,6 +5,7 @@ A score of another form is a class or function of its own: (posterior, history, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -32,6 +33,9 @@ from bostruct.contracts import (
     SuccessModel,
 )
 
+MOST_FAILED = 0.2  # of all points: beyond it no more are asked that are likelier to fail than to succeed
+CAUTION = 1_000.0  # by which a log chance counts more below a half, then
+LOG_HALF = math.log(0.5)
 CHANCE_ROUNDING = 1e-5  # relative: what a chance in another batch, in single precision, may differ by
 
 IncumbentRule = Callable[[HistoryView, Posterior], float]
@@ -154,6 +158,41 @@ class FeasibleScore:
 
 
 @dataclass(frozen=True, eq=False)
+class CautiousChance:
+    """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone.
+
+    chance: of success.
+    """
+
+    chance: Chance
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half.
+
+        xs: m points.
+        """
+        log_chance = self.chance.log_chance(xs)
+        return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
+
+    def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
+        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the chance has no gradients.
+        """
+        vary = require_gradient("chance", self.chance, HasChanceGradient).vary_log_chance(xs)
+
+        def at_shares(shares: Array) -> tuple[Array, Array]:
+            log_chance, slope = vary(shares)
+            is_low = log_chance < LOG_HALF
+            lowered = log_chance + CAUTION * np.where(is_low, log_chance - LOG_HALF, 0.0)
+            return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
+
+        return at_shares
+
+
+@dataclass(frozen=True, eq=False)
 class JointChance:
     """The chance that several independent things succeed.
 
@@ -230,7 +269,11 @@ class Feasible:
         rng: given to the model of success.
         """
         score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
-        return score if chance is None else FeasibleScore(score, chance)
+        if chance is None:
+            return score
+        n_failed = len(history.failed)
+        is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
+        return FeasibleScore(score, CautiousChance(chance) if is_over else chance)
 
     def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty.

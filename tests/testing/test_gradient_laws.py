@@ -16,7 +16,7 @@ from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.auto import for_space
 from bostruct.methods.default_kernels import space_kernel
-from bostruct.searchers.scores import AcquisitionScore, FeasibleScore
+from bostruct.searchers.scores import AcquisitionScore, CautiousChance, FeasibleScore
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.success import AveragedChance, RegressedChance
 from bostruct.testing.gradient_laws import (
@@ -88,6 +88,7 @@ def test_posteriors_and_scores(space, rng):
     check_score_gradient(score, space, xs, rng)
     regressed = RegressedChance(fit(space, rng))
     check_score_gradient(FeasibleScore(score, regressed), space, xs, rng)
+    check_score_gradient(FeasibleScore(score, CautiousChance(regressed)), space, xs, rng)
     averaged = AveragedChance((regressed, Even()), np.log([0.3, 0.7]))
     check_score_gradient(FeasibleScore(score, averaged), space, xs, rng)
 
