@@ -37,7 +37,6 @@ from bostruct.contracts import (
     Point,
 )
 from bostruct.domains.registry import domain_from_json
-from bostruct.domains.space.choices import number_grid
 from bostruct.testing.batch_laws import check_batch, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
@@ -294,14 +293,13 @@ def _draws_evenly(domain: Domain, points: Batch) -> bool:
     domain: any.
     points: all its points.
     """
-    return len(points) == domain.size and not have_branches(domain, points) and not _has_uneven_numbers(domain)
+    return len(points) == domain.size and not have_branches(domain, points) and not _has_uneven_variable(domain)
 
 
-def _has_uneven_numbers(domain: Domain) -> bool:
-    """Tell whether a domain of variables has integers that are drawn evenly on the scale of their logarithms."""
+def _has_uneven_variable(domain: Domain) -> bool:
+    """Tell whether a domain of variables has one that is drawn evenly on a scale, such as that of its logarithms."""
     variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
-    grids = [grid for grid in map(number_grid, variables) if grid is not None]
-    return any(grid.n_steps is None for grid in grids)
+    return not all(variable.is_even for variable in variables)
 
 
 def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:

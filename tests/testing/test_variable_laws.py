@@ -173,8 +173,8 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
     ("faulty", "says"),
     [
         (Stays, "move reaches another value than"),
-        (Favors, "move leads back by the same chance: to "),
-        (OneWay, "move leads back by the same chance: to "),
+        (Favors, "move leads back by the same chance, or as sample draws the values: to "),
+        (OneWay, "move leads back by the same chance, or as sample draws the values: to "),
         (Narrow, "move returns width = 3 columns: got "),
         (Flat, r"sample returns an integer array \(m, width\): got "),
         (Constant, "sample draws values uniformly: of 360 it drew"),
