@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import IntArray
+from bostruct.domains.space.variable import pick
 
 LENGTH_SHARE = 0.25  # of moves that put a letter in, and of those that leave one out
 
@@ -92,13 +93,13 @@ def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> 
     n, others = count_letters(row, n_letters), n_letters - 1
     longer, shorter = LENGTH_SHARE * (n < len(row)), LENGTH_SHARE * (n > shortest)
     if share < longer:
-        at, letter = divmod(_pick(share / longer, (n + 1) * n_letters), n_letters)
+        at, letter = divmod(pick(share / longer, (n + 1) * n_letters), n_letters)
         return np.concatenate([row[:at], [letter], row[at:-1]])
     share -= longer
     if share < shorter:
-        at = _pick(share / shorter, n)
+        at = pick(share / shorter, n)
         return np.concatenate([row[:at], row[at + 1 :], [n_letters]])
-    at, step = divmod(_pick((share - shorter) / (1.0 - longer - shorter), n * others), others)
+    at, step = divmod(pick((share - shorter) / (1.0 - longer - shorter), n * others), others)
     moved = row.copy()
     moved[at] = (row[at] + 1 + step) % n_letters
     return moved
@@ -137,7 +138,3 @@ def _stretch_starts(row: IntArray, n: int) -> IntArray:
     n: the length of the sequence.
     """
     return np.flatnonzero(np.concatenate([[True], row[1:n] != row[: n - 1]])[:n])
-
-
-def _pick(share: float, count: int) -> int:
-    return min(int(share * count), count - 1)

@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import IntArray
 from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.domains.space.variable import pick
 
 MOST_LISTED = 4_000  # exchanges of one subset
 
@@ -91,11 +92,11 @@ class Exchanges:
         members, others = np.flatnonzero(row), np.flatnonzero(row == 0)
         fewer, more = self._chance(size - 1), self._chance(size)
         if share < fewer:
-            moved[members[_pick(share / fewer, size)]] = 0
+            moved[members[pick(share / fewer, size)]] = 0
         elif share < fewer + more:
-            moved[others[_pick((share - fewer) / more, len(others))]] = 1
+            moved[others[pick((share - fewer) / more, len(others))]] = 1
         elif len(members) and len(others):
-            number = _pick((share - fewer - more) / (1.0 - fewer - more), size * len(others))
+            number = pick((share - fewer - more) / (1.0 - fewer - more), size * len(others))
             moved[members[number // len(others)]] = 0
             moved[others[number % len(others)]] = 1
         return moved
@@ -181,7 +182,3 @@ def _all_pairs(row: IntArray) -> IntArray:
     """Return each item of a subset with each other item (k, 2)."""
     members, others = np.flatnonzero(row), np.flatnonzero(np.asarray(row) == 0)
     return np.column_stack([np.repeat(members, len(others)), np.tile(others, len(members))])
-
-
-def _pick(share: float, count: int) -> int:
-    return min(int(share * count), count - 1)

@@ -242,3 +242,12 @@ class Variable(ABC):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
+
+
+def pick(share: float, count: int) -> int:
+    """Return which of some things the share of a `move` chooses, each by the same chance, in 0..count - 1.
+
+    share: a uniform number in [0, 1), up to rounding.
+    count: how many things, at least 1.
+    """
+    return min(int(share * count), count - 1)

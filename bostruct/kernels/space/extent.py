@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.matern import ROOT
 
 LARGEST_SQUARE = 10.0  # of the distance between the ends of a range
-LENGTHSCALE = 0.3  # of what an effect is beside its trend, in ranges
+EFFECT_LENGTHSCALE = 0.3  # of what an effect is beside its trend, in ranges
 TREND = 0.5  # share of an effect
-ROOT = math.sqrt(5.0)
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,6 @@ class Extent:
 
     def _compare(self, counts: IntArray, others: IntArray) -> Array:
         mine, theirs = self._share(counts)[:, None], self._share(others)
-        apart = np.abs(mine - theirs) * (ROOT / LENGTHSCALE)
+        apart = np.abs(mine - theirs) * (ROOT / EFFECT_LENGTHSCALE)
         near = (1.0 + apart + np.square(apart) / 3.0) * np.exp(-apart)
         return TREND * 12.0 * (mine - 0.5) * (theirs - 0.5) + (1.0 - TREND) * near
