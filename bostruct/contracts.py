@@ -55,11 +55,13 @@ class Domain(Protocol):
     def size(self) -> float: ...
 
     def sample(self, m: int, rng: np.random.Generator) -> Batch:
-        """Draw m valid points, uniformly and independently; where constraints are tight, as near to that as is cheap.
+        """Draw m valid points, evenly and independently; where constraints are tight, as near to that as is cheap.
 
         m: number of points, at least 0.
         rng: the only source of chance.
 
+        Evenly is by equal chances, but on a scale where there is one: a space draws each variable given those that it
+        depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, alike.
         Raises DomainError where the domain has no valid point, such as a space whose constraints leave none.
         """
         ...

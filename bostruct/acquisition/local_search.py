@@ -32,7 +32,7 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 class LocalSearch:
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
-    random: number of candidates drawn uniformly, at least 1.
+    random: number of candidates drawn as the domain draws, at least 1.
     spray: number of candidates drawn among the neighbors of each start given, at least 0.
     ascents: how many of the best candidates are climbed from, in lockstep, at least 1.
     leaps: also step by half of an ordered variable's choices, a quarter and so on, so that many choices in a row cost

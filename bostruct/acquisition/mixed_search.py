@@ -52,7 +52,7 @@ class MixedSearch:
     whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
     neither leads on. Without gradients they climb from neighbor to neighbor in all coordinates.
 
-    random: number of candidates drawn uniformly, at least 1.
+    random: number of candidates drawn as the domain draws, at least 1.
     spray: number of candidates drawn among the neighbors of each start given, at least 0.
     ascents: how many of the best candidates climb, at least 1.
     incumbents: how many of the starts given climb, too, at least 0.

@@ -16,7 +16,7 @@ from bostruct.contracts import Batch, Domain, Info, Score
 class Sampling:
     """A search for the best of random points.
 
-    random: number of points drawn uniformly, at least 1.
+    random: number of points drawn as the domain draws, at least 1.
     kept: how many of them are returned, the best ones, at least 1.
 
     Raises TypeError, ValueError.

@@ -28,7 +28,7 @@ from bostruct.contracts import (
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
-from bostruct.kernels.space.registry import has_order_to_doubt, main_effects
+from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.branches import explore_branches
@@ -53,6 +53,7 @@ from bostruct.surrogates.priors import Normal
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
+EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
@@ -106,6 +107,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
     prior of the diffusion is scaled by the number of variables. Values far worse than the median are compressed.
 
+    Where sequences vary in length, or subsets in size, another kernel has main effects that see only the lengths and
+    sizes of these. The data say how much of it is needed, so that few of them show what the length does.
+
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
     it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own. So it is
     where descriptors or a matrix say which choices are alike, and mislead.
@@ -137,6 +141,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     product = space_kernel(domain)
     note = _note_many(domain, product)
     kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    if has_extents(domain):
+        by_extent = main_effects(domain, by_extent=True)
+        kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)

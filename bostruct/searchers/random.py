@@ -11,7 +11,7 @@ from bostruct.contracts import Domain, HistoryView, Json, State, Suggestion
 
 @dataclass(frozen=True)
 class RandomSearch:
-    """Random search without replacement: uniform points that were never seen.
+    """Random search without replacement: points that were never seen, drawn as the domain draws them.
 
     domain: any.
     """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -105,9 +106,21 @@ def _check_sample(variable: Variable, rng: np.random.Generator, every: frozenset
         counts = Counter(rows)
         for row in counts:
             assert row in every, f"enumerate lists all values: sample drew {row}"
-        is_even = are_plausible([counts[row] for row in every], n_draws, 1.0 / len(every))
-        assert is_even, f"sample draws values uniformly: of {n_draws} it drew {dict(counts)}"
+        chances = _chances_of(variable, sorted(every))
+        is_so = all(are_plausible([counts[row]], n_draws, chance) for row, chance in chances.items())
+        law = "sample draws values uniformly" if variable.is_even else "sample draws values as chances says"
+        assert is_so, f"{law}: of {n_draws} it drew {dict(counts)}"
     return rows
+
+
+def _chances_of(variable: Variable, values: Sequence[Columns]) -> dict[Columns, float]:
+    """Return the chance of each of all values of a variable, after checks."""
+    if variable.is_even:
+        return dict.fromkeys(values, 1.0 / len(values))
+    found = variable.chances(np.array(values, dtype=np.int64))
+    are_chances = np.shape(found) == (len(values),) and bool(np.all(found > 0.0)) and math.isclose(np.sum(found), 1.0)
+    assert are_chances, f"chances returns those of m values (m,), which add up to 1: got {short_repr(found)}"
+    return dict(zip(values, found.tolist(), strict=True))
 
 
 def _check_forms(variable: Variable, value: Columns) -> None:
@@ -157,7 +170,7 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rn
 def _check_moves(
     variable: Variable, values: Sequence[Columns], every: frozenset[Columns] | None, rng: np.random.Generator
 ) -> None:
-    """Check that a move leads from one value to another by the same chance as back."""
+    """Check that a move leads from one value to another and back by equal chances, or as `sample` draws the two."""
     if variable.size == 1:
         return
     chances: dict[Columns, Counter[Columns]] = {}
@@ -169,15 +182,22 @@ def _check_moves(
         assert chances[value], f"move reaches another value than {value}, for some of {n_shares} shares"
     if every is None:
         return
-    for value, counts in chances.items():
-        slack = 2 + SHARES // 500
+    drawn = _chances_of(variable, values)
+    found = _find_unbalanced(chances, dict.fromkeys(values, 1.0))
+    if found and not variable.is_even:
+        found = _find_unbalanced(chances, drawn)
+    assert not found, f"move leads back by the same chance, or as sample draws the values: {found}"
+
+
+def _find_unbalanced(moves: dict[Columns, Counter[Columns]], chances: dict[Columns, float]) -> str:
+    """Say between which values walks of moves do not keep some chances; empty for none."""
+    slack = 2 + SHARES // 500
+    for value, counts in moves.items():
         for other, count in counts.items():
-            back = chances[other][value]
-            is_same = abs(back - count) <= slack
-            assert is_same, (
-                f"move leads back by the same chance: to {other} from {value} at {count} of {SHARES} shares, "
-                f"to {value} from {other} at {back}"
-            )
+            back, ratio = moves[other][value], chances[other] / chances[value]
+            if abs(back * ratio - count) > slack * max(1.0, ratio):
+                return f"to {other} from {value} at {count} of {SHARES} shares, to {value} from {other} at {back}"
+    return ""
 
 
 def _move(variable: Variable, value: Columns, share: float) -> Columns:

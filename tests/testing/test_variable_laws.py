@@ -58,6 +58,20 @@ class Flat(Ring):
         return super().sample(m, rng)[:, 0]
 
 
+class Uneven(Ring):
+    is_even = False
+
+    def chances(self, values):
+        return np.where(np.arange(len(values)) == 0, 0.5, 0.5 / (len(values) - 1))
+
+
+class Certain(Ring):
+    is_even = False
+
+    def chances(self, values):
+        return np.ones(len(values))
+
+
 class Constant(Ring):
     def sample(self, m, rng):
         return super().sample(m, rng) * 0 + np.arange(3)
@@ -173,11 +187,13 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
     ("faulty", "says"),
     [
         (Stays, "move reaches another value than"),
-        (Favors, "move leads back by the same chance: to "),
-        (OneWay, "move leads back by the same chance: to "),
+        (Favors, "move leads back by the same chance, or as sample draws the values: to "),
+        (OneWay, "move leads back by the same chance, or as sample draws the values: to "),
         (Narrow, "move returns width = 3 columns: got "),
         (Flat, r"sample returns an integer array \(m, width\): got "),
         (Constant, "sample draws values uniformly: of 360 it drew"),
+        (Uneven, "sample draws values as chances says: of 360 it drew"),
+        (Certain, r"chances returns those of m values \(m,\), which add up to 1: got "),
         (OwnGenerator, "sample draws from the generator given, and from nothing else: "),
         (Cut, "enumerate lists all values: expected 6, got 4"),
         (Twice, "enumerate lists each value once"),

@@ -31,7 +31,7 @@ def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generato
     m: int >= 0.
     rng: `numpy.random.Generator`.
 
-    Independent, each variable uniform on its scale given those that it depends on, where at least one draw in 20 (in
+    Independent, each variable even on its scale given those that it depends on, where at least one draw in 20 (in
     d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
     walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no
     valid point is found.

@@ -12,6 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import IntArray
+from bostruct.domains.space.variable import pick
+
+LENGTH_SHARE = 0.25  # of moves that put a letter in, and of those that leave one out
 
 
 class EditCounts(NamedTuple):
@@ -76,30 +79,30 @@ def edit(row: IntArray, numbers: IntArray, n_letters: int, shortest: int) -> Int
     return rows
 
 
-def count_slots(longest: int, n_letters: int, shortest: int) -> int:
-    """Return the number of slots among which `edit_slot` chooses, the same for every sequence.
-
-    longest: L, the greatest length.
-    n_letters, shortest: as of `count_edits`.
-    """
-    if shortest == longest:
-        return longest * (n_letters - 1)
-    before_longest = 2 * (longest - 1) * (n_letters - 1) + n_letters + (longest - 1)
-    return max(longest * n_letters, before_longest)
-
-
-def edit_slot(row: IntArray, slot: int, n_letters: int, shortest: int) -> IntArray:
-    """Return the sequence that an edit makes, or the same one where the slot has no edit (L,).
+def move_letters(row: IntArray, share: float, n_letters: int, shortest: int) -> IntArray:
+    """Return the sequence that an edit makes (L,); walks of such edits draw all lengths alike, and all of one length.
 
     row: columns of the sequence (L,).
-    slot: in 0..count_slots() - 1.
+    share: a uniform number in [0, 1), which chooses the edit.
     n_letters, shortest: as of `count_edits`.
 
-    Each edit has one slot, whatever the sequence is. So a slot at random leads from one sequence to another by the same
-    chance as back, though short sequences have fewer edits than long ones.
+    A quarter of the shares put a letter in and a quarter leave one out, where that is allowed; the rest replace one.
+    There are as many places to put a letter in as the longer sequence has letters to leave out, and k letters to choose
+    from. So the way there has 1 / k of the chance of the way back, and so has the longer sequence in a draw.
     """
-    counts = count_edits(row, n_letters, shortest)
-    return edit(row, np.array([slot]), n_letters, shortest)[0] if slot < sum(counts) else row
+    n, others = count_letters(row, n_letters), n_letters - 1
+    longer, shorter = LENGTH_SHARE * (n < len(row)), LENGTH_SHARE * (n > shortest)
+    if share < longer:
+        at, letter = divmod(pick(share / longer, (n + 1) * n_letters), n_letters)
+        return np.concatenate([row[:at], [letter], row[at:-1]])
+    share -= longer
+    if share < shorter:
+        at = pick(share / shorter, n)
+        return np.concatenate([row[:at], row[at + 1 :], [n_letters]])
+    at, step = divmod(pick((share - shorter) / (1.0 - longer - shorter), n * others), others)
+    moved = row.copy()
+    moved[at] = (row[at] + 1 + step) % n_letters
+    return moved
 
 
 def cross_letters(mine: IntArray, theirs: IntArray, n_letters: int, rng: np.random.Generator) -> IntArray:

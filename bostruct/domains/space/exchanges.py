@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.contracts import IntArray
 from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.domains.space.variable import pick
 
 MOST_LISTED = 4_000  # exchanges of one subset
 
@@ -78,34 +79,33 @@ class Exchanges:
         return self._apply(row, gone, come, exchanged)
 
     def move(self, row: IntArray, share: float) -> IntArray:
-        """Return the subset that a uniform number leads to (n,): one item fewer, one more, or an exchange of any two.
+        """Return the subset that a uniform number leads to (n,); walks draw all sizes alike, and all of one size.
 
         row: bits of a subset (n,).
         share: in [0, 1).
 
-        One subset leads to another by the same chance as back. Between sizes s and s + 1 the chance is 1 / (2 n) for
-        each subset, 1 / n where one of the two is empty or has all items; exchanges of equal chance make up the rest.
+        A quarter of the shares take an item out and a quarter put one in, where the size allows it, half of them where
+        none or all are in; the rest exchange any two items, and change nothing where there are no two. So chances there
+        and back are as the numbers of subsets of both sizes.
         """
         size, moved = int(row.sum()), row.copy()
-        n = self.n
-        fewer = size * self._chance(size - 1)
-        more = (n - size) * self._chance(size)
         members, others = np.flatnonzero(row), np.flatnonzero(row == 0)
+        fewer, more = self._chance(size - 1), self._chance(size)
         if share < fewer:
-            moved[members[_pick(share / fewer, size)]] = 0
-        elif share < fewer + more or not size * (n - size):
-            moved[others[_pick((share - fewer) / more, n - size)]] = 1
-        else:
-            number = _pick((share - fewer - more) / (1.0 - fewer - more), size * (n - size))
-            moved[members[number // (n - size)]] = 0
-            moved[others[number % (n - size)]] = 1
+            moved[members[pick(share / fewer, size)]] = 0
+        elif share < fewer + more:
+            moved[others[pick((share - fewer) / more, len(others))]] = 1
+        elif len(members) and len(others):
+            number = pick((share - fewer - more) / (1.0 - fewer - more), size * len(others))
+            moved[members[number // len(others)]] = 0
+            moved[others[number % len(others)]] = 1
         return moved
 
     def _chance(self, size: int) -> float:
-        """Return the chance of a move from a subset of this size to one that has one item more, and back."""
+        """Return the chance of a move from a size to the one above, and back."""
         if not self.smallest <= size < self.largest:
             return 0.0
-        return (1.0 if size == 0 or size == self.n - 1 else 0.5) / self.n
+        return 0.5 if size == 0 or size == self.n - 1 else 0.25
 
     def _may_list_few(self, leaps: bool) -> bool:
         middle = min(max(self.n // 2, self.smallest), self.largest)  # the size with the most exchanges
@@ -182,7 +182,3 @@ def _all_pairs(row: IntArray) -> IntArray:
     """Return each item of a subset with each other item (k, 2)."""
     members, others = np.flatnonzero(row), np.flatnonzero(np.asarray(row) == 0)
     return np.column_stack([np.repeat(members, len(others)), np.tile(others, len(members))])
-
-
-def _pick(share: float, count: int) -> int:
-    return min(int(share * count), count - 1)

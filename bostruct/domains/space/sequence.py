@@ -17,10 +17,9 @@ from bostruct.domains.space.choices import check_choices, list_entries, to_pytho
 from bostruct.domains.space.edits import (
     are_sequences,
     count_edits,
-    count_slots,
     cross_letters,
     edit,
-    edit_slot,
+    move_letters,
 )
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
@@ -44,8 +43,8 @@ class Sequence(Variable):
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
     A point has a text where the alphabet is a text, else a tuple of letters. One change replaces a letter, or, where
-    the length varies, puts a letter in or leaves one out. All sequences are drawn by the same chance, so that of
-    varying length most are nearly as long as may be. Raises DomainError and ValueError.
+    the length varies, puts a letter in or leaves one out. All lengths are drawn by the same chance, and so are all
+    sequences of one length. Raises DomainError and ValueError.
     """
 
     def __init__(
@@ -61,6 +60,7 @@ class Sequence(Variable):
             raise DomainError(f"{self.kind}: expected letters times length of at most {MAX_CELLS:,}, got {got}")
         self.width, self.n_codes = self.longest, len(self.letters) + 1  # the end mark is one, too
         self.degrees = DEGREES * self.longest
+        self.is_even = self.shortest == self.longest
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
@@ -73,7 +73,7 @@ class Sequence(Variable):
         return sum(len(self.letters) ** n for n in range(self.shortest, self.longest + 1))
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m sequences uniformly (m, L): positions of letters, and end marks behind the last.
+        """Draw m sequences, the length of each uniformly, then its letters (m, L): end marks are behind the last.
 
         m: int >= 0.
         rng: the only source of chance.
@@ -81,18 +81,17 @@ class Sequence(Variable):
         k = len(self.letters)
         rows = rng.integers(0, k, size=(m, self.longest))
         if self.shortest < self.longest:
-            lengths = np.arange(self.shortest, self.longest + 1)
-            weights = float(k) ** (lengths - self.longest)  # of a length, the number of its sequences
-            drawn = rng.choice(lengths, size=m, p=weights / weights.sum())
-            rows[np.arange(self.longest) >= drawn[:, None]] = k
+            drawn = rng.integers(self.shortest, self.longest + 1, size=(m, 1))
+            rows[np.arange(self.longest) >= drawn] = k
         return rows
 
     def chances(self, values: IntArray) -> Array:
-        """Return one over the number of sequences for each value (m,), 0 where that underflows.
+        """Return the chance with which `sample` draws each of some sequences (m,), 0 where that underflows.
 
         values: columns of m values (m, L).
         """
-        return np.full(len(values), math.exp(-math.log(self.size)))
+        k, n_lengths = len(self.letters), self.longest + 1 - self.shortest
+        return np.exp(-math.log(k) * np.count_nonzero(values != k, axis=1)) / n_lengths
 
     def neighbors(self, columns: AnySequence[int], leaps: bool = False) -> IntArray:
         """List the sequences one edit away (m, L): the substitutions, the insertions, then the deletions, by place.
@@ -130,13 +129,12 @@ class Sequence(Variable):
         return self._edit(row, chosen)
 
     def move(self, columns: AnySequence[int], share: float) -> list[int]:
-        """Return a sequence one edit away; of varying length it may be the same one.
+        """Return a sequence one edit away: in half of the cases one of another length, where the length varies.
 
         columns: of a sequence.
         share: a uniform number in [0, 1), which decides.
         """
-        slot = int(share * count_slots(self.longest, len(self.letters), self.shortest))
-        return edit_slot(np.asarray(columns, dtype=np.int64), slot, len(self.letters), self.shortest).tolist()
+        return move_letters(np.asarray(columns, dtype=np.int64), share, len(self.letters), self.shortest).tolist()
 
     def cross(self, mine: AnySequence[int], theirs: AnySequence[int], rng: np.random.Generator) -> list[int]:
         """Return a child of two sequences: the second, with a stretch of the first in its place.

@@ -209,7 +209,7 @@ class Space:
         m: int >= 0.
         rng: `numpy.random.Generator`.
 
-        Independent, each variable uniform on its scale given those that it depends on. Under tight constraints points
+        Independent, each variable even on its scale given those that it depends on. Under tight constraints points
         come from a list of all, with the same chances, or from walks: see
         `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found.
@@ -230,7 +230,7 @@ class Space:
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points uniformly and independently, whatever the constraints.
+        """Draw m points independently, each variable even on its scale, whatever the constraints.
 
         m: int >= 0.
         rng: `numpy.random.Generator`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,9 +36,8 @@ class Subset(Variable):
 
     A point has a tuple of the items, in the order of `items`. One change exchanges an item for another, along an edge
     where there is a graph; in a range of sizes an item may also leave or join. Where a subset has more than 4,000
-    exchanges, `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. Draws are
-    uniform over all subsets, most of which have the sizes nearest to half of the items.
-    Raises DomainError and ValueError.
+    exchanges, `neighbors` lists those of items few places apart, and `sample_neighbors` draws among all. All sizes are
+    drawn by the same chance, and so are all subsets of one size. Raises DomainError and ValueError.
     """
 
     def __init__(
@@ -61,6 +59,7 @@ class Subset(Variable):
             else read_item_graph(self.kind, graph, self.items, lambda one: self._item.parse(one)[0])
         )
         self.graph: WeightedGraph | None = own
+        self.is_even = self.sizes[0] == self.sizes[1]
         self.exchanges = Exchanges(self.width, *self.sizes, own)
         self.degrees = max(1, round(4 * self.width * self.share * (1.0 - self.share)))
         self.when = check_when(self.kind, when)
@@ -73,32 +72,30 @@ class Subset(Variable):
     @property
     def size(self) -> int:
         """The number of subsets, a sum of binomial coefficients."""
-        return sum(self._counts)
+        return sum(math.comb(self.width, size) for size in self._all_sizes)
 
-    @cached_property
+    @property
     def share(self) -> float:
-        """The mean share of the items that a subset has, over all subsets."""
-        weighed = sum(size * count for size, count in zip(self._all_sizes, self._counts, strict=True))
-        return weighed / (self.width * self.size)
+        """The mean share of the items that a drawn subset has."""
+        return sum(self.sizes) / (2 * self.width)
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m subsets uniformly (m, n): 1 for each item that is in the subset, else 0.
+        """Draw m subsets, the size of each uniformly, then its items (m, n): 1 for each that is in it, else 0.
 
         m: int >= 0.
         rng: the only source of chance.
         """
         drawn = rng.random((m, self.width)).argsort(axis=1).argsort(axis=1)
-        sizes: Any = self.sizes[0]
-        if len(self._counts) > 1:
-            sizes = rng.choice(self._all_sizes, size=m, p=[count / self.size for count in self._counts])[:, None]
+        sizes = self.sizes[0] if self.is_even else rng.integers(self.sizes[0], self.sizes[1] + 1, size=(m, 1))
         return (drawn < sizes).astype(np.int64)
 
     def chances(self, values: IntArray) -> Array:
-        """Return 1 over the number of subsets for each value (m,).
+        """Return the chance with which `sample` draws each of some subsets (m,).
 
         values: bits of m subsets (m, n).
         """
-        return np.full(len(values), 1 / self.size)
+        each = np.array([1 / (len(self._all_sizes) * math.comb(self.width, size)) for size in self._all_sizes])
+        return each[values.sum(axis=1) - self.sizes[0]]
 
     def neighbors(self, columns: Sequence[int], leaps: bool = False) -> IntArray:
         """List the subsets one change away (k, n): an item fewer, one more, then exchanges, some 4,000 at most.
@@ -234,11 +231,6 @@ class Subset(Variable):
     @property
     def _all_sizes(self) -> range:
         return range(self.sizes[0], self.sizes[1] + 1)
-
-    @cached_property
-    def _counts(self) -> list[int]:
-        """The number of subsets of each size, exactly."""
-        return [math.comb(self.width, size) for size in self._all_sizes]
 
     def _size_json(self) -> Json:
         return self.sizes[0] if self.sizes[0] == self.sizes[1] else list(self.sizes)

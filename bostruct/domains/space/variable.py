@@ -54,10 +54,13 @@ class Variable(ABC):
 
     @abstractmethod
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m values uniformly and independently (m, width).
+        """Draw m values independently, by equal chances or as `chances` says (m, width).
 
         m: int >= 0.
         rng: the only source of chance.
+
+        A kind whose values have a scale draws evenly on it, such as a logarithmic number, or a sequence of varying
+        length, of which nearly all values are nearly as long as may be.
         """
 
     def chances(self, values: IntArray) -> Array:
@@ -104,9 +107,10 @@ class Variable(ABC):
 
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:
-        """Return another value, which leads back to this one by the same chance, so that walks of moves stay uniform.
+        """Return another value, so that walks of moves draw values as `sample` does, or by equal chances.
 
-        A kind whose values have different numbers of neighbors may return the value itself, so that chances are equal.
+        So a move there and a move back have equal chances, each times the chance of its start: that in `chances`, or 1.
+        A kind whose values have different numbers of neighbors may return the value itself, so that they have.
 
         columns: of a value.
         share: a uniform number in [0, 1), which decides.
@@ -238,3 +242,12 @@ class Variable(ABC):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
+
+
+def pick(share: float, count: int) -> int:
+    """Return which of some things the share of a `move` chooses, each by the same chance, in 0..count - 1.
+
+    share: a uniform number in [0, 1), up to rounding.
+    count: how many things, at least 1.
+    """
+    return min(int(share * count), count - 1)

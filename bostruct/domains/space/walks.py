@@ -32,9 +32,9 @@ def random_walk(
     rng: `numpy.random.Generator`.
     max_moves: the walk stops after as many moves.
 
-    It ends early where the limit of calls is reached. Its proposals are symmetric, hence its stationary law is uniform
-    over the valid points that they connect. Under conditions, variables that a proposal makes exist are drawn anew, so
-    that the law is that of `Space.sample` on these points.
+    It ends early where the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
+    points that they connect: uniform, but even over the lengths of sequences and the sizes of subsets. Under
+    conditions, variables that a proposal makes exist are drawn anew, so that branches have their chances.
     """
     names, variables, row = list(space.variables), list(space.variables.values()), space.layout.split(x)
     point, moves, limit = space.present(x), 0, call_limit()

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.extent import Extent
 
 MOST_GAPS = 3  # between the letters of a pair: neighbors, with one letter between them, with two
 REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
@@ -22,12 +23,22 @@ class SequenceShape:
 
     n_letters: k, at least 2.
     width: L, the greatest length and the number of columns, at least 2.
-    varies: True where sequences may be shorter, so that columns behind them hold the end mark k.
+    shortest: the least length; where it is less than L, columns behind a sequence hold the end mark k.
     """
 
     n_letters: int
     width: int
-    varies: bool
+    shortest: int
+
+    @property
+    def varies(self) -> bool:
+        """True where not all sequences are of one length."""
+        return self.shortest < self.width
+
+    @property
+    def lengths(self) -> Extent | None:
+        """The range of the lengths; None where there is one."""
+        return Extent(self.shortest, self.width, self.n_letters) if self.varies else None
 
     @property
     def n_choices(self) -> int:
@@ -41,8 +52,8 @@ class SequenceShape:
 
     @property
     def n_distances(self) -> int:
-        """One for each place and one for each gap."""
-        return self.width + len(self.gaps)
+        """One for each place, one for each gap, and one for the length where it varies."""
+        return self.width + len(self.gaps) + self.varies
 
     def pair_tokens(self, xs: IntArray, gap: int) -> IntArray:
         """Return the number of each pair of letters, -1 where there are not two (n, L - gap).

@@ -80,7 +80,7 @@ def _number_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
 
 
 def _sequence_shape(variable: LetterSequence) -> SequenceShape:
-    return SequenceShape(len(variable.letters), variable.longest, variable.shortest < variable.longest)
+    return SequenceShape(len(variable.letters), variable.longest, variable.shortest)
 
 
 def _by_shape(
@@ -244,18 +244,22 @@ def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: La
     return placed
 
 
-def main_effects(domain: HasVariables[Variable], trusts_order: bool = True) -> MainEffects:
+def main_effects(domain: HasVariables[Variable], trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     domain: of variables, such as a `Space`.
     trusts_order: False for effects of ordered choices that need not be smooth along their order, and of choices with
         descriptors or a matrix that need not be alike, as those of categories need not be.
+    by_extent: True for effects of sequences of varying length, and of subsets of a range of sizes, that depend on their
+        lengths and sizes alone.
 
     Raises DomainError, naming the variable whose kind has no kernel.
     """
     variables, effects = list(domain.variables.values()), _effects(domain)
     if not trusts_order:
         effects |= _unordered_effects(variables, effects)
+    if by_extent:
+        effects |= _extents(variables)
     for i, variable in enumerate(variables):
         if variable.when:
             effect = effects[i]
@@ -273,6 +277,25 @@ def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
     """
     variables = list(domain.variables.values())
     return bool(_unordered_effects(variables, _effects(domain)))
+
+
+def has_extents(domain: HasVariables[Variable]) -> bool:
+    """Tell whether a domain has sequences of varying length, or subsets of a range of sizes.
+
+    domain: of variables, such as a `Space`.
+    """
+    return bool(_extents(list(domain.variables.values())))
+
+
+def _extents(variables: Sequence[Variable]) -> dict[int, EffectKernel]:
+    """Return the effects of lengths and sizes, where these vary, by position."""
+    found: dict[int, EffectKernel] = {}
+    for i, variable in enumerate(variables):
+        if isinstance(variable, LetterSequence) and (lengths := _sequence_shape(variable).lengths) is not None:
+            found[i] = lengths
+        if isinstance(variable, Subset) and (sizes := SubsetShape.of(variable).range) is not None:
+            found[i] = sizes
+    return found
 
 
 def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, EffectKernel]) -> dict[int, EffectKernel]:

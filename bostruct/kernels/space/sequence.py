@@ -2,8 +2,9 @@
 
 Problems differ in what counts: which letter stands in which place, or which letters stand together, wherever that is.
 So there is a distance for each place, and one for each of a few gaps between two letters, that of the numbers of all
-pairs of letters with this gap (the spectrum kernel of Leslie et al. 2002, with gaps). Each has a lengthscale of its
-own, so that data tell which of them count. A letter that is put in moves all places behind it, and changes few pairs.
+pairs of letters with this gap (the spectrum kernel of Leslie et al. 2002, with gaps). Where the length varies it is one
+more. Each has a lengthscale of its own, so that data tell which of them count. A letter that is put in moves all places
+behind it, and changes few pairs.
 """
 
 from __future__ import annotations
@@ -37,23 +38,24 @@ class SequencePair(NamedTuple):
     """Two batches of points as the factor compares them.
 
     places: what the factor of places made of them.
-    pairs: the distances by pairs of letters, those of the first variable first (g c, n, m).
+    counts: the distances by pairs of letters, and by length where it varies, those of the first variable first
+        (g c, n, m).
     """
 
     places: CompletePair
-    pairs: Array
+    counts: Array
 
 
 class SequenceChanges(NamedTuple):
     """Changes of sequences, compared with m points y.
 
     shape: (r, m).
-    parts: of each variable that changes, its position, the rows of its changes, how features change in these, and the
-        counts of the features of y (f, m).
+    parts: of each variable that changes, its position, the rows of its changes, how features change in these, the
+        counts of the features of y (f, m), and how the squared distances by length grow (k, m), None for one length.
     """
 
     shape: tuple[int, int]
-    parts: tuple[tuple[int, IntArray, ChangedFeatures, Array], ...]
+    parts: tuple[tuple[int, IntArray, ChangedFeatures, Array, Array | None], ...]
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class SequenceFactor:
     """The factor exp(-sum_j D_j / (2 l_j^2)) of sequences of one shape, with lengthscales l_j.
 
     D_j is 1 where two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
-    between the numbers of pairs of letters with this gap. Each variable has the logarithms of l_j as its parameters.
+    between the numbers of pairs of letters with this gap; last, where lengths vary, the squared difference of lengths,
+    which is 10 between the ends of their range. Each variable has the logarithms of l_j as its parameters.
 
     shape: of each variable.
     n_variables: c, each with L columns.
@@ -81,14 +84,14 @@ class SequenceFactor:
         return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> SequencePair:
-        """Compare points in their places and in their pairs of letters.
+        """Compare points in their places, in their pairs of letters, and in their lengths where these vary.
 
         xs: own columns of n points (n, c L).
         ys: own columns of m points (m, c L); None for xs with themselves.
         """
         others = xs if ys is None else ys
-        pairs = [self._compare_pairs(*both) for both in zip(self._split(xs), self._split(others), strict=True)]
-        return SequencePair(self._places.prepare(xs, ys), np.concatenate(pairs))
+        counts = [self._compare_counts(*both) for both in zip(self._split(xs), self._split(others), strict=True)]
+        return SequencePair(self._places.prepare(xs, ys), np.concatenate(counts))
 
     def log_gram(self, theta: Array, prepared: SequencePair, without: int | None = None) -> Array:
         """Return the part of log K that comes from these variables (n, m).
@@ -102,7 +105,7 @@ class SequenceFactor:
         if without is not None and place is None:
             rates[without] = 0.0
         found = self._places.log_gram(theta[self._of_places], prepared.places, place)
-        found -= np.tensordot(rates[self._of_pairs], prepared.pairs, 1)
+        found -= np.tensordot(rates[self._of_counts], prepared.counts, 1)
         return found
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
@@ -123,8 +126,8 @@ class SequenceFactor:
         """
         slopes = np.empty(len(theta))
         slopes[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
-        own = 2.0 * compute_rates(theta[self._of_pairs])
-        slopes[self._of_pairs] = own * np.tensordot(prepared.pairs, weighted, 2)
+        own = 2.0 * compute_rates(theta[self._of_counts])
+        slopes[self._of_counts] = own * np.tensordot(prepared.counts, weighted, 2)
         return slopes
 
     def line(
@@ -141,7 +144,7 @@ class SequenceFactor:
         place = self._find_place(i)
         if place is not None:
             return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)
-        apart = prepared.pairs[int(np.searchsorted(self._of_pairs, i))]
+        apart = prepared.counts[int(np.searchsorted(self._of_counts, i))]
         now = float(compute_rates(theta)[i]) if carried else 0.0
         return lambda t: gram * np.exp((now - float(compute_rates(np.array(t)))) * apart)
 
@@ -155,8 +158,11 @@ class SequenceFactor:
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
             if len(rows):
-                moved = change_features(self.shape, changes.before[rows, :w], changes.after[rows, :w])
-                parts.append((v, rows, moved, count_features(self.shape, theirs)))
+                before, after = changes.before[rows, :w], changes.after[rows, :w]
+                moved, counted = change_features(self.shape, before, after), count_features(self.shape, theirs)
+                lengths = self.shape.lengths
+                grown = None if lengths is None else lengths.square_change(before, after, theirs)
+                parts.append((v, rows, moved, counted, grown))
         return SequenceChanges((len(changes.which), len(ys)), tuple(parts))
 
     def log_change(self, theta: Array, prepared: SequenceChanges) -> Array:
@@ -166,18 +172,24 @@ class SequenceFactor:
         prepared: of `prepare_changes`.
         """
         change, w = np.empty(prepared.shape), self.shape.width
-        for v, rows, moved, theirs in prepared.parts:
+        for v, rows, moved, theirs, lengths in prepared.parts:
             rates = compute_rates(theta).reshape(self.n_variables, -1)[v]
-            products = self.shape.weigh(rates[:w], 2.0 * PAIR_SCALE * rates[w:])
-            change[rows] = scale_columns(moved.growth, products) @ theirs
-            change[rows] -= (PAIR_SCALE * rates[w:] @ moved.squares)[:, None]
+            of_pairs = PAIR_SCALE * rates[w : w + len(self.shape.gaps)]
+            products = self.shape.weigh(rates[:w], 2.0 * of_pairs)
+            own = scale_columns(moved.growth, products) @ theirs
+            own -= (of_pairs @ moved.squares)[:, None]
+            if lengths is not None:
+                own -= rates[-1] * lengths
+            change[rows] = own
         return change
 
-    def _compare_pairs(self, xs: IntArray, ys: IntArray) -> Array:
+    def _compare_counts(self, xs: IntArray, ys: IntArray) -> Array:
         mine, theirs = square_pairs(self.shape, xs), square_pairs(self.shape, ys)
         squares = mine[:, :, None] + theirs[:, None, :] - 2.0 * multiply_pairs(self.shape, xs, ys)
         squares *= PAIR_SCALE
-        return squares
+        if self.shape.lengths is None:
+            return squares
+        return np.concatenate([squares, self.shape.lengths.square(xs, ys)[None]])
 
     def _split(self, xs: IntArray) -> list[IntArray]:
         """Return the columns of each variable."""
@@ -199,8 +211,8 @@ class SequenceFactor:
         return at[at % self.shape.n_distances < self.shape.width]
 
     @cached_property
-    def _of_pairs(self) -> IntArray:
-        """The positions of the parameters of pairs."""
+    def _of_counts(self) -> IntArray:
+        """The positions of the parameters of pairs and lengths."""
         return np.setdiff1d(np.arange(self.n_parameters), self._of_places)
 
 

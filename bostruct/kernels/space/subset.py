@@ -4,7 +4,8 @@ Three kernels are multiplied, each with lengthscales of its own:
 
 - the heat kernel of exchanges, which knows no item from another: of the Johnson graph where all subsets have one size,
   of the hypercube between allowed sizes where they have several;
-- the heat kernel of the hypercube with a relevance of each item, up to 100 items;
+- the heat kernel of the hypercube with a relevance of each item, up to 100 items, and, where sizes vary, a Gaussian of
+  the size;
 - where the items have a graph, the squared distance between subsets that the diffusion on the graph has smoothed.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
+from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.johnson import JohnsonFactor
@@ -43,6 +45,11 @@ class SubsetShape(NamedTuple):
     share: float
     graph: WeightedGraph | None
 
+    @property
+    def range(self) -> Extent | None:
+        """The range of the sizes; None where there is one."""
+        return Extent(*self.sizes, 0) if self.sizes[0] < self.sizes[1] else None
+
     @classmethod
     def of(cls, variable: Subset) -> SubsetShape:
         """Return the shape of a variable.
@@ -60,7 +67,7 @@ def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
     """
     n, (smallest, largest), _, graph = shape
     exchanges = JohnsonFactor(n, smallest, n_variables) if smallest == largest else None
-    features = SubsetFeatures(n, n <= MOST_RELEVANCES, exchanges is None, graph)
+    features = SubsetFeatures(n, n <= MOST_RELEVANCES, exchanges is None, graph, shape.range)
     if exchanges is not None and not len(features.groups):
         return exchanges
     found = FeatureFactor(features, n_variables)
@@ -69,18 +76,20 @@ def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
 
 @dataclass(frozen=True)
 class SubsetFeatures:
-    """The features of subsets of w items, for `FeatureFactor`: bits of the items, and smooth ones on their graph.
+    """The features of subsets of w items, for `FeatureFactor`: bits of the items, smooth ones on their graph, the size.
 
     width: w, at least 2.
     apart: True for a bit of each item with a lengthscale of its own.
     together: True for bits that share a lengthscale.
     graph: of the items, for w - 1 features that share a lengthscale; None for none.
+    sizes: the range of the sizes, for a feature of its own; None for none.
     """
 
     width: int
     apart: bool
     together: bool
     graph: WeightedGraph | None = None
+    sizes: Extent | None = None
 
     @property
     def groups(self) -> IntArray:
@@ -88,6 +97,7 @@ class SubsetFeatures:
         parts = [np.arange(self.width)] if self.apart else []
         parts += [np.zeros(self.width, dtype=np.int64)] if self.together else []
         parts += [np.zeros(self.width - 1, dtype=np.int64)] if self.graph is not None else []
+        parts += [np.zeros(1, dtype=np.int64)] if self.sizes is not None else []
         starts = np.cumsum([0, *(int(part[-1]) + 1 for part in parts)])
         none = np.empty(0, dtype=np.int64)
         return np.concatenate([none, *(part + start for part, start in zip(parts, starts[:-1], strict=True))])
@@ -101,6 +111,8 @@ class SubsetFeatures:
         parts = [bits] * (self.apart + self.together)
         if self.graph is not None:
             parts.append(bits @ _smoother(self.graph))
+        if self.sizes is not None:
+            parts.append(self.sizes.scale(xs)[:, None])
         return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
@@ -123,7 +135,7 @@ class SubsetEffect:
     width: w, the number of items.
     share: the mean share of the items that a subset has, in (0, 1).
 
-    Effects are 0 on average over all subsets, and the mean of the diagonal is 1.
+    Effects are 0 on average over draws, and the mean of the diagonal is 1.
     """
 
     width: int

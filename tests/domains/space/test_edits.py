@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.edits import count_edits, count_slots, edit_slot
+from bostruct.domains.space.edits import move_letters
 
 
 def brute_force_neighbors(text, letters, shortest, longest):
@@ -39,12 +39,23 @@ def test_a_child_has_a_stretch_of_each_parent_at_its_place():
     assert aligned == {"AB", "BA", "AA", "BB"}
 
 
-def test_a_slot_leads_there_by_the_same_chance_as_back():
-    """Each of all slots, from each sequence of one to three letters of three."""
-    variable = bo.Sequence("ABC", (1, 3))
-    reached = {}
-    for row in variable.enumerate():
-        ends = [tuple(edit_slot(row, slot, 3, 1).tolist()) for slot in range(count_slots(3, 3, 1))]
-        reached[tuple(row.tolist())] = Counter(end for end in ends if end != tuple(row.tolist()))
-        assert sum(count_edits(row, 3, 1)) == len(reached[tuple(row.tolist())])
-    assert all(reached[other][row] == count == 1 for row, found in reached.items() for other, count in found.items())
+@pytest.mark.parametrize(("shortest", "longest"), [(1, 3), (2, 3), (3, 3)])
+def test_walks_of_moves_draw_all_lengths_alike(shortest, longest):
+    """The chances of all edits, from each sequence of up to three letters of three, keep the chances of draws."""
+    variable = bo.Sequence("ABC", (shortest, longest))
+    rows, n = variable.enumerate(), 7_200
+    chances = dict(zip(map(tuple, rows.tolist()), variable.chances(rows).tolist(), strict=True))
+    arrived = Counter()
+    for row, chance in chances.items():
+        ends = Counter(tuple(variable.move(row, (i + 0.5) / n)) for i in range(n))
+        assert ends.keys() - {row} == {tuple(other) for other in variable.neighbors(row).tolist()}
+        for end, count in ends.items():
+            arrived[end] += chance * count / n
+    assert arrived == pytest.approx(chances, rel=1e-9)
+
+
+def test_moves_of_one_length_replace_a_letter():
+    """As they always did: each of the eight slots of four letters of three."""
+    ends = [move_letters(np.array([0, 1, 2, 0]), (slot + 0.5) / 8, 3, 4).tolist() for slot in range(8)]
+    assert ends[:3] == [[1, 1, 2, 0], [2, 1, 2, 0], [0, 2, 2, 0]]
+    assert ends[-1] == [0, 1, 2, 2]

@@ -10,6 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.counts import Exact
+from bostruct.domains.space.walks import random_walk
 from bostruct.testing import check_domain, check_variable
 
 RNA = bo.Sequence("ACGU", (2, 5))
@@ -55,16 +56,49 @@ def test_counts_lists_and_chances_are_exact():
     assert bo.Space({"s": RNA, "b": bool}).count() == Exact(2 * RNA.size)
     long = bo.Sequence("ABCDEF", (100, 500))
     assert bo.Space({"s": long}).n_points == sum(6**n for n in range(100, 501))
-    assert long.chances(long.sample(2, np.random.default_rng(0))).tolist() == [0.0, 0.0]
-    assert RNA.chances(RNA.enumerate())[:1] == pytest.approx(1 / RNA.size)
+    assert long.chances(np.zeros((1, 500), dtype=np.int64)).tolist() == [0.0]
+    assert RNA.chances(RNA.enumerate()[[0, -1]]) == pytest.approx([1 / (4 * 4**2), 1 / (4 * 4**5)])
+    assert PHRASE.chances(PHRASE.enumerate()) == pytest.approx(1 / 27)
     with pytest.raises(DomainError, match="not listed"):
         long.enumerate()
 
 
-def test_short_sequences_are_drawn_as_often_as_they_are_many():
-    lengths = (bo.Sequence("AB", (1, 9)).sample(20_000, np.random.default_rng(0)) != 2).sum(axis=1)
-    expected = 2.0 ** np.arange(1, 10) / (2**10 - 2)
-    assert np.bincount(lengths, minlength=10)[1:] / 20_000 == pytest.approx(expected, abs=0.01)
+def test_all_lengths_are_drawn_alike_and_all_sequences_of_one():
+    rows = bo.Sequence("AB", (1, 9)).sample(20_000, np.random.default_rng(0))
+    lengths = (rows != 2).sum(axis=1)
+    assert np.bincount(lengths, minlength=10)[1:] / 20_000 == pytest.approx(np.full(9, 1 / 9), abs=0.01)
+    assert np.bincount(rows[lengths == 3][:, :3] @ [4, 2, 1]) * 8 / (lengths == 3).sum() == pytest.approx(1, abs=0.2)
+
+
+def test_draws_of_one_length_are_what_they_were():
+    rows = bo.Sequence("ACGU", 6).sample(5, np.random.default_rng(3))
+    assert rows.tolist() == np.random.default_rng(3).integers(0, 4, size=(5, 6)).tolist()
+
+
+def is_short(point):
+    return len(point["s"]) <= 8
+
+
+def test_constraints_and_conditions_on_the_length_are_met_by_draws():
+    space, rng = bo.Space({"s": bo.Sequence("ACGT", (4, 24)), "b": bool}, [is_short]), np.random.default_rng(0)
+    lengths = [len(space.present(x)["s"]) for x in space.sample(2_000, rng)]
+    assert np.bincount(lengths)[4:] / 2_000 == pytest.approx(np.full(5, 1 / 5), abs=0.04)
+    inner = bo.Real(0, 1, when={"s": lambda s: len(s) < 8})
+    branches = bo.Space({"s": bo.Sequence("ACGT", (4, 24)), "r": inner}).sample(2_000, rng)
+    assert np.mean(branches[:, -1] >= 0) == pytest.approx(4 / 21, abs=0.04)
+
+
+def test_lists_and_walks_draw_all_lengths_alike():
+    """Of 126 listed points under a tight constraint, and of a walk over valid points alone."""
+    rare = {"k": list(range(100)), "s": bo.Sequence("AB", (1, 6))}
+    listed = bo.Space(rare, [lambda point: point["k"] == 7]).sample(3_000, np.random.default_rng(0))
+    assert np.bincount((listed[:, 1:] != 2).sum(axis=1))[1:] / 3_000 == pytest.approx(np.full(6, 1 / 6), abs=0.04)
+    space, lengths = bo.Space({"s": bo.Sequence("AB", (3, 6))}, [lambda point: point["s"][:1] == "A"]), []
+    x, rng = space.parse({"s": "AAAAAA"}), np.random.default_rng(0)
+    for _ in range(1_500):
+        x, _ = random_walk(space, x, 8, rng)
+        lengths.append(len(space.present(x)["s"]))
+    assert np.bincount(lengths)[3:] / 1_500 == pytest.approx(np.full(4, 1 / 4), abs=0.07)
 
 
 def test_sequences_of_five_hundred_letters():

@@ -70,12 +70,25 @@ def test_counts_and_lists_are_exact():
         Subset(range(40), 5).enumerate()
 
 
-def test_draws_of_a_range_have_each_size_as_often_as_there_are_subsets_of_it():
+def test_draws_of_a_range_have_all_sizes_alike_and_all_subsets_of_one():
     variable = Subset(range(10), (2, 4))
-    sizes = variable.sample(20_000, np.random.default_rng(0)).sum(axis=1)
-    shares = [math.comb(10, k) / variable.size for k in (2, 3, 4)]
-    np.testing.assert_allclose(np.bincount(sizes)[2:] / 20_000, shares, atol=0.015)
-    assert variable.share == pytest.approx(float(np.mean(variable.enumerate())))
+    rows = variable.sample(20_000, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(rows.sum(axis=1))[2:] / 20_000, np.full(3, 1 / 3), atol=0.015)
+    np.testing.assert_allclose(rows.mean(axis=0), np.full(10, variable.share), atol=0.015)
+    assert variable.share == pytest.approx(0.3)
+    np.testing.assert_allclose(variable.chances(variable.enumerate()[[0, -1]]), [1 / (3 * 45), 1 / (3 * 210)])
+    assert Subset(range(1000), (0, 1000)).chances(np.zeros((1, 1000), dtype=np.int64)) == pytest.approx(1 / 1001)
+
+
+def test_draws_of_one_size_are_what_they_were():
+    drawn = np.random.default_rng(3).random((5, 9)).argsort(axis=1).argsort(axis=1) < 4
+    assert Subset(range(9), 4).sample(5, np.random.default_rng(3)).tolist() == drawn.tolist()
+
+
+def test_constraints_on_the_size_are_met_by_draws():
+    space = bo.Space({"s": Subset(range(40), (1, 8))}, [lambda point: len(point["s"]) <= 3])
+    sizes = space.sample(2_000, np.random.default_rng(0)).sum(axis=1)
+    np.testing.assert_allclose(np.bincount(sizes)[1:] / 2_000, np.full(3, 1 / 3), atol=0.04)
 
 
 @pytest.mark.parametrize("size", [500, (1, 999)])

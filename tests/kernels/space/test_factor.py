@@ -12,6 +12,7 @@ from bostruct.domains.space.graphs import PathGraph, weighted_graph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.distances import DistanceFactor
+from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
 from bostruct.kernels.space.features import FeatureFactor
 from bostruct.kernels.space.johnson import JohnsonFactor
@@ -35,6 +36,7 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
     "subsets on a graph": (FeatureFactor(SubsetFeatures(3, True, True, weighted_graph(nx.path_graph(3))[1]), 2), 8),
+    "subsets of all sizes": (FeatureFactor(SubsetFeatures(3, True, True, None, Extent(0, 3, 0)), 2), 8),
     "subsets of one size": (subset_factor(SubsetShape(4, (2, 2), 0.5, None), 2), 6),
     "subsets of many items": (JohnsonFactor(4, 2, 3), 6),
 }

@@ -19,7 +19,7 @@ from bostruct.kernels.space.letter_features import (
 
 VARYING = bo.Sequence("ABC", (1, 7))
 FIXED = bo.Sequence("AB", 3)
-SHAPES = {VARYING: SequenceShape(3, 7, True), FIXED: SequenceShape(2, 3, False)}
+SHAPES = {VARYING: SequenceShape(3, 7, 1), FIXED: SequenceShape(2, 3, 3)}
 
 
 def count_by_hand(text, letters, gap):
