@@ -198,6 +198,9 @@ def _make_outcome(
 
 
 def _read_values(value: object) -> tuple[float, ...]:
+    size = getattr(value, "size", 1)  # of an array; a method of tensors, which `as_number` reads
+    if isinstance(value, list) or (isinstance(size, int) and size != 1):
+        raise TypeError(f"value: expected a number, or a tuple of numbers for several objectives, got {_short(value)}")
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:

@@ -127,7 +127,7 @@ def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     expected = np.log(sd) + log_h((spans.edges - mean) / sd)  # E max(edge - f, 0)
     high = expected[..., spans.high]
     apart = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # where rounding made `apart` negative, which is set below
         found = high + np.log(-np.expm1(-apart))
     at = np.nonzero(apart < CLOSE)
     if len(at[0]):  # the integral of the distribution function over the side, by its middle

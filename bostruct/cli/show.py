@@ -126,7 +126,10 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     if csv is not None:
         result.to_csv(csv)
     if plot is not None:
-        save_figure(result.plot(), plot)
+        try:
+            save_figure(result.plot(), plot)
+        except ValueError as error:
+            raise click.ClickException(f"--plot: there is nothing to draw: {error}") from error
     if as_json:
         echo_json(facts | {"incumbents": incumbents})
         return

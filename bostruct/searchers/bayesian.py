@@ -15,6 +15,7 @@ from bostruct.contracts import (
     Appraisal,
     Array,
     Batch,
+    BostructError,
     Domain,
     HasOutputs,
     HistoryView,
@@ -40,6 +41,7 @@ from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
+from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -188,16 +190,19 @@ class BayesianSearch:
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
 
-        A surrogate of several outputs predicts the first objective. Points that keep all limits are eligible; where no
-        point does, all are.
+        A surrogate of several outputs predicts the first objective; any other one learns from the points that keep all
+        limits alone. These are eligible; where no point keeps all, all are.
 
         history: at least one completed point.
         state: of the last suggestion.
         rng: the only source of chance.
         """
-        posterior, _, _ = self._condition(history, state, rng)
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
+        told: HistoryView = history
+        if not has_capability(self.surrogate, LearnsOutputs) and not eligible.all():
+            told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
+        posterior, _, _ = self._condition(told, state, rng)
         return Appraisal(eligible, posterior.predict(history.completed))
 
     def bound_regret_probability(
@@ -228,6 +233,8 @@ class BayesianSearch:
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
+        if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
+            raise BostructError("predict: the method has no model of limits; auto has one")
         posterior, _, _ = self._condition(history, state, rng)
         objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
         if has_capability(posterior, HasOutputs):

@@ -352,6 +352,8 @@ class Result:
         running = len(self.trials) - finished
         counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, "
         counts += f"{self.n_infeasible} infeasible, {running} running"
+        broken = sum(bool(t.broken) for t in self.trials)
+        counts += f"; {broken} of the completed break a limit" if broken else ""
         readable = finished - sum(t.unread is not None and t.status != "running" for t in self.trials)
         counts += f", {len(self.order)} kept" if len(self.order) < readable else ""
         if self.n_unread:

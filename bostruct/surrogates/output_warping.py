@@ -97,10 +97,10 @@ class Compression(NamedTuple):
         beyond: as of `OutputWarping`.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            middle = float(np.median(values))
-        better = values[values <= middle] - middle
-        largest = float(np.max(np.abs(better)))
-        scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
+            middle = 4.0 * float(np.median(0.25 * values))  # the sum of two values may overflow
+            better = values[values <= middle] - middle
+            largest = float(np.max(np.abs(better)))
+            scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
         found = cls(middle, scale if scale < np.inf else 0.0, beyond)
         return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
 

@@ -74,7 +74,7 @@ def test_goals_that_make_no_sense_are_refused_by_name(
         (TWO, {"value": (1.0, 2.0), "sd": 1.0}, ValueError, r"sd, repeats: expected none where there are several"),
         (Goals(), (1.0, 2.0), TypeError, r"value: expected a number, got 2: .* the study has one objective"),
         (Goals(), (1.0,), TypeError, r"value: expected a number, or a tuple of two or more"),
-        (Goals(), [1.0, 2.0], TypeError, r"value: expected a number, got \[1.0, 2.0\]"),
+        (Goals(), [1.0, 2.0], TypeError, r"or a tuple of numbers for several objectives, got \[1.0, 2.0\]"),
         (Goals(), {"value": 1.0, "constraints": {"w": 1.0}}, ValueError, r"got 'w', on which .* it has none"),
         (Goals(), {"valeu": 1.0}, TypeError, r"or a dict with the keys value, repeats"),
         (Goals(), {"value": 1.0, "repeats": [1.0]}, ValueError, r"repeats: expected them in place of a value"),

@@ -69,3 +69,18 @@ def test_several_objectives_and_limits_are_predicted_together() -> None:
     assert np.abs(found.mean[:, 0] - totals).mean() < 0.5
     assert np.corrcoef(found.mean[:, 1], [50.0 + 3.0 * p["b0"] - sum(p.values()) for p in POINTS])[0, 1] > 0.9
     assert found.chance[totals >= 5.0].max() < 0.2 < 0.8 < found.chance[totals <= 2.0].min()
+
+
+@pytest.mark.parametrize("method", ["combo", "smac"])
+def test_methods_without_a_model_of_limits_recommend_what_keeps_them_and_refuse_to_predict(method: str) -> None:
+    def limited(point: dict[str, bool]) -> dict[str, object]:
+        total = float(sum(point.values()))
+        return {"value": -total, "constraints": {"w": total}}
+
+    study = bo.Study({f"b{i}": bool for i in range(4)}, seed=0, method=method, constraints={"w": ("<=", 2.0)})
+    study.optimize(limited, 14, progress=False)
+    found = study.result.recommended
+    assert found.trial.value == -2.0
+    assert found.mean == pytest.approx(-2.0, abs=0.3)  # and not of a penalty
+    with pytest.raises(BostructError, match=r"predict: .*no model of limits"):
+        study.predict([study.best_point])
