@@ -89,7 +89,7 @@ def has_picture(index: Index, problem: str) -> bool:
 
 def name_picture(problem: str) -> Path:
     """Return where the figure of a problem lies, beside the page."""
-    return PICTURES / f"{problem.replace(' ', '-')}.svg"
+    return PICTURES / f"{problem.replace(' ', '-').replace('/', '-')}.svg"
 
 
 def format_group(index: Index, group: Group) -> str:
