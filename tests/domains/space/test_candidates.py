@@ -56,7 +56,7 @@ def draw_alike(draw: st.DrawFn):
     """Choices that are alike by numbers, bits, texts or a kernel, as rows or as categories."""
     labels, rng = draw(choices()), draw(rngs())
     n = len(labels)
-    table = {"a": np.arange(n) + 0.1 * rng.normal(size=n), "t": [str(one) for one in rng.integers(3, size=n)]}
+    table = {"a": np.arange(n) + 0.1 * rng.normal(size=n), "t": ["xyz"[one] for one in rng.integers(3, size=n)]}
     if draw(st.booleans()):
         table |= {f"b{i}": rng.integers(0, 2, n) for i in range(9)}
     features = rng.normal(size=(n, 2))
