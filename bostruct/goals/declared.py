@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -102,7 +103,16 @@ class Goals:
         outcome: of an evaluation; one with a reason passes.
 
         Raises TypeError where it has another number of values, ValueError where a limit was not measured, a number was
-        that has no limit, or noise is told of several objectives.
+        that has no limit, noise is told of several objectives, or its variance is not finite.
+        """
+        if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
+            raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
+        return self.check_stored(outcome)
+
+    def check_stored(self, outcome: Outcome) -> Outcome:
+        """Return an outcome that has what these goals ask for, whatever its noise, which older files left unchecked.
+
+        outcome: as of `check`, whose errors it raises but for that of the variance.
         """
         if not outcome.values:
             return outcome

@@ -393,7 +393,7 @@ class Ledger:
     def _check_stored(self, row: TrialRow, where: str) -> None:
         """Raise StorageError for an outcome that the goals of the study do not allow."""
         try:
-            self.goals.check(row.outcome or Outcome(failed="running"))
+            self.goals.check_stored(row.outcome or Outcome(failed="running"))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
 

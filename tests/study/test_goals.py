@@ -10,6 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError
+from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StudyMismatch
 
 SPACE = {"a": range(8), "b": range(4)}
@@ -117,3 +118,29 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
     with pytest.raises(ValueError, match=r"repeats: expected one of None, auto"):
         bo.Study(SPACE, repeats=True)  # type: ignore[arg-type]
+
+
+def test_noise_whose_variance_is_not_finite_is_refused_and_in_a_file_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = tmp_path / "a.db"
+    with bo.Study(SPACE, seed=0, storage=where) as study:
+        for trial in [study.ask() for _ in range(4)]:
+            study.tell(trial, float(trial.number), sd=0.1)
+        with pytest.raises(ValueError, match="sd: expected a number whose square is finite"):
+            study.tell(study.ask(), 1.0, sd=1e200)
+        monkeypatch.setattr(Goals, "check", Goals.check_stored)  # as the file could be written
+        study.tell(4, 1.0, sd=1e200)
+    with bo.Study.load(where) as again:
+        assert again.trials[4].sd == 1e200
+        for _ in range(8):
+            again.tell(again.ask(), 1.0)
+
+
+def test_repeats_as_far_apart_as_floats_go_leave_a_study_to_go_on() -> None:
+    study = bo.Study(SPACE, seed=0)
+    for _ in range(12):
+        study.tell(study.ask(), repeats=[-1e308, 1e308, 0.0])
+    largest = np.finfo(np.float64).max
+    assert study.tell(study.ask(), repeats=[largest] * 3).value == largest
+    study.ask()
