@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.cli.show import _find_front
 from bostruct.contracts import BostructError
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StudyMismatch
+from bostruct.study.callbacks import Patience, TargetValue
+from bostruct.study.space_changes import SpaceChanged
 
 SPACE = {"a": range(8), "b": range(4)}
 LIMIT = {"w": ("<=", 6.0)}
@@ -144,3 +147,29 @@ def test_repeats_as_far_apart_as_floats_go_leave_a_study_to_go_on() -> None:
     largest = np.finfo(np.float64).max
     assert study.tell(study.ask(), repeats=[largest] * 3).value == largest
     study.ask()
+
+
+def test_trials_of_another_space_are_on_no_front(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = tmp_path / "s.db"
+    goals: dict[str, Any] = {"directions": ["minimize", "minimize"], "method": "random", "seed": 0, "storage": where}
+    with bo.Study({"a": ["u", "v"]}, **goals) as study:
+        study.optimize(lambda _: (1.0, 2.0), 2)
+    with pytest.warns(SpaceChanged):
+        study = bo.Study({"a": range(40)}, **goals)
+    with study:
+        assert not study.result.has_feasible
+
+        def fail(_: object) -> None:
+            raise bo.Infeasible("always")
+
+        result = study.optimize(fail, 9, callbacks=Patience(3), progress=True)
+        assert result.stopped_because == "no better value in 3 trials"
+        assert _find_front(result) == ()
+        study.add({"a": 3}, (1.0, 1.0))
+        assert study.result.has_feasible
+    assert "best none yet" in capsys.readouterr().err
+
+
+def test_a_target_value_of_several_objectives_is_refused() -> None:
+    with pytest.raises(BostructError, match="TargetValue: expected a study of one objective, got 2"):
+        bo.minimize(both, SPACE, 3, method="random", directions=["minimize", "minimize"], callbacks=TargetValue(1.0))
