@@ -54,6 +54,7 @@ class Outcome:
             object.__setattr__(self, name, tuple(number + 0.0 for number in getattr(self, name)))
         if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
             raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+        object.__setattr__(self, "constraints", dict(self.constraints))  # the giver may change theirs
         _check_numbers("constraints", tuple(self.constraints.values()))
         for name in ("cost", "sd"):
             number = getattr(self, name)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
     """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
 
-    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and more, the front is that of all of them, so that some
-    of its trials may lie behind others in the picture; no stair is drawn then.
+    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and
+    more, the front is that of all of them, so that some of its trials may lie behind others in the picture; no stair is
+    drawn then.
 
     result: of a study of several objectives.
     ax: axes to draw on, None for those of a new figure.

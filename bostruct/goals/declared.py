@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -34,8 +35,11 @@ class Limit:
         """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
 
         measured: a finite number.
+
+        A slack beyond the largest float is that float.
         """
-        return measured - self.bound if self.sense == "<=" else self.bound - measured
+        slack = measured - self.bound if self.sense == "<=" else self.bound - measured
+        return min(max(slack, -sys.float_info.max), sys.float_info.max)
 
     def __str__(self) -> str:
         return f"{self.name} {self.sense} {self.bound:g}"
@@ -46,7 +50,7 @@ class Goals:
     """The goals of a study: one direction for each objective, and any number of limits.
 
     directions: ``minimize`` or ``maximize``, at least one.
-    limits: with distinct names.
+    limits: with distinct names, in the order of their names.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
     """
 
@@ -205,7 +209,8 @@ def _read_limits(constraints: object) -> tuple[Limit, ...]:
         return ()
     if not isinstance(constraints, Mapping):
         raise TypeError(f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}')
-    return tuple(_read_limit(name, limit) for name, limit in constraints.items())
+    limits = [_read_limit(name, limit) for name, limit in constraints.items()]
+    return tuple(sorted(limits, key=lambda limit: limit.name))
 
 
 def _read_limit(name: object, limit: object) -> Limit:

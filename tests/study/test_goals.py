@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 import bostruct as bo
 from bostruct.cli.show import _find_front
 from bostruct.contracts import BostructError
+from bostruct.goals import declared
 from bostruct.goals.declared import Goals
+from bostruct.outcome import Outcome
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.study.callbacks import Patience, TargetValue
 from bostruct.study.space_changes import SpaceChanged
@@ -173,3 +176,32 @@ def test_trials_of_another_space_are_on_no_front(tmp_path: Path, capsys: pytest.
 def test_a_target_value_of_several_objectives_is_refused() -> None:
     with pytest.raises(BostructError, match="TargetValue: expected a study of one objective, got 2"):
         bo.minimize(both, SPACE, 3, method="random", directions=["minimize", "minimize"], callbacks=TargetValue(1.0))
+
+
+def test_what_a_user_does_to_measured_numbers_changes_no_file(tmp_path: Path) -> None:
+    study = bo.Study(SPACE, method="random", seed=0, constraints=LIMIT)
+    own = {"w": 1.0}
+    told = Outcome((1.0,), constraints=own)
+    shown = study.tell(study.ask(), told)
+    assert isinstance(shown.constraints, dict)
+    shown.constraints["w"] = own["w"] = 99.0
+    study.save(tmp_path / "s.db")
+    with bo.Study.load(tmp_path / "s.db", read_only=True) as stored:
+        assert stored.trials[0].constraints == {"w": 1.0}
+    assert pickle.loads(pickle.dumps(told)) == told
+    assert hash(told) == hash(Outcome((1.0,), constraints={"w": 1.0}))
+
+
+def test_limits_in_another_order_are_the_same_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: dict[str, tuple[str, float]] = {"w": ("<=", 6.0), "c": (">=", 1.0)}
+    known: dict[str, Any] = {"method": "random", "seed": 0, "storage": tmp_path / "s.db"}
+    with monkeypatch.context() as patch:  # as files were written before limits had an order of their own
+        patch.setattr(declared, "sorted", lambda limits, **_: limits, raising=False)
+        with bo.Study(SPACE, **known, constraints=limits) as study:
+            assert [limit.name for limit in study.goals.limits] == ["w", "c"]
+            study.tell(study.ask(), {"value": 1.0, "constraints": {"w": 7.0, "c": 0.0}})
+    for again in (limits, dict(reversed(limits.items()))):
+        with bo.Study(SPACE, **known, constraints=again) as study:
+            assert study.trials[0].broken == ("c", "w")
+    with pytest.raises(StudyMismatch, match=r"goals.constraints.w"):
+        bo.Study(SPACE, **known, constraints=limits | {"w": ("<=", 7.0)})

@@ -69,3 +69,14 @@ def test_several_objectives_and_limits_are_predicted_together() -> None:
     assert np.abs(found.mean[:, 0] - totals).mean() < 0.5
     assert np.corrcoef(found.mean[:, 1], [50.0 + 3.0 * p["b0"] - sum(p.values()) for p in POINTS])[0, 1] > 0.9
     assert found.chance[totals >= 5.0].max() < 0.2 < 0.8 < found.chance[totals <= 2.0].min()
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_no_points_have_no_predictions(k: int) -> None:
+    study = bo.Study(SPACE, seed=0, directions=["minimize"] * k)
+    for number in range(12):
+        values = (float(number), -float(number))
+        study.tell(study.ask(), values if k == 2 else values[0])
+    found = study.predict([])
+    shape = (0,) if k == 1 else (0, 2)
+    assert (found.mean.shape, found.sd.shape, found.chance.shape) == (shape, shape, (0,))
