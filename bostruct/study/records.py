@@ -402,6 +402,7 @@ def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -
 def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
     known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list, "given": dict}
+    known |= {"retries": int}
     if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 
