@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Literal
@@ -54,6 +54,7 @@ class Outcome:
             object.__setattr__(self, name, tuple(number + 0.0 for number in getattr(self, name)))
         if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
             raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+        object.__setattr__(self, "constraints", dict(self.constraints))  # the giver may change theirs
         _check_numbers("constraints", tuple(self.constraints.values()))
         for name in ("cost", "sd"):
             number = getattr(self, name)
@@ -185,7 +186,7 @@ def _make_outcome(
     if several and value is not None:
         raise ValueError("repeats: expected them in place of a value, which is their mean, got both")
     if several and all(map(math.isfinite, several)):
-        values: tuple[float, ...] = (math.fsum(one / len(several) for one in several),)
+        values: tuple[float, ...] = (_mean(several),)
     else:
         values = several or _read_values(value)
     noise, price = (None if one is None else as_number(name, one) for name, one in (("sd", sd), ("cost", cost)))
@@ -195,6 +196,13 @@ def _make_outcome(
     for name in (name for name, number in measured.items() if not math.isfinite(number)):
         return Outcome(failed=f"objective returned {measured[name]} for the constraint {name!r}")
     return Outcome(values, constraints=measured, sd=noise, repeats=several, cost=price)
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    try:
+        return math.fsum(one / len(numbers) for one in numbers)
+    except OverflowError:  # the largest floats, whose shares were rounded up
+        return max(numbers, key=abs)
 
 
 def _read_values(value: object) -> tuple[float, ...]:

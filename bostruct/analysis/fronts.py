@@ -10,6 +10,7 @@ from bostruct.analysis.plots import BEST_COLOR, CURVE_COLORS, GRAY
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
+from bostruct.goals.pareto import default_reference
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
-    """Draw the completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
+    """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
 
-    Trials that break a limit are hollow. Of three objectives and more, the front is that of all of them, so that some
-    of its trials may lie behind others in the picture; no stair is drawn then.
+    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and
+    more, the front is that of all of them, so that some of its trials may lie behind others in the picture; no stair is
+    drawn then.
 
     result: of a study of several objectives.
     ax: axes to draw on, None for those of a new figure.
@@ -31,8 +33,8 @@ def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, in
     """
     _check(result, objectives)
     axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
-    told = [trial for trial in result.trials if trial.status == "completed" and trial.unread is None]
-    front = list(result.pareto_front) if any(trial.is_feasible for trial in told) else []
+    told = _completed(result)
+    front = list(result.pareto_front) if result.has_feasible else []
     on_front = {trial.number for trial in front}
     others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
     broken = [trial for trial in told if not trial.is_feasible]
@@ -61,8 +63,13 @@ def _check(result: Result, objectives: tuple[int, int]) -> None:
         raise ValueError("result: expected one of several objectives; plot_convergence draws one of a single objective")
     if len(objectives) != 2 or not all(position in range(k) for position in objectives):
         raise ValueError(f"objectives: expected two positions from 0 to {k - 1}, got {short_repr(objectives)}")
-    if not any(trial.status == "completed" for trial in result.trials):
+    if not _completed(result):
         raise ValueError("result: expected at least one completed trial, got none")
+
+
+def _completed(result: Result) -> list[Trial]:
+    """Return the completed trials that the result keeps, in the order told."""
+    return [trial for trial in (result.trials[number] for number in result.order) if trial.status == "completed"]
 
 
 def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
@@ -95,7 +102,7 @@ def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -
     for number, (name, group) in enumerate(results.items()):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
-        padded = np.array([[*one, *[one[-1]] * (longest - len(one))] for one in volumes])
+        padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])
         color = CURVE_COLORS[number % len(CURVE_COLORS)]
         axes.plot(range(1, longest + 1), padded.mean(axis=0), drawstyle="steps-post", color=color, label=name)
     axes.set(xlabel="trials finished", ylabel="hypervolume of the front")
@@ -105,9 +112,10 @@ def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -
 
 
 def _find_corner(runs: list[Result]) -> list[float]:
-    """Return the worst values of all feasible trials, in the user's units."""
+    """Return the reference point of all feasible trials that were kept together, in the user's units."""
     goals = runs[0].goals
-    told: Array = np.array([goals.orient(t.values) for run in runs for t in run.trials if t.is_feasible])
+    feasible = [trial for run in runs for trial in _completed(run) if trial.is_feasible]
+    told: Array = np.array([goals.orient(trial.values) for trial in feasible])
     if not len(told):
         raise ValueError("results: expected at least one trial that keeps all limits, got none")
-    return list(goals.orient(told.max(axis=0)))
+    return list(goals.orient(default_reference(told)))

@@ -72,8 +72,7 @@ def _study_facts(study: Study) -> Facts:
 
 def _find_front(result: Result) -> tuple[Trial, ...]:
     """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
-    is_front = result.goals.n_objectives > 1 and any(trial.is_feasible for trial in result.trials)
-    return result.pareto_front if is_front else ()
+    return result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ()
 
 
 def _shorten_front(facts: Facts) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
@@ -33,8 +35,11 @@ class Limit:
         """Return by how much a measured number breaks the limit, at most 0 where it keeps it.
 
         measured: a finite number.
+
+        A slack beyond the largest float is that float.
         """
-        return measured - self.bound if self.sense == "<=" else self.bound - measured
+        slack = measured - self.bound if self.sense == "<=" else self.bound - measured
+        return min(max(slack, -sys.float_info.max), sys.float_info.max)
 
     def __str__(self) -> str:
         return f"{self.name} {self.sense} {self.bound:g}"
@@ -45,7 +50,7 @@ class Goals:
     """The goals of a study: one direction for each objective, and any number of limits.
 
     directions: ``minimize`` or ``maximize``, at least one.
-    limits: with distinct names.
+    limits: with distinct names, in the order of their names.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
     """
 
@@ -102,7 +107,16 @@ class Goals:
         outcome: of an evaluation; one with a reason passes.
 
         Raises TypeError where it has another number of values, ValueError where a limit was not measured, a number was
-        that has no limit, or noise is told of several objectives.
+        that has no limit, noise is told of several objectives, or its variance is not finite.
+        """
+        if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
+            raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
+        return self.check_stored(outcome)
+
+    def check_stored(self, outcome: Outcome) -> Outcome:
+        """Return an outcome that has what these goals ask for, whatever its noise, which older files left unchecked.
+
+        outcome: as of `check`, whose errors it raises but for that of the variance.
         """
         if not outcome.values:
             return outcome
@@ -195,7 +209,8 @@ def _read_limits(constraints: object) -> tuple[Limit, ...]:
         return ()
     if not isinstance(constraints, Mapping):
         raise TypeError(f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}')
-    return tuple(_read_limit(name, limit) for name, limit in constraints.items())
+    limits = [_read_limit(name, limit) for name, limit in constraints.items()]
+    return tuple(sorted(limits, key=lambda limit: limit.name))
 
 
 def _read_limit(name: object, limit: object) -> Limit:

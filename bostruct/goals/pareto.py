@@ -38,7 +38,7 @@ def measure_violations(slacks: Array) -> Array:
         broken = slack > 0.0
         if broken.any():
             with np.errstate(over="ignore"):
-                total[broken] += slack[broken] / np.median(slack[broken])
+                total[broken] += slack[broken] / min(np.median(slack[broken]), LARGEST)
     return np.minimum(total, LARGEST)
 
 
@@ -164,6 +164,7 @@ def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_])
     """Return the values of feasible points, and what is larger than all of them elsewhere (n,)."""
     if not feasible.any():
         return violations
+    values = np.minimum(values, np.nextafter(LARGEST, 0.0))  # what is larger than all of them is a float
     worst, best = float(values[feasible].max()), float(values[feasible].min())
     scale = worst - best if 0.0 < worst - best < np.inf else 1.0
     with np.errstate(over="ignore"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bostruct.checks import check_integer, check_number
+from bostruct.contracts import BostructError
 from bostruct.study.history import Trial
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Patience:
 def _find_latest_best(study: Study) -> Trial | None:
     """Return the best trial, of several objectives the last told of the front; None where none is feasible."""
     result = study.result
-    if study.goals.n_objectives == 1 or not any(trial.is_feasible for trial in result.trials):
+    if study.goals.n_objectives == 1 or not result.has_feasible:
         return study.incumbent
     return max(result.pareto_front, key=lambda trial: result.order.index(trial.number))
 
@@ -46,6 +47,8 @@ def _find_latest_best(study: Study) -> Trial | None:
 @dataclass(frozen=True)
 class TargetValue:
     """A callback that stops once a trial that keeps all limits has reached a value, of a study of one objective.
+
+    A study of several objectives is refused with BostructError once its first trial has finished.
 
     value: the value to reach, in the user's direction.
     reason: what the result then says; by default the value and trial.
@@ -58,6 +61,8 @@ class TargetValue:
         check_number("value", self.value)
 
     def __call__(self, study: Study, trial: Trial) -> None:
+        if (count := study.goals.n_objectives) > 1:
+            raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
         if trial.value is None or not trial.is_feasible:
             return
         reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value

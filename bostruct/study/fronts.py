@@ -60,5 +60,5 @@ def _read_reference(reference: Sequence[float], goals: Goals) -> Array:
     k = goals.n_objectives
     if isinstance(reference, str) or not hasattr(reference, "__len__") or len(reference) != k:
         raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
-    numbers = [check_number(f"reference[{position}]", float(one)) for position, one in enumerate(reference)]
+    numbers = [check_number(f"reference[{position}]", one) for position, one in enumerate(reference)]
     return np.array(goals.orient(numbers))

@@ -220,14 +220,15 @@ class Ledger:
 
     @defer_interrupt
     def retry(self, number: int, reason: str) -> Trial:
-        """Give a running trial back whose evaluation failed, and return the trial; what it failed of is on record.
+        """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 
         number: of the trial.
         reason: why its evaluation failed.
         """
         record = self._records[number]
         attempts = record.attempts - (number not in self._queue)
-        trial = replace(record.trial, info=_note_failure(record.trial.info, reason))
+        info = _note_failure(record.trial.info, reason)
+        trial = replace(record.trial, info=info | {"retries": count_retries(info) + 1})
         self.writer.update(write_trial(trial, None, "", None, attempts))
         record.trial, record.attempts = trial, attempts
         if number not in self._queue:
@@ -254,7 +255,7 @@ class Ledger:
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
-        info = _note_failure(trial.info, trial.reason)
+        info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
         trial = replace(trial, status="running", reason=None, finished=None, info=info)
         self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
         record.trial, record.outcome = trial, None
@@ -393,15 +394,23 @@ class Ledger:
     def _check_stored(self, row: TrialRow, where: str) -> None:
         """Raise StorageError for an outcome that the goals of the study do not allow."""
         try:
-            self.goals.check(row.outcome or Outcome(failed="running"))
+            self.goals.check_stored(row.outcome or Outcome(failed="running"))
         except (TypeError, ValueError) as error:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
 
 
+def count_retries(info: Info) -> int:
+    """Return how often a trial was handed out again by `Ledger.retry`.
+
+    info: of the trial.
+    """
+    return info.get("retries", 0)
+
+
 def _note_failure(info: Info, reason: str | None) -> Info:
-    """Return the info of a trial that is handed out again after it failed."""
+    """Return the info of a trial that is handed out again after it failed, or, without a reason, was canceled."""
     kept = {key: part for key, part in info.items() if key not in OF_ONE_EVALUATION}
-    return kept | {"failed_before": [*info.get("failed_before", ()), reason]}
+    return kept if reason is None else kept | {"failed_before": [*info.get("failed_before", ()), reason]}
 
 
 def _apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:

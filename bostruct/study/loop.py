@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, SpaceExhausted, Transient
@@ -60,7 +60,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         pool.close()
 
 
-def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
+def _give_back(study: Any, pending: Iterable[int], error: BaseException) -> None:
     """Requeue the trials in flight; where that fails too, the error that ended the run is still the one to be seen."""
     for number in sorted(pending):
         if study.trials[number].status == "running":  # an interrupt may have come right after it was told
@@ -71,10 +71,13 @@ def _give_back(study: Any, pending: set[int], error: BaseException) -> None:
 
 
 class _Loop:
-    """One run: the trials in flight, and what has been met that ends it once they are back."""
+    """One run: the trials in flight, and what has been met that ends it once they are back.
+
+    pending: when each trial in flight was begun, by its number, which tells this attempt from a later one.
+    """
 
     def __init__(self, study: Any, settings: RunSettings, pool: Pool) -> None:
-        self.pending: set[int] = set()
+        self.pending: dict[int, float] = {}
         self._study = study
         self._settings = settings
         self._pool = pool
@@ -100,9 +103,13 @@ class _Loop:
 
     def _give_up_canceled(self) -> None:
         trials = self._study.trials
-        for number in [number for number in self.pending if trials[number].is_canceled]:
+        for number in [number for number in self.pending if self._is_given_up(trials[number])]:
             self._pool.cancel(number)
-            self.pending.discard(number)
+            del self.pending[number]
+
+    def _is_given_up(self, trial: Trial) -> bool:
+        """Tell whether a trial is over by another hand than ours, or was handed out again since we began it."""
+        return trial.status != "running" or trial.started != self.pending.get(trial.number)
 
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
@@ -117,7 +124,9 @@ class _Loop:
         except StorageLost as error:
             self._lost = error
         else:
-            self.pending.add(trial.number)
+            if trial.number in self.pending:  # given back while it was in flight
+                self._pool.cancel(trial.number)
+            self.pending[trial.number] = trial.started
             self._pool.submit(trial.number, self._watch(trial.point))
 
     def _watch(self, point: object) -> object:
@@ -135,11 +144,12 @@ class _Loop:
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
         trials, goals = self._study.trials, self._study.goals
-        finished = [(number, _judge(one, goals)) for number, one in finished if not trials[number].is_canceled]
+        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(trials[number])]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
-            self.pending.difference_update(mistakes)  # as if they were still running: to be handed out again
+            for number in mistakes:
+                del self.pending[number]  # as if they were still running: to be handed out again
             return
         for trial, evaluation in told:
             _check_equal_errors(trial, evaluation, self._equal_errors, self._study)
@@ -153,7 +163,8 @@ class _Loop:
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
         """Tell the study what came of these; those that the file did not take are kept in memory alone.
 
-        Returns the trials that are over: a failed one may be handed out again.
+        Returns the trials that are over: a failed one may be handed out again, and one that another thread gave up
+        since is not told.
         """
         told = []
         for number, evaluation in finished:
@@ -163,7 +174,10 @@ class _Loop:
                     told.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
-            self.pending.discard(number)
+            except ValueError:
+                if not self._is_given_up(self._study.trials[number]):
+                    raise
+            del self.pending[number]
         return told
 
     def _tell_one(self, number: int, evaluation: Evaluation) -> Trial:

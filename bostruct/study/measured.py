@@ -9,7 +9,7 @@ import numpy as np
 
 from bostruct.contracts import Array
 from bostruct.goals.declared import Goals
-from bostruct.goals.pareto import merit
+from bostruct.goals.pareto import LARGEST, merit
 from bostruct.outcome import Outcome
 from bostruct.study.growing import GrowingArray
 
@@ -77,11 +77,12 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float]:
-    told = np.nan if outcome.sd is None else outcome.sd**2
+    told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0
     repeats = np.array(outcome.repeats)
-    return told, len(repeats), float(np.square(repeats - repeats.mean()).sum())
+    with np.errstate(over="ignore", invalid="ignore"):
+        return told, len(repeats), float(np.square(repeats - repeats.mean()).sum())
 
 
 def _find_variances(noise: Array) -> Array | None:
@@ -91,6 +92,8 @@ def _find_variances(noise: Array) -> Array | None:
     """
     told, counts, squares = noise.T
     freedom = float((counts - 1.0).sum())
-    pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
+    with np.errstate(over="ignore"):
+        pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
+    pooled = pooled if np.isfinite(pooled) else np.nan  # squares of the largest floats tell nothing
     variances = np.where(np.isnan(told) & (counts > 1), pooled / counts, told)
     return None if np.isnan(variances).all() else variances

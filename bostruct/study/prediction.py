@@ -68,7 +68,7 @@ def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goa
         raise
     except MALFORMED as error:  # a state that no searcher wrote
         raise BostructError(f"predict: the model cannot use its state: {error!r}") from error
-    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), -1)
+    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
     sd = np.sqrt(found.variance.mean(axis=1) + found.mean.var(axis=1)).T  # law of total variance
     single = goals.n_objectives == 1
     return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_chance))

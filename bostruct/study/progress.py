@@ -96,7 +96,7 @@ def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
 
 def _describe_best(study: WatchedStudy, best: float | None) -> str:
     result = study.result
-    if result.goals.n_objectives > 1 and any(trial.is_feasible for trial in result.trials):
+    if result.goals.n_objectives > 1 and result.has_feasible:
         return f"{len(result.pareto_front)} on the front"
     return "best none yet" if best is None else f"best {best:.6g}"
 

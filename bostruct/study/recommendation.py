@@ -19,6 +19,7 @@ from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
+NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by the value told: the method gives no posterior mean"
 
 
@@ -104,7 +105,7 @@ class Fit:
     outcomes: of all of them, by number; None while they run.
     order: the numbers of the trials that were told, in the order of telling.
     points: of all trials, as the domain holds them.
-    goals: of the study, one objective.
+    goals: of the study.
     seed: of the study.
     limit: on threads, while the model is fitted.
     """
@@ -119,9 +120,14 @@ class Fit:
     limit: ThreadLimit
 
     def __call__(self) -> Beliefs:
-        """Find the beliefs, the same for the same study; a model that cannot be fitted is a reason, and no error."""
+        """Find the beliefs, the same for the same study; a model that cannot be fitted is a reason, and no error.
+
+        Of several objectives nothing is believed, and no model is fitted.
+        """
         completed = [number for number in self.order if self.trials[number].status == "completed"]
         told = frozenset(completed)
+        if self.goals.n_objectives > 1:
+            return Beliefs(told, None, NO_SINGLE)
         try:
             searcher, state = self.searcher()
             if not has_capability(searcher, HasAppraisal):

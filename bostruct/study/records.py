@@ -214,6 +214,8 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
             ours, theirs = (parse(hide_addresses(text)) for text in (ours, theirs))
+        if field == "goals":  # a file may hold limits in the order of another call
+            ours, theirs = (Goals.from_json(goals).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
             raise StudyMismatch(
                 f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with "
@@ -386,20 +388,21 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
-    """Return a trial that shows what came of it.
+    """Return a trial that shows what came of it, with numbers of its own, which a user may change.
 
     trial: in any state.
     outcome: of its evaluation.
     broken: names of the limits that it breaks.
     """
     noise = {"sd": outcome.sd, "repeats": outcome.repeats}
-    told = {"values": outcome.values, "constraints": outcome.constraints, "broken": broken, **noise}
+    told = {"values": outcome.values, "constraints": dict(outcome.constraints), "broken": broken, **noise}
     return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, **told)
 
 
 def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
     known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list, "given": dict}
+    known |= {"retries": int}
     if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 

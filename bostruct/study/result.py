@@ -134,6 +134,11 @@ class Result:
         self._require_single("best_trial")
         return min(self._require_feasible_trials(), key=lambda trial: self.goals.orient(trial.values))
 
+    @property
+    def has_feasible(self) -> bool:
+        """True where a kept trial has completed and keeps all limits."""
+        return any(self.trials[number].is_feasible for number in self.order)
+
     @cached_property
     def pareto_front(self) -> tuple[Trial, ...]:
         """The feasible trials that no other one dominates, by their first objective.
@@ -329,7 +334,7 @@ class Result:
         if not completed:
             lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"
             return [(what, lack)]
-        if not any(trial.is_feasible for trial in completed):
+        if not self.has_feasible:
             return [(what, f"none keeps all limits: {self._describe_nearest(completed)}")]
         if self.goals.n_objectives > 1:
             return self._front_lines()

@@ -27,7 +27,7 @@ from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
 from bostruct.study.history import Trial
-from bostruct.study.ledger import RETRIES, Ledger
+from bostruct.study.ledger import RETRIES, Ledger, count_retries
 from bostruct.study.loop import run_trials
 from bostruct.study.prediction import Predictions, parse_points, predict
 from bostruct.study.prior import describe_prior, with_prior
@@ -229,7 +229,8 @@ class Study:
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
             or a reason the trial was stopped at the last of them, whose value is its own.
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
-            twice. It is running then, and ``info["failed_before"]`` has the reasons. Infeasible trials are not retried.
+            twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
+            which `requeue` does not count. Infeasible trials are not retried.
 
         Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
@@ -245,7 +246,7 @@ class Study:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
             outcome, retries = self.goals.check(outcome), _count_retries(retry)
-            if outcome.failed is not None and len(self.trials[number].info.get("failed_before", ())) < retries:
+            if outcome.failed is not None and count_retries(self.trials[number].info) < retries:
                 return self._ledger.retry(number, outcome.failed)
             return self._ledger.finish(number, outcome, ended, noted)
 

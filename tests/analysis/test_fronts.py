@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -35,7 +36,7 @@ def test_every_completed_trial_is_drawn_once_in_its_place(result: bo.Result) -> 
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result, result]})
     (line,) = axes.get_lines()
-    assert line.get_ydata().tolist() == list(result.hypervolumes((6.0, 0.0)))
+    assert line.get_ydata().tolist() == list(result.hypervolumes())
     assert line.get_ydata()[-1] > line.get_ydata()[0]
 
 
@@ -61,3 +62,20 @@ def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective
     drawn = {marks.get_label(): marks.get_offsets()[:, 1].tolist() for marks in axes.collections}
     assert drawn["breaks a limit"]
     assert max(drawn["breaks a limit"]) < -4.0 <= min(value for name in drawn for value in drawn[name] if value >= -4.0)
+
+
+def test_points_on_the_corner_count_and_trials_that_were_not_kept_are_not_there() -> None:
+    def trial(number: int, *values: float) -> bo.Trial:
+        return bo.Trial(number, {"a": number}, "completed", values=values)
+
+    trials = (trial(0, 0.0, 1.0), trial(1, 1.0, 0.0), trial(2, 50.0, -50.0))
+    goals = Goals(("minimize", "minimize"))
+    kept = bo.Result(trials, (0, 1), goals, 0, "x", "y")
+    (line,) = plot_hypervolume({"x": [kept]}).get_lines()
+    assert line.get_ydata().tolist() == pytest.approx([1.1 * 0.1, 1.1 * 0.1 * 2 - 0.01])
+    drawn = np.vstack([marks.get_offsets() for marks in plot_front(kept).collections])
+    assert sorted(map(tuple, drawn.tolist())) == [(0.0, 1.0), (1.0, 0.0)]
+    with pytest.raises(ValueError, match="at least one completed trial"):
+        plot_front(kept.where(lambda _: False))
+    unfinished = bo.Result((), (), goals, 0, "x", "y")
+    assert len(plot_hypervolume({"x": [kept], "y": [unfinished, kept]}).get_lines()) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -20,7 +21,7 @@ def test_a_slack_is_by_how_much_a_limit_is_broken() -> None:
     assert Limit("w", "<=", 10.0).slack(12.5) == 2.5
     assert Limit("w", ">=", 10.0).slack(12.5) == -2.5
     outcome = Outcome((1.0,), constraints={"speed": 1.0, "w": 10.0})
-    assert LIMITED.slacks(outcome) == (0.0, 1.0)
+    assert LIMITED.slacks(outcome) == (1.0, 0.0)
     assert LIMITED.find_broken(outcome) == ("speed",)
     assert LIMITED.find_broken(Outcome(failed="rain")) == ()
 
@@ -30,7 +31,7 @@ def test_goals_survive_json_and_orient_values() -> None:
         assert Goals.from_json(goals.to_json()) == goals
     assert TWO.orient((1.0, 2.0)) == (1.0, -2.0)
     assert TWO.orient(TWO.orient((1.0, 2.0))) == (1.0, 2.0)
-    assert (str(LIMITED), LIMITED.is_single, Goals().is_single) == ("minimize, w <= 10, speed >= 2", False, True)
+    assert (str(LIMITED), LIMITED.is_single, Goals().is_single) == ("minimize, speed >= 2, w <= 10", False, True)
     with pytest.raises(BostructError, match="the study has 2 objectives"):
         _ = TWO.direction
 
@@ -61,13 +62,13 @@ def test_goals_that_make_no_sense_are_refused_by_name(
 @pytest.mark.parametrize(
     ("goals", "told", "error", "message"),
     [
-        (LIMITED, 1.0, ValueError, r"expected a number for 'w', on which the study has a limit, got none"),
+        (LIMITED, 1.0, ValueError, r"expected a number for 'speed', on which the study has a limit, got none"),
         (LIMITED, {"value": 1.0, "constraints": {"w": 1.0}}, ValueError, r"expected a number for 'speed'"),
         (
             LIMITED,
             {"value": 1.0, "constraints": {"w": 1.0, "speed": 2.0, "sped": 1.0}},
             ValueError,
-            r"got 'sped', on which the study declares no limit; it has 'w', 'speed'. Did you mean 'speed'",
+            r"got 'sped', on which the study declares no limit; it has 'speed', 'w'. Did you mean 'speed'",
         ),
         (TWO, 1.0, TypeError, r"expected a tuple of 2 numbers, one for each direction, got 1"),
         (TWO, (1.0, 2.0, 3.0), TypeError, r"expected a tuple of 2 numbers, .* got 3"),
@@ -96,3 +97,17 @@ def test_values_and_constraints_that_are_not_finite_are_failures() -> None:
     assert (first.status, first.reason) == ("failed", "objective returned (1.0, nan)")
     second = study.tell(study.ask(), (1.0, 2.0), constraints={"w": float("inf")})
     assert (second.status, second.reason) == ("failed", "objective returned inf for the constraint 'w'")
+
+
+def test_a_slack_beyond_floats_is_the_largest_float() -> None:
+    largest = np.finfo(np.float64).max
+    assert Limit("w", "<=", -1e308).slack(1e308) == largest
+    assert Limit("w", ">=", -1e308).slack(1e308) == -largest
+
+
+def test_limits_are_in_the_order_of_their_names() -> None:
+    limits = {"b": ("<=", 1.0), "a": (">=", 2.0)}
+    goals = declare_goals("minimize", constraints=limits)
+    assert [limit.name for limit in goals.limits] == ["a", "b"]
+    assert goals == declare_goals("minimize", constraints=dict(reversed(limits.items())))
+    assert Goals.from_json({"directions": ["minimize"], "constraints": {"b": ["<=", 1.0], "a": [">=", 2.0]}}) == goals

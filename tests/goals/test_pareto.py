@@ -190,3 +190,14 @@ def test_no_point_is_no_error(k):
     none = np.zeros((0, k))
     assert len(rank_nondominated(none, none)) == len(merit(none, none)) == len(crowding_distances(none)) == 0
     assert hypervolume(none, np.ones(k)) == 0.0
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_feasible_points_come_before_infeasible_ones_whatever_floats_they_have(k: int) -> None:
+    largest = np.finfo(np.float64).max
+    values = np.array([[largest] * k, [0.0] * k, [0.0] * k, [0.0] * k])
+    slacks = np.array([[-largest], [largest], [largest], [1e-300]])
+    found = merit(values, slacks)
+    assert np.isfinite(found).all()
+    assert found[0] < found[1:].min()
+    assert found[3] < found[1] or k == 1  # a range of values that is no float leaves no room for violations

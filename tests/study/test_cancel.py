@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -121,3 +122,63 @@ def test_a_pool_of_processes_forgets_a_canceled_trial_at_once() -> None:
         assert [(number, one.outcome.value) for number, one in pool.wait()] == [(1, 3.0)]
     finally:
         pool.close()
+
+
+def test_a_callback_gives_a_trial_in_flight_back() -> None:
+    """The attempt in flight is given up, and the trial is evaluated again."""
+    release, begun = threading.Event(), []
+
+    def hang_at_first(point: dict[str, int]) -> float:
+        begun.append(point["x"])
+        if len(begun) == 1:
+            release.wait(60)
+            return -1.0
+        return float(point["x"])
+
+    def give_back(study: bo.Study, trial: bo.Trial) -> None:
+        if trial.number == 1:
+            study.cancel(0)
+            study.requeue(0)
+        elif trial.number == 0:
+            release.set()
+
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ThreadPoolExecutor(3) as executor:
+        result = study.optimize(hang_at_first, 6, workers=2, executor=executor, callbacks=give_back)
+        release.set()
+    assert (result.n_completed, len(begun)) == (6, 7)
+    assert result.trials[0].value == float(begun[0])
+
+
+def test_a_trial_that_another_thread_cancels_as_it_is_told_is_not_told() -> None:
+    class Raced(bo.Study):
+        """Study whose fourth trial another thread is quicker to cancel."""
+
+        raced = False
+
+        def tell(self, trial: Any, value: object = None, **told: Any) -> bo.Trial:
+            if trial == 3 and not self.raced:
+                self.raced = True
+                self.cancel(trial)
+            return super().tell(trial, value, **told)
+
+    study = Raced(SPACE, method="random", seed=0)
+    result = study.optimize(lambda point: float(point["x"]), 6)
+    assert (result.n_completed, result.trials[3].is_canceled) == (5, True)
+
+
+def test_a_trial_that_a_callback_tells_itself_is_not_told_again() -> None:
+    def wait_for_others(point: dict[str, int]) -> float:
+        time.sleep(0.2 if point["x"] == 4 else 0.0)
+        return float(point["x"])
+
+    def tell_four(study: bo.Study, trial: bo.Trial) -> None:
+        del trial
+        for one in study.trials:
+            if one.status == "running" and one.point["x"] == 4:
+                study.tell(one, 40.0)
+
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ThreadPoolExecutor(2) as executor:
+        result = study.optimize(wait_for_others, 10, workers=2, executor=executor, callbacks=tell_four)
+    assert sorted(trial.value or 0.0 for trial in result.trials)[-2:] == [9.0, 40.0]

@@ -44,3 +44,9 @@ def test_trials_that_break_a_limit_or_failed_have_no_volume() -> None:
     assert measure_hypervolumes(told, goals, (2.0, 2.0)) == (0.0, 0.0, 1.0)
     with pytest.raises(ValueError, match=r"reference\[0\]: expected a finite number"):
         measure_hypervolumes(told, goals, (float("nan"), 1.0))
+
+
+def test_a_reference_of_text_is_refused() -> None:
+    told = [Trial(0, {}, "completed", values=(1.0, 1.0))]
+    with pytest.raises(TypeError, match=r"reference\[0\]: expected a number, got '9'"):
+        measure_hypervolumes(told, Goals(("minimize", "minimize")), ("9", "9"))  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,14 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.cli.show import _find_front
 from bostruct.contracts import BostructError
+from bostruct.goals import declared
+from bostruct.goals.declared import Goals
+from bostruct.outcome import Outcome
 from bostruct.storage.protocol import StudyMismatch
+from bostruct.study.callbacks import Patience, TargetValue
+from bostruct.study.space_changes import SpaceChanged
 
 SPACE = {"a": range(8), "b": range(4)}
 LIMIT = {"w": ("<=", 6.0)}
@@ -117,3 +124,84 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
     with pytest.raises(ValueError, match=r"repeats: expected one of None, auto"):
         bo.Study(SPACE, repeats=True)  # type: ignore[arg-type]
+
+
+def test_noise_whose_variance_is_not_finite_is_refused_and_in_a_file_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = tmp_path / "a.db"
+    with bo.Study(SPACE, seed=0, storage=where) as study:
+        for trial in [study.ask() for _ in range(4)]:
+            study.tell(trial, float(trial.number), sd=0.1)
+        with pytest.raises(ValueError, match="sd: expected a number whose square is finite"):
+            study.tell(study.ask(), 1.0, sd=1e200)
+        monkeypatch.setattr(Goals, "check", Goals.check_stored)  # as the file could be written
+        study.tell(4, 1.0, sd=1e200)
+    with bo.Study.load(where) as again:
+        assert again.trials[4].sd == 1e200
+        for _ in range(8):
+            again.tell(again.ask(), 1.0)
+
+
+def test_repeats_as_far_apart_as_floats_go_leave_a_study_to_go_on() -> None:
+    study = bo.Study(SPACE, seed=0)
+    for _ in range(12):
+        study.tell(study.ask(), repeats=[-1e308, 1e308, 0.0])
+    largest = np.finfo(np.float64).max
+    assert study.tell(study.ask(), repeats=[largest] * 3).value == largest
+    study.ask()
+
+
+def test_trials_of_another_space_are_on_no_front(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = tmp_path / "s.db"
+    goals: dict[str, Any] = {"directions": ["minimize", "minimize"], "method": "random", "seed": 0, "storage": where}
+    with bo.Study({"a": ["u", "v"]}, **goals) as study:
+        study.optimize(lambda _: (1.0, 2.0), 2)
+    with pytest.warns(SpaceChanged):
+        study = bo.Study({"a": range(40)}, **goals)
+    with study:
+        assert not study.result.has_feasible
+
+        def fail(_: object) -> None:
+            raise bo.Infeasible("always")
+
+        result = study.optimize(fail, 9, callbacks=Patience(3), progress=True)
+        assert result.stopped_because == "no better value in 3 trials"
+        assert _find_front(result) == ()
+        study.add({"a": 3}, (1.0, 1.0))
+        assert study.result.has_feasible
+    assert "best none yet" in capsys.readouterr().err
+
+
+def test_a_target_value_of_several_objectives_is_refused() -> None:
+    with pytest.raises(BostructError, match="TargetValue: expected a study of one objective, got 2"):
+        bo.minimize(both, SPACE, 3, method="random", directions=["minimize", "minimize"], callbacks=TargetValue(1.0))
+
+
+def test_what_a_user_does_to_measured_numbers_changes_no_file(tmp_path: Path) -> None:
+    study = bo.Study(SPACE, method="random", seed=0, constraints=LIMIT)
+    own = {"w": 1.0}
+    told = Outcome((1.0,), constraints=own)
+    shown = study.tell(study.ask(), told)
+    assert isinstance(shown.constraints, dict)
+    shown.constraints["w"] = own["w"] = 99.0
+    study.save(tmp_path / "s.db")
+    with bo.Study.load(tmp_path / "s.db", read_only=True) as stored:
+        assert stored.trials[0].constraints == {"w": 1.0}
+    assert pickle.loads(pickle.dumps(told)) == told
+    assert hash(told) == hash(Outcome((1.0,), constraints={"w": 1.0}))
+
+
+def test_limits_in_another_order_are_the_same_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: dict[str, tuple[str, float]] = {"w": ("<=", 6.0), "c": (">=", 1.0)}
+    known: dict[str, Any] = {"method": "random", "seed": 0, "storage": tmp_path / "s.db"}
+    with monkeypatch.context() as patch:  # as files were written before limits had an order of their own
+        patch.setattr(declared, "sorted", lambda limits, **_: limits, raising=False)
+        with bo.Study(SPACE, **known, constraints=limits) as study:
+            assert [limit.name for limit in study.goals.limits] == ["w", "c"]
+            study.tell(study.ask(), {"value": 1.0, "constraints": {"w": 7.0, "c": 0.0}})
+    for again in (limits, dict(reversed(limits.items()))):
+        with bo.Study(SPACE, **known, constraints=again) as study:
+            assert study.trials[0].broken == ("c", "w")
+    with pytest.raises(StudyMismatch, match=r"goals.constraints.w"):
+        bo.Study(SPACE, **known, constraints=limits | {"w": ("<=", 7.0)})

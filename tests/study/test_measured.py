@@ -26,3 +26,13 @@ def test_searchers_see_minimized_objectives_slacks_and_known_noise() -> None:
     pooled = measure(Goals(), many).variances
     assert pooled is not None
     np.testing.assert_allclose(pooled, 1.0)  # 2 of one value, over two repeats
+
+
+def test_noise_too_large_for_floats_is_unknown_or_the_largest_float() -> None:
+    told = measure(Goals(), [Outcome((1.0,), sd=1e200)]).variances  # as files may hold it
+    assert told is not None
+    assert told.tolist() == [np.finfo(np.float64).max]
+    wide = [Outcome((0.0,), repeats=(-1e308, 1e308))] * LEAST_FREEDOM
+    assert measure(Goals(), wide).variances is None
+    huge = [Outcome((1e308,), repeats=(1.7e308, 1.7e308))] * LEAST_FREEDOM  # whose sum is not finite
+    assert measure(Goals(), huge).variances is None

@@ -84,3 +84,14 @@ def test_methods_without_a_model_of_limits_recommend_what_keeps_them_and_refuse_
     assert found.mean == pytest.approx(-2.0, abs=0.3)  # and not of a penalty
     with pytest.raises(BostructError, match=r"predict: .*no model of limits"):
         study.predict([study.best_point])
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_no_points_have_no_predictions(k: int) -> None:
+    study = bo.Study(SPACE, seed=0, directions=["minimize"] * k)
+    for number in range(12):
+        values = (float(number), -float(number))
+        study.tell(study.ask(), values if k == 2 else values[0])
+    found = study.predict([])
+    shape = (0,) if k == 1 else (0, 2)
+    assert (found.mean.shape, found.sd.shape, found.chance.shape) == (shape, shape, (0,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -247,3 +248,13 @@ def test_suggestions_on_bits_and_categories_do_not_depend_on_the_link_of_ordered
     trials = bo.minimize(uneven, space, 18, method=searcher, seed=0).trials
     golden = "101001001 101001002 101001031 100001031 101001011 101001010 101001101 101000001"
     assert " ".join("".join(map(str, space.parse(trial.point))) for trial in trials[10:]) == golden
+
+
+def test_a_result_of_several_objectives_is_pickled_and_copied_without_a_fit() -> None:
+    found = bo.minimize(
+        lambda point: (cost(point), -cost(point)), SPACE, 12, seed=0, directions=["minimize", "minimize"]
+    )
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert copied == found
+        assert copied.pareto_front == found.pareto_front
+        assert copied.beliefs().expected is None

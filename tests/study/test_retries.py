@@ -134,3 +134,18 @@ def test_what_ends_the_run_is_not_retried() -> None:
     assert [trial.status for trial in study.trials] == ["failed"]
     with pytest.raises(ValueError, match="retries: expected"):
         study.optimize(objective, 3, retries=-1)
+
+
+def test_what_a_user_hands_out_again_is_no_retry(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
+        study.cancel(study.ask())
+        study.requeue(0)
+        assert "failed_before" not in study.trials[0].info  # to be canceled is no failure
+        study.tell(study.ask(), failed="license")
+        study.requeue(0)
+        assert study.tell(study.ask(), failed="busy", retry=1).status == "running"
+    with bo.Study.load(file) as study:
+        last = study.tell(study.ask(), failed="busy", retry=1)
+    assert (last.number, last.status) == (0, "failed")
+    assert (last.info["failed_before"], last.info["retries"]) == (["license", "busy"], 1)
