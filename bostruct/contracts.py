@@ -1067,8 +1067,8 @@ class HistoryView(Protocol):
 
     objectives: of the completed points (n, k), minimized. slacks: by how much each breaks each limit (n, c), at most 0
     where it is kept; (n, 0) without limits. values: the objective where there is one and no limit; else a merit that
-    orders the points, feasible ones first: `bostruct.goals.pareto.merit`. variances: known ones of the noise of the
-    values (n,), NaN where unknown; None where no value has any.
+    orders the points, feasible ones first: `bostruct.goals.pareto.merit`. variances: known ones of the noise of the one
+    objective (n,), NaN where unknown; None where none is known. Of `values` they are those where all limits are kept.
     """
 
     @property

@@ -16,7 +16,7 @@ from bostruct.checks import check_integer
 from bostruct.outcome import Outcome, as_number
 
 MAX_STEP = 2**53
-MAX_REPORTS = 1000  # that are kept of a trial: of more, every second, fourth, eighth ... one
+MAX_REPORTS = 1000  # that are kept of a trial
 
 Judge = Callable[[int, float], bool]  # of one trial: called at each report with step and value, true where to stop
 
@@ -54,12 +54,16 @@ class Reporter:
         self._sign = sign
         self._kept: list[tuple[int, float]] = []
         self._last: tuple[int, float] | None = None
-        self._count = 0
-        self._stride = 1  # of the reports kept, so that they stay evenly spaced
+        self._digits = MAX_STEP.bit_length()  # binary ones of a step that tell reports apart
 
     @property
     def reports(self) -> tuple[tuple[int, float], ...]:
-        """The steps and values reported, ascending by step, thinned to at most `MAX_REPORTS`, the last one included."""
+        """The steps and values reported, ascending by step, at most `MAX_REPORTS`, the last one included.
+
+        Of more, the first one is kept of each cell of a grid of steps. Cells are 1 wide up to some power of 2, and
+        twice as wide from each further one on. So early steps stay close together, and the first report at or above a
+        power of 2 is always among those kept.
+        """
         return (*self._kept, *(() if self._last is None or self._last_is_kept else (self._last,)))
 
     @property
@@ -89,12 +93,17 @@ class Reporter:
 
     def _keep(self, step: int, number: float) -> None:
         self._last = step, number
-        if self._count % self._stride == 0:
+        if not self._kept or self._cell(step) != self._cell(self._kept[-1][0]):
             self._kept.append(self._last)
-        self._count += 1
-        if len(self._kept) + (not self._last_is_kept) > MAX_REPORTS:
-            self._kept = self._kept[::2]
-            self._stride *= 2
+        while len(self._kept) + (not self._last_is_kept) > MAX_REPORTS:
+            self._digits -= 1
+            first = {self._cell(one[0]): one for one in reversed(self._kept)}
+            self._kept = sorted(first.values())
+
+    def _cell(self, step: int) -> tuple[int, int]:
+        """Return the binary exponent of the width of a step's cell, and its leading digits."""
+        exponent = max(0, step.bit_length() - self._digits)
+        return exponent, step >> exponent
 
 
 _reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
@@ -105,7 +114,8 @@ def report(step: int, value: object) -> None:
 
     Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
     stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
-    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, evenly thinned.
+    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, early ones at
+    shorter distances.
 
     step: the step reached, such as an epoch: an integer from 0, larger than the last one.
     value: of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a failure.

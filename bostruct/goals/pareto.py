@@ -14,6 +14,7 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 
 REFERENCE_MARGIN = 0.1  # of the range of the non-dominated points, as in BoTorch's infer_reference_point
+SPACINGS = 4.0  # of floats at the worst point: the least margin
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -201,26 +202,31 @@ def _sum_slices(front: Array, reference: Array) -> float:
 def default_reference(objectives: Array) -> Array:
     """Return a reference point for the hypervolume (k,): the worst of the non-dominated points, and a margin.
 
-    The margin is a tenth of the range of the non-dominated points; where they have none, of all points; else 0.1.
+    The margin is a tenth of the range of the non-dominated points; where they have none, of all points; where these
+    have none, of the worst value's magnitude; and 0.1 at 0.
 
     objectives: (n, k), n at least 1, of feasible points.
 
-    Source: infer_reference_point of BoTorch, which takes a tenth of the absolute value where there is no range.
+    Source: infer_reference_point of BoTorch, which does not look at the range of all points.
     """
     front = objectives[find_nondominated(objectives)]
     own, of_all = np.ptp(front, axis=0), np.ptp(objectives, axis=0)
-    return front.max(axis=0) + REFERENCE_MARGIN * _or_one(np.where(own > 0.0, own, of_all))
+    return _step_behind(front.max(axis=0), np.where(own > 0.0, own, of_all))
 
 
 def distant_reference(objectives: Array) -> Array:
     """Return a reference point behind all points (k,): the worst value of each objective, and a tenth of its range.
 
+    The margin of an objective without a range is as of `default_reference`.
+
     A search needs it: from a point close behind a front of few points, what would extend the front is out of sight.
 
     objectives: (n, k), n at least 1, of feasible points.
     """
-    return objectives.max(axis=0) + REFERENCE_MARGIN * _or_one(np.ptp(objectives, axis=0))
+    return _step_behind(objectives.max(axis=0), np.ptp(objectives, axis=0))
 
 
-def _or_one(ranges: Array) -> Array:
-    return np.where(ranges > 0.0, ranges, 1.0)
+def _step_behind(worst: Array, ranges: Array) -> Array:
+    """Return values behind the worst ones by a tenth of their ranges, and by some floats where that is less (k,)."""
+    sizes = np.where(ranges > 0.0, ranges, np.where(worst == 0.0, 1.0, np.abs(worst)))
+    return worst + np.maximum(REFERENCE_MARGIN * sizes, SPACINGS * np.spacing(np.abs(worst)))

@@ -23,7 +23,6 @@ from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
-from bostruct.surrogates.transfer import TransferLearning
 
 SORTS = (EvolutionSearch, RandomSearch, SuccessiveNarrowing)  # only the order of the values counts, if they do
 
@@ -40,11 +39,9 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points; every other
     one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
 
-    searcher: of one objective; with what it learned from earlier tasks, if it does.
+    searcher: of one objective; one that learns from earlier tasks serves no other goals.
     n_objectives: at least 1.
     n_limits: at least 0.
-
-    Raises DomainError for several objectives where the searcher learns from earlier tasks, which have one value.
     """
     if n_objectives == 1 and n_limits == 0:
         return searcher
@@ -75,15 +72,9 @@ def allow_repeats(searcher: Searcher) -> Searcher:
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
-    slack = _without_value(surrogate)
-    if n_objectives > 1 and _learns_tasks(surrogate):
-        raise DomainError(
-            f"method: learning from prior= serves one objective, for its trials have one value; got {n_objectives} "
-            "objectives; leave prior= away, or search one objective under limits"
-        )
     return replace(
         searcher,
-        surrogate=Outputs(surrogate, slack, n_objectives, n_limits),
+        surrogate=Outputs(surrogate, _without_value(surrogate), n_objectives, n_limits),
         exploration=searcher.exploration if n_objectives == 1 else None,
     )
 
@@ -106,10 +97,4 @@ def _without_value(surrogate: Surrogate) -> Surrogate:
     """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
     if isinstance(surrogate, AtTargetFidelity):
         return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
-    inner = surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
-    return SlackWarping(inner.alone if isinstance(inner, TransferLearning) else inner)
-
-
-def _learns_tasks(surrogate: Surrogate) -> bool:
-    inner = surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
-    return isinstance(inner, TransferLearning)
+    return SlackWarping(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate)

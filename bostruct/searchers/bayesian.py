@@ -255,9 +255,11 @@ class BayesianSearch:
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
         surrogate, values = self.surrogate, history.values
-        if history.variances is not None and has_capability(surrogate, LearnsNoise):
-            surrogate = surrogate.with_variances(history.variances)
-        if has_capability(surrogate, LearnsOutputs):
+        variances, of_outputs = history.variances, has_capability(surrogate, LearnsOutputs)
+        if variances is not None and has_capability(surrogate, LearnsNoise):
+            is_known = of_outputs | is_feasible(history.slacks)  # the merit of what breaks a limit is no objective
+            surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
+        if of_outputs:
             values = np.hstack([history.objectives, history.slacks])
         return surrogate.condition(history.completed, values, state["surrogate"], rng)
 

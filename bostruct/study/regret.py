@@ -7,10 +7,10 @@ import numpy as np
 from bostruct.checks import check_number, has_capability
 from bostruct.contracts import BostructError, HasRegretBound, NumericalError, Searcher
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.storage.json_text import parse
+from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.ledger import Ledger
 
-STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
+STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 
 
 def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str) -> float:
@@ -22,7 +22,8 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
     regret: in the user's units, at least 0.
     who: the name that people call the method by.
 
-    Raises BostructError where the method has no model that tells, and for several objectives or limits.
+    Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
+    objectives or limits.
     """
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
@@ -38,3 +39,7 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
             return searcher.bound_regret_probability(history, parse(ledger.state), regret, rng)
     except NumericalError:
         return 1.0
+    except BostructError:
+        raise
+    except MALFORMED as error:  # a state that no searcher wrote
+        raise BostructError(f"regret: the model cannot use its state: {error!r}") from error

@@ -12,7 +12,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array, Info, IntArray
-from bostruct.execution.reporting import Judge, Reporter, TrialStopped
+from bostruct.execution.reporting import MAX_REPORTS, Judge, Reporter, TrialStopped
 from bostruct.study.history import Trial
 
 
@@ -47,7 +47,8 @@ class MedianRule:
     """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2, median automated stopping).
 
     A trial stops at step s where its best value by s is strictly worse than the median, over the completed trials that
-    reached s, of the averages of their values reported up to s. Trials that were stopped are among them.
+    reached s, of the averages of their values reported up to s. Trials that were stopped are among them. From 500
+    reports of a trial on, where some may have been left out, a value counts for the steps to its next one.
 
     startup_trials: trials that must have reached a step before it stops any, from 1.
     warmup_steps: no trial stops before this step, from 0.
@@ -65,8 +66,16 @@ class MedianRule:
 
         curves: of the completed trials.
         """
-        averages = tuple(np.cumsum(c.values) / np.arange(1, len(c.values) + 1) for c in curves)
-        return _MedianJudge(self, tuple(c.steps for c in curves), averages)
+        return _MedianJudge(self, tuple(c.steps for c in curves), tuple(_average(c) for c in curves))
+
+
+def _average(curve: Curve) -> Array:
+    """Return the average of the values reported up to each step (r,)."""
+    weights = np.ones(len(curve.steps))
+    if len(weights) >= MAX_REPORTS // 2:  # a thinned trial keeps that many at least
+        gaps = np.diff(curve.steps)
+        weights[:-1] = gaps / gaps.min()
+    return np.cumsum(weights * curve.values) / np.cumsum(weights)
 
 
 @dataclass
@@ -96,7 +105,7 @@ class SuccessiveHalvingRule:
 
     The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, so by its first report
     at this step or above, goes on only if its value there is among the best max(1, floor(n / reduction)) of the n
-    trials that have reached it, itself included.
+    trials that have reached it, itself included. One without a report between this rung and the next is not among them.
 
     first_rung: the first step at which trials stop, from 1; r * eta^s in the paper.
     reduction: factor between rungs, and one over the share that goes on, from 2; eta in the paper.
@@ -121,10 +130,12 @@ class SuccessiveHalvingRule:
         bars: list[tuple[int, float]] = []
         rung = self.first_rung
         while rung <= last:
-            reached = sorted(float(c.values[np.searchsorted(c.steps, rung)]) for c in curves if c.steps[-1] >= rung)
+            following = rung * self.reduction
+            firsts = [(c, int(np.searchsorted(c.steps, rung))) for c in curves if c.steps[-1] >= rung]
+            reached = sorted(float(c.values[first]) for c, first in firsts if c.steps[first] < following)
             n_kept = max(1, (len(reached) + 1) // self.reduction)
-            bars.append((rung, reached[n_kept - 1]))
-            rung *= self.reduction
+            bars += [(rung, value) for value in reached[n_kept - 1 : n_kept]]
+            rung = following
         return _HalvingJudge(bars)
 
 

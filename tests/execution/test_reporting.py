@@ -7,7 +7,6 @@ import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -173,23 +172,24 @@ def test_what_is_no_report_fails_the_trial(step: Any, value: Any, reason: str) -
     assert found.reports == ((5, 1.0),)
 
 
-@given(st.integers(0, 4 * MAX_REPORTS + 5))
-def test_many_reports_are_thinned_evenly_and_the_last_is_kept(n: int) -> None:
+@given(st.integers(0, 4 * MAX_REPORTS + 5), st.integers(0, 40), st.integers(1, 70))
+def test_many_reports_are_thinned_and_early_ones_and_the_last_are_kept(n: int, exponent: int, stride: int) -> None:
     reporter = Reporter()
-    for step in range(n):
+    told = [2**exponent - 1 + stride * i for i in range(n)]
+    for step in told:
         reporter.take(step, float(step))
     steps = [step for step, _ in reporter.reports]
-    assert len(steps) <= MAX_REPORTS
+    assert min(n, MAX_REPORTS // 2) <= len(steps) <= MAX_REPORTS
     again = Reporter()
     for pair in reporter.reports:
         again.take(*pair)
     assert again.reports == reporter.reports  # as where a study is told of them
-    assert steps[-1:] == ([n - 1] if n else [])
-    assert steps[:1] == ([0] if n else [])
-    gaps = {after - before for before, after in pairwise(steps[:-1])}
-    assert len(gaps) <= 1
+    assert steps[-1:] == told[-1:]
+    assert steps[:1] == told[:1]
+    for rung in (2**k for k in range(54)):
+        assert next((s for s in steps if s >= rung), None) == next((s for s in told if s >= rung), None)
     if n <= MAX_REPORTS:
-        assert steps == list(range(n))
+        assert steps == told
 
 
 def test_an_evaluation_takes_its_reports_along() -> None:

@@ -12,6 +12,7 @@ from bostruct.goals.pareto import (
     choose_spread,
     crowding_distances,
     default_reference,
+    distant_reference,
     find_nondominated,
     hypervolume,
     measure_violations,
@@ -166,11 +167,26 @@ def test_hypervolume_of_a_sphere_in_three_dimensions():
         ([[0.0, 4.0], [2.0, 0.0], [9.0, 9.0]], [2.2, 4.4]),
         ([[1.0, 1.0], [3.0, 5.0]], [1.2, 1.4]),
         ([[1.0, 1.0]], [1.1, 1.1]),
+        ([[0.0, -5.0]], [0.1, -4.5]),
     ],
 )
 def test_the_reference_is_behind_the_front_by_a_tenth(objectives, expected):
     found = default_reference(np.array(objectives))
     assert found.tolist() == pytest.approx(expected)
+
+
+@given(st.integers(1, 3).flatmap(points), st.integers(-250, 250), st.sampled_from([0.0, 1.0, 1e9, 2.0**53]))
+def test_references_are_behind_all_points_at_any_scale(objectives, power, shift):
+    """Where a tenth of the range is less than the distance of two floats, too; a power of 2 scales them exactly."""
+    objectives = np.ldexp(objectives + shift, power)
+    distant, default = distant_reference(objectives), default_reference(objectives)
+    front = objectives[find_nondominated(objectives)]
+    assert np.all(distant > objectives)
+    assert np.all(default > front)
+    assert np.all(distant_reference(np.array([[1e20, 3e-320]])) > [1e20, 3e-320])
+    if objectives.all():
+        assert np.array_equal(distant_reference(np.ldexp(objectives, 7)), np.ldexp(distant, 7))
+        assert hypervolume(front, distant) > 0.0
 
 
 def test_a_long_front_is_covered_by_some_of_its_points():

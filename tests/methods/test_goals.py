@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import DomainError, SpaceExhausted
+from bostruct.contracts import SpaceExhausted
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import hypervolume, is_feasible, merit
 from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, random, searcher
 from bostruct.methods.goals import serve_goals
-from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
 from bostruct.searchers.scalarized import Scalarized
@@ -122,17 +121,6 @@ def test_proposals_of_a_model_under_hyperband_are_of_all_outputs():
     levels = FidelityLevels(domain)
     found = play(method, domain, linear(2, 1), 24)[2]
     assert {levels.level(one.point) for one in found} == {0, 1, 2}
-
-
-def test_earlier_tasks_serve_one_objective():
-    points = SPACE.sample(10, np.random.default_rng(0))
-    tasks = [PriorTask(points, np.asarray(points) @ WEIGHTS[:, 0])]
-    method = serve_goals(learn_from(auto(SPACE), tasks), 1, 1)
-    infos = [one.info for one in play(method, SPACE, linear(1, 1), 12)[2]]
-    assert "transfer" in infos[-1]["outputs"][0]
-    assert "transfer" not in infos[-1]["outputs"][1]  # an earlier task says nothing of the limit
-    with pytest.raises(DomainError, match="prior= serves one objective"):
-        serve_goals(learn_from(auto(SPACE), tasks), 2, 0)
 
 
 def test_evolution_selects_as_nsga_2_sorts():

@@ -30,6 +30,8 @@ from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improveme
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.success import RegressedChance
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
@@ -404,6 +406,26 @@ def test_what_is_known_of_the_noise_is_told_to_the_surrogate() -> None:
     assert search.appraise(near, state, rng).prediction.mean[0, 3] == pytest.approx(values[3], abs=1.0)
     points = [search.suggest(one, state, np.random.default_rng(1)).point.tolist() for one in (far, near)]
     assert points[0] != points[1]
+
+
+def test_penalties_have_no_known_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of the merit is told the noise of feasible values alone, one of all outputs that of the objective."""
+    told: list[list[float]] = []
+    plain = MarginalizedGP.with_variances
+
+    def record(surrogate: MarginalizedGP, variances: Any) -> MarginalizedGP:
+        told.append(variances.tolist())
+        return plain(surrogate, variances)
+
+    monkeypatch.setattr(MarginalizedGP, "with_variances", record)
+    slacks = np.where(np.arange(4) < 2, [[1.0], [-1.0]], -1.0).T
+    history = dataclasses.replace(told_history(4), variances=np.full(4, 0.25), slacks=slacks)
+    search: Any = combo(PREDICTED)
+    search.appraise(history, search.initial_state(), np.random.default_rng(0))
+    assert np.array_equal(told[0], [np.nan, np.nan, 0.25, 0.25], equal_nan=True)
+    every: Any = dataclasses.replace(search, surrogate=Outputs(search.surrogate, search.surrogate, 1, 2))
+    every.appraise(history, every.initial_state(), np.random.default_rng(0))
+    assert told[1] == [0.25] * 4
 
 
 def test_nothing_is_predicted_before_a_trial_has_completed() -> None:

@@ -59,6 +59,15 @@ def test_a_method_without_a_model_is_refused_in_words() -> None:
     assert bound_regret(searcher, bo.Study(BITS)._ledger, 0, 0.5, "auto") == 1.0  # nothing was told
 
 
+def test_a_state_that_no_method_wrote_is_named() -> None:
+    study = bo.Study(BITS, seed=0)
+    study.optimize(value, 12)
+    study._ledger.state = '{"surrogate": 3}'
+    searcher = methods.searcher("auto", study.domain)
+    with pytest.raises(bo.BostructError, match="regret: the model cannot use its state"):
+        bound_regret(searcher, study._ledger, 0, 0.5, "auto")
+
+
 @pytest.mark.parametrize(
     ("given", "name"),
     [((0.0,), "regret"), ((-1.0,), "regret"), ((float("nan"),), "regret")]

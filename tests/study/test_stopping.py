@@ -54,7 +54,8 @@ def test_successive_halving_is_its_definition(others: list[Reports], own: Report
     for step, value in own:
         rungs = [first * reduction**k for k in range(6)]
         for rung in rungs[passed : sum(r <= step for r in rungs)]:
-            there = [next(v for s, v in one if s >= rung) for one in others if one[-1][0] >= rung]
+            there = [next((v for s, v in one if rung <= s < rung * reduction), None) for one in others]
+            there = [v for v in there if v is not None]
             kept = max(1, (len(there) + 1) // reduction)
             if sum(v < value for v in there) >= kept and expected is None:
                 expected = step
@@ -74,6 +75,23 @@ def test_worse_halves_and_quarters_stop_where_papers_say() -> None:
     assert stopped_at(halving, others, [(1, 1.5)]) == 1
     assert stopped_at(halving, others, [(1, 0.5), (2, 9.0), (4, 1.5)]) == 4
     assert stopped_at(halving, [], [(1, 9.0), (4, 9.0)]) is None
+
+
+def test_trials_of_many_reports_are_judged_at_the_steps_of_others() -> None:
+    def told(scale: float) -> Reports:
+        found = describe_reports([(step, scale / step) for step in range(1, 20_001)])["reports"]
+        return [(int(step), float(value)) for step, value in found]  # type: ignore[union-attr]
+
+    others = [told(1.0 + i / 100) for i in range(8)]
+    steps = [2**k for k in range(15)]
+    for rule in (SuccessiveHalvingRule(), SuccessiveHalvingRule(1, 2), SuccessiveHalvingRule(3, 2), MedianRule()):
+        assert stopped_at(rule, others, [(step, 0.5 / step) for step in steps]) is None
+    assert stopped_at(SuccessiveHalvingRule(), others, [(step, 1.015 / step) for step in steps]) == 1
+    late = [[(step, 1.0 / step) for step in range(1, 20_001, 32)]] * 8  # as an earlier version thinned them
+    assert stopped_at(SuccessiveHalvingRule(), late, [(4, 0.125)]) is None
+    bar = mean(1.0 / step for step in range(1, 10_001))
+    assert stopped_at(MedianRule(), [told(1.0)] * 5, [(10_000, 0.95 * bar)]) is None
+    assert stopped_at(MedianRule(), [told(1.0)] * 5, [(10_000, 1.05 * bar)]) == 10_000
 
 
 def loss(point: dict[str, int]) -> float:
