@@ -50,7 +50,7 @@ MISTAKES: list[tuple[Callable[..., Any], str]] = [
     (lambda _: {"loss": 1.0}, r"or a dict with the keys value, repeats, .*, got {'loss': 1\.0} \(dict\)"),
     (lambda _: None, r"expected a number, got None \(NoneType\)\n$"),
     (lambda _: "1.5", r"expected a number, got '1\.5' \(str\)\n$"),
-    (lambda _: np.zeros(3), r"expected one number, got array"),
+    (lambda _: np.zeros(3), r"or a tuple of numbers for several objectives, got array"),
 ]
 
 
