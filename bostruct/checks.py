@@ -148,6 +148,16 @@ def list_forms(domain: Domain, xs: Batch) -> list[Hashable]:
     return domain.spellings(xs) if has_capability(domain, HasSpellings) else domain.keys(xs)
 
 
+def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
+    """Return the positions of the points that did not occur before, ascending.
+
+    domain: of the points.
+    xs: m points.
+    """
+    positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
+    return sorted(positions.values())
+
+
 def missing_members(part: object, capability: type) -> list[str]:
     """List the methods and properties that a part lacks for a capability, or for a contract.
 

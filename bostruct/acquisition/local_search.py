@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.acquisition.pruning import best, best_of_each, best_of_each_unpruned
-from bostruct.checks import check_integer, has_capability
+from bostruct.checks import check_integer, first_occurrences, has_capability
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
@@ -155,16 +155,6 @@ def sample_neighborhoods(
     found = [domain.sample_neighbors(x, m, rng) for x in xs]
     counts = np.array([len(near) for near in found], dtype=np.int64)
     return domain.join(*found), np.repeat(np.arange(len(found)), counts)
-
-
-def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
-    """Return the positions of the points that did not occur before, ascending.
-
-    domain: of the points.
-    xs: m points.
-    """
-    positions = {key: position for position, key in reversed(list(enumerate(domain.keys(xs))))}
-    return sorted(positions.values())
 
 
 def ascend(

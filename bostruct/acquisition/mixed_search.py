@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from bostruct.acquisition.local_search import ascend, draw_with_neighbors, first_occurrences
+from bostruct.acquisition.local_search import ascend, draw_with_neighbors
 from bostruct.acquisition.pruning import best
-from bostruct.checks import check_integer, has_capability
+from bostruct.checks import check_integer, first_occurrences, has_capability
 from bostruct.contracts import (
     Array,
     Batch,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.acquisition.local_search import first_occurrences
 from bostruct.acquisition.pruning import best
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, first_occurrences
 from bostruct.contracts import Batch, Domain, Info, Score
 
 

@@ -62,7 +62,7 @@ def _divide(rows: list[tuple[int, ...]], ends: tuple[int, ...]) -> list[Edges]:
 
 
 def _minimal(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the rows that no other row dominates, each once."""
+    """Return the rows that no other row dominates, each once; of few rows several times as fast as by arrays."""
     kept: list[tuple[int, ...]] = []
     for row in sorted(set(rows)):  # what dominates a row comes before it
         if not any(all(a <= b for a, b in zip(other, row, strict=True)) for other in kept):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import first_occurrences, has_capability
 from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, HasGradient, Searcher
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
@@ -128,7 +128,5 @@ def _best_points(domain: Domain, tasks: Sequence[PriorTask]) -> Batch:
     """Return the best points of the tasks, each once: the best of each task, then the second best, and so on."""
     ranked = [domain.take(task.points, np.argsort(task.values, kind="stable")) for task in tasks]
     rounds = itertools.zip_longest(*(list(one) for one in ranked))
-    listed = [x for one in rounds for x in one if x is not None]
-    first = {key: x for key, x in reversed(list(zip(domain.keys(listed), listed, strict=True)))}
-    ordered = list(dict.fromkeys(domain.keys(listed)))[:N_BEST]
-    return domain.join([first[key] for key in ordered])
+    listed = domain.join([x for one in rounds for x in one if x is not None])
+    return domain.take(listed, first_occurrences(domain, listed)[:N_BEST])

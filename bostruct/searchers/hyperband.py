@@ -20,10 +20,12 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HasAppraisal,
+    HasPrediction,
     HistoryView,
     Json,
     Point,
     PointError,
+    Predicted,
     Searcher,
     SpaceExhausted,
     State,
@@ -101,6 +103,8 @@ class Hyperband:
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, 1.000001)
+        if not has_capability(self.proposals, HasPrediction):
+            object.__setattr__(self, "predict", None)  # as `has_capability` wants it said
 
     def settings(self) -> dict[str, Json]:
         own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
@@ -146,6 +150,23 @@ class Hyperband:
         model = self.proposals if has_capability(self.proposals, HasAppraisal) else None
         prediction = None if model is None else model.appraise(history, state, rng).prediction
         return Appraisal(levels == levels.max(), prediction)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points at the highest level, by the model that proposes: `HasPrediction` where one does.
+
+        history: at least one completed point.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points, at any levels; one that a constraint ties to its level is predicted as it is.
+        rng: the only source of chance.
+
+        Raises NumericalError, and TypeError where no model proposes.
+        """
+        model, top = self.proposals, len(self.fidelities.costs) - 1
+        if not has_capability(model, HasPrediction):
+            raise TypeError("proposals: expected a searcher with a model")
+        moved = [move_to_level(self.fidelities, x, top) for x in xs]
+        tops = self.domain.join([x if at_top is None else at_top for x, at_top in zip(xs, moved, strict=True)])
+        return model.predict(history, state, tops, rng)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import first_occurrences, has_capability
 from bostruct.contracts import (
     Array,
     Batch,
@@ -94,8 +94,7 @@ def _take_some(domain: Domain, xs: Batch, rng: np.random.Generator) -> Batch:
 
 
 def _drop_repeats(domain: Domain, xs: Batch) -> Batch:
-    first = {key: index for index, key in reversed(list(enumerate(domain.keys(xs))))}
-    return domain.take(xs, sorted(first.values()))
+    return domain.take(xs, first_occurrences(domain, xs))
 
 
 def _draw(posterior: HasCovariance, xs: Batch, rng: np.random.Generator) -> Array:

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from scipy.special import ndtri
 
-from bostruct.checks import has_capability
+from bostruct.checks import first_occurrences, has_capability
 from bostruct.contracts import Array, Batch, Domain, HasCovariance, HasNoise, HistoryView, Point, Posterior
 
 LEAST_GAIN = 1e-3  # of a value that is asked again, in units of the spread of the posterior means told
@@ -36,8 +36,7 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
     if n_outputs > 1 or not has_capability(posterior, _HasNoisyCovariance):
         return None
-    first = {key: i for i, key in reversed(list(enumerate(domain.keys(history.completed))))}
-    told = domain.take(history.completed, sorted(first.values()))
+    told = domain.take(history.completed, first_occurrences(domain, history.completed))
     means = posterior.predict(told).mean.mean(axis=0)
     order = np.argsort(means, kind="stable")[:MOST]
     some: Batch = domain.join([*(told[int(i)] for i in order), x])

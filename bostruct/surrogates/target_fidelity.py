@@ -7,8 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bostruct.checks import require_gradient
-from bostruct.contracts import Array, Batch, HasPredictionGradient, Info, Posterior, Prediction, State, Surrogate
+from bostruct.checks import has_capability, require_gradient
+from bostruct.contracts import (
+    Array,
+    Batch,
+    HasPredictionGradient,
+    Info,
+    Posterior,
+    Prediction,
+    RestoresUnits,
+    State,
+    Surrogate,
+)
 from bostruct.surrogates.known_noise import with_variances
 
 
@@ -49,6 +59,15 @@ class AtTargetFidelity:
         """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         return TargetFidelityPosterior(posterior, self.to_target), state, info
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of the posterior in the user's units: `RestoresUnits`.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        inner = self.surrogate
+        return inner.restore_units(prediction, values) if has_capability(inner, RestoresUnits) else prediction
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,8 @@ from bostruct.acquisition.local_search import (
     ascend,
     draw_distinct,
     draw_with_neighbors,
-    first_occurrences,
 )
+from bostruct.checks import first_occurrences
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import auto, combo

@@ -9,7 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import DomainError
+from bostruct.checks import has_capability
+from bostruct.contracts import DomainError, HasPrediction
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
@@ -108,6 +109,28 @@ def test_the_model_is_that_of_auto_asked_at_the_top():
     assert improvement.incumbent is best_predicted
     assert (hyperband(TRAINED).proposals, hyperband(TRAINED).halving) == (None, False)
     assert successive_halving(TRAINED).halving
+
+
+def test_a_model_predicts_at_the_top_in_the_units_of_the_user() -> None:
+    space = bo.Space({"x": range(6), "y": range(6), "epochs": bo.Fidelity([1, 3])})
+
+    def loss(point: dict[str, int]) -> float:
+        far = 1e4 if point["x"] == 5 else 0.0  # which the model's values are compressed for
+        return point["x"] + point["y"] + 10.0 / point["epochs"] + far
+
+    study = bo.Study(space, method="model-based-hyperband", seed=0)
+    for point in ({"x": x, "y": y, "epochs": 3} for x in range(6) for y in range(0, 6, 2)):
+        study.add(point, loss(point))
+    study.optimize(loss, 12)
+    at_all = [[{"x": x, "y": 2, "epochs": epochs} for x in range(6)] for epochs in (1, 3)]
+    low, high = (study.predict(points) for points in at_all)
+    np.testing.assert_array_equal(low.mean, high.mean)
+    np.testing.assert_allclose(high.mean, [loss(point) for point in at_all[1]], rtol=0.3, atol=1.5)
+    assert not has_capability(hyperband(space), HasPrediction)
+    plain = bo.Study(space, method="hyperband", seed=0)
+    plain.optimize(loss, 3)
+    with pytest.raises(bo.BostructError, match="predict: Hyperband has no model"):
+        plain.predict(at_all[0])
 
 
 TWO = bo.Space({"a": bo.Fidelity([1, 2]), "b": bo.Fidelity([1, 2])})
