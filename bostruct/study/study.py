@@ -221,7 +221,7 @@ class Study:
         trial: a running one, or its number.
         value: a number; a tuple, of several objectives; a dict with ``value`` and any of ``constraints``, ``sd`` and
             ``repeats``; or a `bostruct.outcome.Outcome`. NaN and infinities are failures.
-        sd: standard deviation of the noise in the value, from 0; None where it is to be learned.
+        sd: standard deviation of the noise in the value, from 0 to 1.3e154; None where it is to be learned.
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.

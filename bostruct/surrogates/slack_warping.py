@@ -56,7 +56,8 @@ def compress_far(slacks: Array, beyond: float) -> Array:
     beyond: as of `SlackWarping`.
     """
     size = np.abs(slacks)
-    scale = float(np.median(size))
+    with np.errstate(over="ignore"):  # the sum of the two in the middle
+        scale = float(np.median(size))
     if not 0.0 < scale < np.inf:
         return slacks
     with np.errstate(over="ignore"):

@@ -205,3 +205,11 @@ def test_limits_in_another_order_are_the_same_study(tmp_path: Path, monkeypatch:
             assert study.trials[0].broken == ("c", "w")
     with pytest.raises(StudyMismatch, match=r"goals.constraints.w"):
         bo.Study(SPACE, **known, constraints=limits | {"w": ("<=", 7.0)})
+
+
+def test_a_limit_as_far_as_floats_go_leaves_a_study_to_go_on() -> None:
+    study = bo.Study(SPACE, seed=0, constraints={"w": ("<=", -1e308)})
+    for number in range(12):
+        study.tell(study.ask(), float(number), constraints={"w": 1e308 if number % 2 else -1.5e308})
+    assert study.best_value == 0.0
+    assert "expected magnitudes up to" in study.ask().info["why"]  # no model, and no error
