@@ -36,8 +36,8 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     several objectives.
 
     Any other searcher sees the history's values, which for one objective order feasible points before all others. Of
-    several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points; every other
-    one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
+    several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points, and random
+    search needs none; every other one minimizes a random weighting of the objectives at each suggestion (`Scalarized`).
 
     searcher: of one objective; one that learns from earlier tasks serves no other goals.
     n_objectives: at least 1.
