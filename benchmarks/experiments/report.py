@@ -134,7 +134,7 @@ def _format_measures(index: Index, group: Group, problem: str, search: str) -> l
         pairs = compare_measures(index, problem, search, base, name)
         difference = None if search == base else estimate(pairs)
         cells += [_format_mean([found["measures"][name] for found in runs.values()])]
-        cells += [describe_difference(difference), tell_side(difference)]
+        cells += [describe_difference(difference), tell_side(difference) if base == OURS else ""]  # costs have none
     return [*cells, _format_seconds(index, problem, search)]
 
 
