@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.experiments.cases import GROUPS, OURS, Group
 from benchmarks.experiments.targets import compare_measures, estimate_multiples, judge_targets, list_losses
-from benchmarks.peers.record import describe_conditions, list_absent, read_file
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import LEAST_SEEDS, Index, estimate, find_best, index_runs
+from benchmarks.peers.verdicts import Index, estimate, find_best
+from benchmarks.structures.page import Layout, has_seeds, lay_out, name_picture, publish_page
 from benchmarks.structures.report import format_table, tell_side
 
 ROOT = Path(__file__).parents[2]
@@ -38,59 +39,8 @@ points, which count as trials and which all methods share. Seeds begin at 20; de
 """
 
 
-def publish(file: Path, page: Path) -> str:
-    """Write the page and its figures, and return what was written in words.
-
-    file: of the runs.
-    page: to write; its figures lie in `PICTURES` beside it.
-
-    Raises ValueError where the file has no runs or is damaged.
-    """
-    from benchmarks.peers.figures import draw_problem, save_figure  # needs matplotlib, which the text does not
-
-    text, index = make_page(file)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for group in GROUPS.values():
-        for problem in group.problems:
-            if has_picture(index, group, problem):
-                save_figure(draw_problem(index, problem, group.searches), page.parent / name_picture(problem))
-    page.write_text(text, encoding="utf-8")
-    return f"{page}: {sum(map(len, index.values()))} runs"
-
-
-def make_page(file: Path) -> tuple[str, Index]:
-    """Return the text of the page, and the whole runs.
-
-    file: of the runs.
-
-    Raises ValueError where the file has no whole runs or is damaged.
-    """
-    conditions, runs = read_file(file)
-    index = index_runs(runs)
-    if not index:
-        raise ValueError(f"{file}: expected at least one run, got none; python -m benchmarks.experiments takes them")
-    record = "\n".join([*list_absent(runs), describe_conditions(conditions)])
-    sections = [
-        HEADER,
-        *(format_group(index, group) for group in GROUPS.values()),
-        f"## How the runs were taken\n\n{record.strip()}",
-    ]
-    return "\n\n".join(section.strip() for section in sections if section) + "\n", index
-
-
-def has_picture(index: Index, group: Group, problem: str) -> bool:
-    """Tell whether a problem is drawn: its group is, and `auto` has `LEAST_SEEDS` seeds or more.
-
-    index: of the runs.
-    group: of the problem.
-    problem: its name.
-    """
-    return group.is_drawn and len(index.get((problem, OURS), {})) >= LEAST_SEEDS
-
-
-def name_picture(problem: str) -> Path:
-    """Return where the figure of a problem lies, beside the page."""
-    return PICTURES / f"{problem.replace(' ', '-')}.svg"
+def _is_drawn(index: Index, group: Group, problem: str) -> bool:
+    return group.is_drawn and has_seeds(index, problem)
 
 
 def format_group(index: Index, group: Group) -> str:
@@ -114,8 +64,8 @@ def _format_problem(index: Index, group: Group, problem: str) -> str:
     format_row = _format_measures if group.measures else _format_multiple
     rows = [format_row(index, group, problem, search) for search in own]
     told = [f"### {problem}", format_table(_list_columns(group), rows)]
-    if has_picture(index, group, problem):
-        told.append(f"![Best values on {problem}]({name_picture(problem).as_posix()})")
+    if _is_drawn(index, group, problem):
+        told.append(f"![Best values on {problem}]({name_picture(PICTURES, problem).as_posix()})")
     return "\n\n".join(told)
 
 
@@ -155,3 +105,8 @@ def _format_mean(values: list[float]) -> str:
 
 def _format_seconds(index: Index, problem: str, search: str) -> str:
     return f"{np.mean([found['seconds'] for found in index[problem, search].values()]):.3g}"
+
+
+LAYOUT = Layout("benchmarks.experiments", HEADER, GROUPS, format_group, _is_drawn, PICTURES)
+publish = partial(publish_page, LAYOUT)
+make_page = partial(lay_out, LAYOUT)

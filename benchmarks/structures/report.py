@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.record import describe_conditions, list_absent, read_file
+from benchmarks.peers.groups import OURS
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import LEAST_SEEDS, Difference, Index, compare, estimate, find_best, index_runs
+from benchmarks.peers.verdicts import LEAST_SEEDS, Difference, Index, compare, estimate, find_best
 from benchmarks.structures.cases import GROUPS, Group
+from benchmarks.structures.page import Layout, has_seeds, lay_out, name_picture, publish_page
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "structures.md"
 PICTURES = Path("images", "structures")  # beside the page
-OURS = "auto"
 HEADER = """\
 # Orders, subsets, sequences and tables: `auto` beside other methods
 
@@ -38,60 +39,6 @@ seeds 0 to 9.
 """
 
 
-def publish(file: Path, page: Path) -> str:
-    """Write the page and its figures, and return what was written in words.
-
-    file: of the runs.
-    page: to write; its figures lie in `PICTURES` beside it.
-
-    Raises ValueError where the file has no runs or is damaged.
-    """
-    from benchmarks.peers.figures import draw_problem, save_figure  # needs matplotlib, which the text does not
-
-    text, index = make_page(file)
-    page.parent.mkdir(parents=True, exist_ok=True)
-    for group in GROUPS.values():
-        for problem in group.problems:
-            if has_picture(index, problem):
-                save_figure(draw_problem(index, problem, group.searches), page.parent / name_picture(problem))
-    page.write_text(text, encoding="utf-8")
-    return f"{page}: {sum(map(len, index.values()))} runs"
-
-
-def make_page(file: Path) -> tuple[str, Index]:
-    """Return the text of the page, and the whole runs.
-
-    file: of the runs.
-
-    Raises ValueError where the file has no whole runs or is damaged.
-    """
-    conditions, runs = read_file(file)
-    index = index_runs(runs)
-    if not index:
-        raise ValueError(f"{file}: expected at least one run, got none; python -m benchmarks.structures takes them")
-    record = "\n".join([*list_absent(runs), describe_conditions(conditions)])
-    sections = [
-        HEADER,
-        *(format_group(index, group) for group in GROUPS.values()),
-        f"## How the runs were taken\n\n{record.strip()}",
-    ]
-    return "\n\n".join(section.strip() for section in sections if section) + "\n", index
-
-
-def has_picture(index: Index, problem: str) -> bool:
-    """Tell whether a problem is drawn: `auto` has `LEAST_SEEDS` seeds or more.
-
-    index: of the runs.
-    problem: its name.
-    """
-    return len(index.get((problem, OURS), {})) >= LEAST_SEEDS
-
-
-def name_picture(problem: str) -> Path:
-    """Return where the figure of a problem lies, beside the page."""
-    return PICTURES / f"{problem.replace(' ', '-').replace('/', '-')}.svg"
-
-
 def format_group(index: Index, group: Group) -> str:
     """Return the section of a group: what its problems are, whether targets are reached, and a table for each problem.
 
@@ -110,8 +57,8 @@ def format_group(index: Index, group: Group) -> str:
         if OURS not in searches:
             rows.insert(0, [OURS, "0", "not run yet", *[""] * (len(columns) - 3)])
         told += [f"### {problem}", format_table(columns, rows)]
-        if has_picture(index, problem):
-            told.append(f"![Mean best values on {problem}]({name_picture(problem).as_posix()})")
+        if has_seeds(index, problem):
+            told.append(f"![Mean best values on {problem}]({name_picture(PICTURES, problem).as_posix()})")
     return "\n\n".join(told)
 
 
@@ -203,3 +150,10 @@ def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+LAYOUT = Layout(
+    "benchmarks.structures", HEADER, GROUPS, format_group, lambda index, _, problem: has_seeds(index, problem), PICTURES
+)
+publish = partial(publish_page, LAYOUT)
+make_page = partial(lay_out, LAYOUT)

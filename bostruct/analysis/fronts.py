@@ -33,7 +33,7 @@ def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, in
     """
     _check(result, objectives)
     axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
-    told = _completed(result)
+    told = result.list_completed()
     front = list(result.pareto_front) if result.has_feasible else []
     on_front = {trial.number for trial in front}
     others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
@@ -63,13 +63,8 @@ def _check(result: Result, objectives: tuple[int, int]) -> None:
         raise ValueError("result: expected one of several objectives; plot_convergence draws one of a single objective")
     if len(objectives) != 2 or not all(position in range(k) for position in objectives):
         raise ValueError(f"objectives: expected two positions from 0 to {k - 1}, got {short_repr(objectives)}")
-    if not _completed(result):
+    if not result.list_completed():
         raise ValueError("result: expected at least one completed trial, got none")
-
-
-def _completed(result: Result) -> list[Trial]:
-    """Return the completed trials that the result keeps, in the order told."""
-    return [trial for trial in (result.trials[number] for number in result.order) if trial.status == "completed"]
 
 
 def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
@@ -114,7 +109,7 @@ def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -
 def _find_corner(runs: list[Result]) -> list[float]:
     """Return the reference point of all feasible trials that were kept together, in the user's units."""
     goals = runs[0].goals
-    feasible = [trial for run in runs for trial in _completed(run) if trial.is_feasible]
+    feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]
     told: Array = np.array([goals.orient(trial.values) for trial in feasible])
     if not len(told):
         raise ValueError("results: expected at least one trial that keeps all limits, got none")

@@ -9,7 +9,7 @@ import numpy as np
 from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
 from bostruct.goals.declared import Goals
-from bostruct.goals.pareto import default_reference, hypervolume, rank_nondominated
+from bostruct.goals.pareto import default_reference, find_nondominated, hypervolume
 from bostruct.study.history import Trial
 
 
@@ -19,8 +19,7 @@ def find_front(objectives: Array) -> list[int]:
     objectives: of n points (n, k), minimized.
     """
     _, firsts = np.unique(objectives, axis=0, return_index=True)  # sorted by the first objective, then the next
-    best = rank_nondominated(objectives[firsts], np.empty((len(firsts), 0))) == 0
-    return [int(position) for position in firsts[best]]
+    return [int(position) for position in firsts[find_nondominated(objectives[firsts])]]
 
 
 def measure_hypervolumes(

@@ -41,9 +41,7 @@ class Measurements:
         self._goals = goals
         self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
         self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
-        self._noise = GrowingArray(
-            np.empty((0, 3))
-        )  # told variance, number of repeats, sum of their squared deviations
+        self._noise = GrowingArray(np.empty((0, 3)))  # as of `_describe_noise`
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -77,6 +75,7 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
 
 
 def _describe_noise(outcome: Outcome) -> tuple[float, float, float]:
+    """Return the variance as told, NaN where nobody said, the number of repeats, and their squared deviations' sum."""
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
         return told, 1.0, 0.0

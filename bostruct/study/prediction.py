@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Batch, BostructError, Domain, HasPrediction, HistoryView, PointError, Searcher
+from bostruct.checks import has_capability
+from bostruct.contracts import Array, Batch, BostructError, HasPrediction, HistoryView, Searcher
 from bostruct.goals.declared import Goals
 from bostruct.storage.json_text import MALFORMED, parse
 
@@ -26,23 +25,6 @@ class Predictions(NamedTuple):
     mean: Array
     sd: Array
     chance: Array
-
-
-def parse_points(domain: Domain, points: Iterable[object]) -> Batch:
-    """Return points as their domain holds them; raise TypeError or PointError, naming the one that is wrong.
-
-    domain: of the points.
-    points: in the user's form.
-    """
-    if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
-        raise TypeError(f"points: expected a sequence of points, got {short_repr(points)}")
-    parsed = []
-    for position, point in enumerate(points):
-        try:
-            parsed.append(domain.parse(point))
-        except PointError as error:
-            raise PointError(f"points[{position}]: {error}") from error
-    return domain.join(parsed)
 
 
 def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int) -> Predictions:

@@ -87,17 +87,25 @@ def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]
     domain: of the points.
     points: in the user's form; None for none.
     """
-    if points is None:
-        return []
+    return [] if points is None else [domain.encode(x) for x in parse_points(domain, points, "initial_points")]
+
+
+def parse_points(domain: Domain, points: Iterable[object], name: str) -> list[Point]:
+    """Return points as their domain holds them; raise TypeError or PointError, naming the one that is wrong.
+
+    domain: of the points.
+    points: in the user's form.
+    name: of the argument, for messages.
+    """
     if isinstance(points, Mapping | str) or not isinstance(points, Iterable):
-        raise TypeError(f"initial_points: expected a sequence of points, got {short_repr(points)}")
-    encoded = []
+        raise TypeError(f"{name}: expected a sequence of points, got {short_repr(points)}")
+    parsed = []
     for position, point in enumerate(points):
         try:
-            encoded.append(domain.encode(domain.parse(point)))
+            parsed.append(domain.parse(point))
         except PointError as error:
-            raise PointError(f"initial_points[{position}]: {error}") from error
-    return encoded
+            raise PointError(f"{name}[{position}]: {error}") from error
+    return parsed
 
 
 def readable_domain(given: object, row: StudyRow) -> Any:

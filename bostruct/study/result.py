@@ -192,7 +192,7 @@ class Result:
 
     def _require_completed_trials(self) -> list[Trial]:
         """Return the completed trials that were kept, in the order told; raises BostructError where there are none."""
-        completed = self._completed_trials()
+        completed = self.list_completed()
         if not completed and self.n_unread and not self.order:
             raise BostructError(f"no completed trial can be read in the study's space: {self._why_unread()}")
         if not completed and self.n_completed:
@@ -224,8 +224,8 @@ class Result:
         last = f", the last of {reasons[-1]}" if reasons else ""
         return f"{len(self.trials)} trials, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
-    def _completed_trials(self) -> list[Trial]:
-        """Those kept, in the order told."""
+    def list_completed(self) -> list[Trial]:
+        """Return the completed trials that were kept, in the order told."""
         return [t for t in (self.trials[number] for number in self.order) if t.status == "completed"]
 
     @property
@@ -329,7 +329,7 @@ class Result:
 
     def _best_lines(self) -> list[tuple[str, object]]:
         """Name the best trial, or the front, or say why there is none."""
-        completed = self._completed_trials()
+        completed = self.list_completed()
         what = "best value" if self.goals.n_objectives == 1 else "best values"
         if not completed:
             lack = "none: no completed trial was kept" if self.n_completed else f"none has completed: {self._lack()}"

@@ -29,7 +29,7 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
 from bostruct.study.loop import run_trials
-from bostruct.study.prediction import Predictions, parse_points, predict
+from bostruct.study.prediction import Predictions, predict
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
@@ -39,6 +39,7 @@ from bostruct.study.records import (
     describe_method,
     encode_points,
     method_label,
+    parse_points,
     read_goals,
     readable_domain,
     stored_domain,
@@ -470,7 +471,7 @@ class Study:
         TypeError, and BostructError for a method without a model and where nothing has completed.
         """
         with self._mutex:
-            xs = parse_points(self.domain, points)
+            xs = self.domain.join(parse_points(self.domain, points, "points"))
             searcher, state = self._model()()
             with self._limit():
                 return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
