@@ -998,12 +998,15 @@ class HasChanceGradient(Chance, Protocol):
 class SuccessModel(Protocol):
     """A model of success, which learns from points that have a value and points that failed."""
 
-    def condition(self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator) -> Chance:
+    def condition(
+        self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator, before: Chance | None = None
+    ) -> Chance:
         """Return what it learned of the chance that a point succeeds; raises NumericalError.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         rng: the only source of chance.
+        before: what this model learned of some of the points, where it may start.
         """
         ...
 
