@@ -123,7 +123,7 @@ class AveragedSuccess:
         rng: chooses the third of the points by which the models are compared, and is given to them.
         """
         learned, logs = self._compare(points, succeeded, rng)
-        kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT))
+        kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
         chances = tuple(self.models[i].condition(points, succeeded, rng, learned[i]) for i in kept)
         return AveragedChance(chances, logs[kept] - np.logaddexp.reduce(logs[kept]))
 
