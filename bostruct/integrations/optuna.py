@@ -90,7 +90,7 @@ class BostructSampler(BaseSampler):
         self._structure = check_structure(structure or {})
         self._method = method
         self._seed = int.from_bytes(os.urandom(4)) if seed is None else check_integer("seed", seed, 0)
-        self._limit = ThreadLimit(None if threads is None else check_integer("threads", threads, 1))
+        self._threads = None if threads is None else check_integer("threads", threads, 1)
         self._forget()
         if self._domain is not None:  # what the method refuses is refused here
             build_searcher(method, self._domain, Goals())
@@ -202,7 +202,11 @@ class BostructSampler(BaseSampler):
         """Do nothing: chance comes from the seed and a trial's number, so that copies never draw the same numbers."""
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_trials", "_warned")}
+        kept = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_lock", "_limit", "_trials", "_warned")
+        }
         if self._trials is not None and self._trials.model is not None:
             kept["_carried"] = self._trials.model.label, self._trials.model.state
         return kept
@@ -214,7 +218,7 @@ class BostructSampler(BaseSampler):
         self._carried = carried
 
     def _forget(self) -> None:
-        self._lock = threading.RLock()
+        self._lock, self._limit = threading.RLock(), ThreadLimit(self._threads)
         self._trials: SeenTrials | None = None
         self._warned: set[str] = set()
         self._carried: tuple[str, State] | None = None  # a model's label, and its state, of a pickled sampler

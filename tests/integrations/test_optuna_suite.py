@@ -1,7 +1,7 @@
 """The suite of tests that Optuna has for samplers, on ours.
 
-`SingleOnlySamplerTestCase` does not apply: it is for samplers that refuse several objectives. A method that refuses
-them, such as `bocs`, is refused in words, as `test_optuna.py` tests.
+`SingleOnlySamplerTestCase` does not apply: it is for samplers that refuse several objectives, which every method of
+bostruct serves.
 """
 
 from __future__ import annotations
