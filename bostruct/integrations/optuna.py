@@ -1,7 +1,4 @@
-"""bostruct in Optuna: a sampler for its studies, and a mirror of studies of bostruct for its dashboard.
-
-`bostruct.Study.from_optuna` goes the other way; `bostruct.integrations.optuna_import` has it.
-"""
+"""bostruct in Optuna: a sampler for its studies, and a mirror of ours. `bostruct.Study.from_optuna` reads its studies."""
 
 from __future__ import annotations
 

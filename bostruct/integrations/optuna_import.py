@@ -15,7 +15,7 @@ from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_history import count_limits, declare, has_values, read_outcome, read_value
-from bostruct.integrations.optuna_mirror import OWN
+from bostruct.integrations.optuna_mirror import MIRRORED
 from bostruct.integrations.optuna_spaces import read_distribution, read_point
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.study.records import as_domain
@@ -37,8 +37,8 @@ def import_study(
     if not isinstance(given, OptunaStudy):
         raise TypeError(f"optuna_study: expected a study of Optuna, optuna.load_study(...), got {short_repr(given)}")
     trials = _drop_superseded([one for one in given.get_trials(deepcopy=False) if one.state.is_finished()])
-    own: Mapping[str, ParsedJson] = given.user_attrs.get(OWN, {})
-    is_mirror = bool(own) and all(OWN in one.user_attrs for one in trials)
+    own: Mapping[str, ParsedJson] = given.user_attrs.get(MIRRORED, {})
+    is_mirror = bool(own) and all(MIRRORED in one.user_attrs for one in trials)
     domain = as_domain(space) if space is not None else _read_space(own, trials)
     limits = sorted(count_limits(trials) or ())
     goals = Goals.from_json(own["goals"]) if is_mirror else declare(given.directions, limits)
@@ -56,8 +56,12 @@ def import_study(
 
 def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     """Return trials without those of a mirror that were handed out again: the last one of each number counts."""
-    last = {one.user_attrs[OWN]["number"]: one.number for one in trials if OWN in one.user_attrs}
-    return [one for one in trials if OWN not in one.user_attrs or last[one.user_attrs[OWN]["number"]] == one.number]
+    last = {one.user_attrs[MIRRORED]["number"]: one.number for one in trials if MIRRORED in one.user_attrs}
+    return [
+        one
+        for one in trials
+        if MIRRORED not in one.user_attrs or last[one.user_attrs[MIRRORED]["number"]] == one.number
+    ]
 
 
 def _read_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
@@ -101,7 +105,7 @@ def _read_point(domain: Domain, trial: FrozenTrial) -> Presented | None:
 
     Raises PointError for a trial with values whose point the domain has not.
     """
-    if trial.user_attrs.get(OWN, {}).get("unread"):
+    if trial.user_attrs.get(MIRRORED, {}).get("unread"):
         return None
     try:
         point = read_point(domain, trial.params, trial.user_attrs)
@@ -115,7 +119,7 @@ def _read_point(domain: Domain, trial: FrozenTrial) -> Presented | None:
 
 def _read_mirrored(trial: FrozenTrial) -> Outcome:
     """Return the outcome of a trial as our study had it."""
-    own = trial.user_attrs[OWN]
+    own = trial.user_attrs[MIRRORED]
     if not has_values(trial):
         reason = {"infeasible" if own["status"] == "infeasible" else "failed": own["reason"]}
         return Outcome(**reason)

@@ -21,7 +21,7 @@ from bostruct.study.records import JsonDomain
 if TYPE_CHECKING:
     from bostruct.study.study import Study
 
-OWN = "bostruct"  # the user attribute, of studies and trials, with what Optuna has no place for
+MIRRORED = "bostruct"  # the user attribute, of studies and trials, with what Optuna has no place for
 
 
 def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) -> None:
@@ -88,7 +88,7 @@ class StudyMirror:
         except KeyError:
             study_id = storage.create_new_study(wanted, study.name)
             own = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "seed": study.seed}
-            storage.set_study_user_attr(study_id, OWN, own | {"method": study.result.method})
+            storage.set_study_user_attr(study_id, MIRRORED, own | {"method": study.result.method})
             return study_id
         if (found := storage.get_study_directions(study_id)) != wanted:
             shown = [", ".join(one.name.lower() for one in each) for each in (wanted, found)]
@@ -111,11 +111,11 @@ class StudyMirror:
 
 def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
     """Return the last trial of Optuna for each trial of ours, by our number."""
-    return {_read_own(trial)["number"]: trial for trial in trials if OWN in trial.user_attrs}
+    return {_read_own(trial)["number"]: trial for trial in trials if MIRRORED in trial.user_attrs}
 
 
 def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
-    return trial.user_attrs[OWN]
+    return trial.user_attrs[MIRRORED]
 
 
 def _freeze(study: Study, trial: Trial) -> FrozenTrial:
@@ -128,7 +128,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
         values=list(trial.values) or None,
         params=params,
         distributions=distributions,
-        user_attrs=attributes | {OWN: _describe(trial)},
+        user_attrs=attributes | {MIRRORED: _describe(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
             limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values

@@ -13,18 +13,14 @@ import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from bostruct.checks import install_command, missing_package, short_repr
 from bostruct.contracts import Domain, DomainError, MissingExtra, ParsedJson, Point, PointError, Presented
 from bostruct.domains.mixed import MixedSpace
-from bostruct.domains.space.binary import Binary
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
@@ -40,6 +36,7 @@ if not hasattr(FrozenTrial, "constraints"):
         f"{install_command('optuna')}"
     )
 
+DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # of the kinds that these describe
 WHOLE = "point"  # the user attribute that holds a point of a domain without named variables
 
 
@@ -57,49 +54,40 @@ def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
             f"{name}: expected a FloatDistribution, an IntDistribution or a CategoricalDistribution, got "
             f"{short_repr(distribution)}"
         )
-    try:
-        if distribution.single():
-            raise DomainError("expected a distribution of several values, got one of one value, which is no variable")
-        if isinstance(distribution, CategoricalDistribution):
-            is_binary = list(map(repr, distribution.choices)) == ["False", "True"]
-            return Binary() if is_binary else Categorical(distribution.choices)
-        return _read_numbers(distribution)
-    except DomainError as error:
-        raise DomainError(f"{name}: {error}") from None
-
-
-def _read_numbers(distribution: FloatDistribution | IntDistribution) -> Variable:
-    low, high = distribution.low, distribution.high
+    if distribution.single():
+        raise DomainError(f"{name}: expected a distribution of several values, got one of one value, no variable")
+    if isinstance(distribution, CategoricalDistribution):
+        is_binary = list(map(repr, distribution.choices)) == ["False", "True"]
+        return variable(name, bool if is_binary else list(distribution.choices))
+    low, high, step = distribution.low, distribution.high, distribution.step
+    is_even = isinstance(distribution, IntDistribution) and step == 1
+    if is_even or step is None or (high - low) / step >= MAX_CHOICES:
+        kind = "Integer" if isinstance(distribution, IntDistribution) else "Real"
+        return variable_from_json(name, {"kind": kind, "low": low, "high": high, "log": distribution.log})
     if isinstance(distribution, IntDistribution):
-        if (width := distribution.step) == 1 or (high - low) // width >= MAX_CHOICES:
-            return Integer(int(low), int(high), log=distribution.log)
-        return Ordinal(range(int(low), int(high) + 1, width))
-    step = distribution.step
-    if step is None or (high - low) / step >= MAX_CHOICES:
-        return Real(low, high, log=distribution.log)
-    first, width = Decimal(str(low)), Decimal(str(step))  # decimal, so that 3 steps of 0.1 are 0.3
-    return Ordinal([float(first + i * width) for i in range(round((high - low) / step) + 1)])
+        numbers: list[float] = list(range(distribution.low, distribution.high + 1, distribution.step))
+    else:
+        first, width = Decimal(str(low)), Decimal(str(step))  # decimal, so that 3 steps of 0.1 are 0.3
+        numbers = [float(first + i * width) for i in range(round((high - low) / step) + 1)]
+    return variable_from_json(name, {"kind": "Ordinal", "choices": numbers})
 
 
-def write_variable(variable: Variable | None) -> BaseDistribution | None:
+def write_variable(one: Variable | None) -> BaseDistribution | None:
     """Return the distribution of a variable, None where its values are no plain ones.
 
-    variable: any; None for a domain inside a space.
+    one: a variable; None for a domain inside a space.
 
     Integers at even steps are an int with a step. The order of other ordered choices is lost.
     """
-    if isinstance(variable, Real):
-        return FloatDistribution(variable.choices.low, variable.choices.high, log=variable.choices.log)
-    if isinstance(variable, Integer):
-        first, last = variable.choices[0], variable.choices[len(variable.choices) - 1]
-        return IntDistribution(int(first), int(last), log=not variable.is_even)
-    if not isinstance(variable, ChoiceVariable) or isinstance(variable.choices, NumberGrid):
+    if one is not None and one.kind in DISTRIBUTIONS:
+        return DISTRIBUTIONS[one.kind](**cast(dict[str, Any], one.describe()))
+    if not isinstance(one, ChoiceVariable) or isinstance(one.choices, NumberGrid):
         return None
-    choices = list(variable.choices)
+    choices = list(one.choices)
     if not all(type(choice) in (type(None), bool, int, float, str) for choice in choices):
         return None
     steps = {b - a for a, b in itertools.pairwise(choices)} if set(map(type, choices)) == {int} else set()
-    if variable.ordered and len(steps) == 1 and (step := steps.pop()) > 0:
+    if one.ordered and len(steps) == 1 and (step := steps.pop()) > 0:
         return IntDistribution(choices[0], choices[-1], step=step)
     return CategoricalDistribution(choices)
 
@@ -152,8 +140,8 @@ def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
     try:
         if (variables := list_parameters(domain)) is None:
             return domain.present(domain.decode(data))
-        if (variable := variables[name]) is not None:
-            return variable.present(variable.decode(data))
+        if (one := variables[name]) is not None:
+            return one.present(one.decode(data))
         assert isinstance(domain, MixedSpace)
         part = domain.domains[domain.part_names.index(name)]
         return part.present(part.decode(data))
@@ -176,25 +164,25 @@ def read_point(domain: Domain, params: Mapping[str, object], attributes: Mapping
             raise PointError(f"the trial has no user attribute {WHOLE!r}, which holds the point")
         return read_structure(domain, WHOLE, attributes[WHOLE])
     point: dict[str, Presented] = {}
-    for name, variable in variables.items():
-        if name in params and variable is not None:
-            point[name] = snap(variable, params[name])
-        elif name in attributes and write_variable(variable) is None:
+    for name, one in variables.items():
+        if name in params and one is not None:
+            point[name] = snap(one, params[name])
+        elif name in attributes and write_variable(one) is None:
             point[name] = read_structure(domain, name, attributes[name])
     return point
 
 
-def snap(variable: Variable, value: object) -> object:
+def snap(one: Variable, value: object) -> object:
     """Return the choice that a number stands for up to rounding, as Optuna's steps are; any other value as it is.
 
-    variable: that has the choices.
+    one: a variable that has the choices.
     value: of a parameter of Optuna.
     """
-    if type(value) not in (int, float) or not isinstance(variable, ChoiceVariable):
+    if type(value) not in (int, float) or not isinstance(one, ChoiceVariable):
         return value
-    if isinstance(variable.choices, NumberGrid):
+    if isinstance(one.choices, NumberGrid):
         return value
-    numbers = [choice for choice in variable.choices if type(choice) in (int, float)]
+    numbers = [choice for choice in one.choices if type(choice) in (int, float)]
     near = (choice for choice in numbers if math.isclose(choice, value, rel_tol=1e-9, abs_tol=1e-12))  # type: ignore[arg-type]
     return next(near, value)
 
