@@ -1,4 +1,4 @@
-"""bostruct in Optuna: a sampler for its studies, and a mirror of ours. `bostruct.Study.from_optuna` reads its studies."""
+"""bostruct in Optuna: a sampler for its studies, and a mirror of studies of ours for its dashboard."""
 
 from __future__ import annotations
 
