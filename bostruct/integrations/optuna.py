@@ -20,6 +20,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, Presented, Se
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
+from bostruct.integrations.optuna_conditions import add_conditions
 from bostruct.integrations.optuna_history import SeenTrials
 from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
 from bostruct.integrations.optuna_spaces import (
@@ -52,8 +53,9 @@ class BostructSampler(BaseSampler):
     """A sampler of Optuna whose suggestions are those of a method of bostruct.
 
     search_space: a `Space`, a dict of variables or of distributions of Optuna, or any other domain: where it is given,
-        it holds before the first trial, and conditions (`when=`) and constraints are known. None for the parameters
-        that all trials with values share; others are drawn at random then, and so is the first trial.
+        it holds before the first trial, and conditions (`when=`) and constraints are known. None for what the
+        trials with values tell, after a first one at random: parameters that all of them have, and others whose
+        presence the value of one categorical or integer tells. All further ones are drawn at random.
     method: a name, or for an explicit search space a searcher.
     seed: an integer from 0; None draws one.
     structure: without a search space, parameters by name that are more than Optuna's distributions say: ``"ordinal"``
@@ -93,7 +95,7 @@ class BostructSampler(BaseSampler):
             build_searcher(method, self._domain, Goals())
 
     def infer_relative_search_space(self, study: OptunaStudy, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """Return the parameters that all trials with values share; none for an explicit search space.
+        """Return the parameters that the trials with values tell; none for an explicit search space.
 
         study, trial: of Optuna.
 
@@ -104,7 +106,7 @@ class BostructSampler(BaseSampler):
         if self._domain is not None:
             return {}
         with self._lock:
-            return self._read(study).find_shared(study)
+            return self._read(study).find_space(study)
 
     def sample_relative(
         self, study: OptunaStudy, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -140,7 +142,7 @@ class BostructSampler(BaseSampler):
                 return fit_value(param_name, point[param_name], param_distribution)
             why = "search_space has it not, or not at this point"
         else:
-            why = "not all trials have it; BostructSampler(search_space) knows conditions"
+            why = "not all trials have it, and no other tells when; give search_space"
         if self._read(study).model is not None:  # the first trials of define-by-run are random
             self._warn_once(param_name, f"parameter {param_name!r} is drawn at random: {why}")
         seed = np.random.SeedSequence(self._seed, spawn_key=(trial.number, zlib.crc32(param_name.encode())))
@@ -253,7 +255,7 @@ class BostructSampler(BaseSampler):
         variables |= self._list_structures()
         if not variables:
             return None
-        space, model = Space(variables), self._read(study).model
+        space, model = Space(add_conditions(variables, self._read(study).conditions)), self._read(study).model
         return model.domain if model is not None and model.domain == space else space
 
     def _list_structures(self) -> dict[str, Variable]:

@@ -7,13 +7,16 @@ from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from optuna.distributions import BaseDistribution
 from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, TrialState
 
 from bostruct.contracts import Domain, Info, Point, PointError, Searcher, SpaceExhausted, State
 from bostruct.domains.space.call_limit import limit_calls
+from bostruct.domains.space.when import OneOf
 from bostruct.goals.declared import Goals, declare_goals
+from bostruct.integrations.optuna_conditions import infer_conditions
 from bostruct.integrations.optuna_spaces import read_point
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.study.growing import GrowingBatch
@@ -104,13 +107,22 @@ class SeenTrials:
         self._shared = IntersectionSearchSpace(include_pruned=True)
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
+        self.conditions: dict[str, dict[str, OneOf]] = {}  # of parameters that not all trials have
+        self._union: dict[str, BaseDistribution] = {}
+        self._n_told = 0
 
-    def find_shared(self, study: OptunaStudy) -> dict[str, Any]:
-        """Return the distributions of the parameters that all trials with values have, by name.
+    def find_space(self, study: OptunaStudy) -> dict[str, BaseDistribution]:
+        """Return the distributions of the parameters that all trials with values have, and of those with `conditions`.
 
         study: of Optuna.
         """
-        return self._shared.calculate(study)
+        shared = self._shared.calculate(study)
+        told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
+        if len(told) != self._n_told:
+            self._n_told = len(told)
+            self._union = _unite(told)
+            self.conditions = infer_conditions([trial.params for trial in told], self._union, shared)
+        return shared | {name: self._union[name] for name in self.conditions}
 
     def update(
         self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher
@@ -152,6 +164,16 @@ class SeenTrials:
         self._counted.update(trial.number for trial in fresh)
         self._limits = count_limits(fresh, self._limits)
         return declare(study.directions, self._limits or ())
+
+
+def _unite(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """Return the distributions of several values of all trials by name, without parameters that have several."""
+    found: dict[str, set[BaseDistribution]] = {}
+    for trial in trials:
+        for name, one in trial.distributions.items():
+            found.setdefault(name, set()).add(one)
+    firsts = {name: next(iter(several)) for name, several in found.items() if len(several) == 1}
+    return {name: one for name, one in firsts.items() if not one.single()}
 
 
 class Model:

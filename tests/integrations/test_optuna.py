@@ -164,6 +164,19 @@ def test_conditions_hold_in_every_trial_also_in_those_that_a_user_fixed():
     assert len({tuple(trial.params.items()) for trial in study.trials if trial.params["kind"] == "b"}) == 11
 
 
+def test_conditions_are_learned_from_trials_where_no_space_is_given():
+    def objective(trial):
+        n = trial.suggest_int("n", 1, 3)
+        return sum((trial.suggest_float(f"width{i}", 0.0, 1.0) - 0.5) ** 2 for i in range(n)) - n
+
+    sampler = BostructSampler(seed=0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(objective, 25)
+    assert sampler._trials.conditions == {"width1": {"n": bo.OneOf(2, 3)}, "width2": {"n": bo.OneOf(3)}}
+    assert len(sampler._trials.model._completed.read()) >= 24  # all of them are data
+    assert study.best_value < -2.9
+
+
 def test_a_space_of_distributions_holds_before_the_first_trial():
     distributions = {
         "x": optuna.distributions.FloatDistribution(0, 1, step=0.25),
@@ -219,16 +232,14 @@ def test_pruners_that_show_a_sampler_a_part_of_the_trials():
 
 def test_what_a_sampler_draws_at_random_is_logged(caplog):
     def objective(trial):
-        is_on = trial.suggest_categorical("on", [True, False])
-        trial.suggest_float("x", 0, 1)
-        return trial.suggest_float("y", 0, 1) if is_on else 1.0
+        return trial.suggest_float("y", 0, 1) if trial.suggest_float("x", 0, 1) > 0.5 else 1.0
 
     with caplog.at_level(logging.WARNING, "bostruct"):
         optuna.create_study(sampler=BostructSampler(seed=0)).optimize(objective, 8)
     messages = [record.getMessage() for record in caplog.records]
     assert [message for message in messages if "'y'" in message] == [
-        "BostructSampler: parameter 'y' is drawn at random: not all trials have it; "
-        "BostructSampler(search_space) knows conditions"
+        "BostructSampler: parameter 'y' is drawn at random: not all trials have it, and no other tells when; "
+        "give search_space"
     ]
 
 
