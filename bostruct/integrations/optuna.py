@@ -241,18 +241,17 @@ class BostructSampler(BaseSampler):
     def _encode_point(self, study: OptunaStudy, number: int) -> dict[str, Any]:
         """Return the structured values of the point of a running trial as JSON."""
         with self._lock:
-            self._find_point(study, number)
-            assert self._trials is not None
-            assert self._trials.model is not None
-            return encode_structures(self._trials.model.domain, self._trials.points[number])
+            found = self._read(study)
+            if self._domain is not None:
+                self._find_point(study, number)
+            elif number not in found.structures:
+                raise BostructError(f"trial {number} was begun by another sampler, which knows its structured values")
+            return found.structures[number]
 
     def _find_domain(self, study: OptunaStudy, search_space: Mapping[str, BaseDistribution]) -> Domain | None:
         """Return the space of some parameters and the structured ones, the same object as before where it is equal."""
-        variables: dict[str, Variable] = {}
-        for name, distribution in search_space.items():
-            if (one := self._read_parameter(name, distribution)) is not None:
-                variables[name] = one
-        variables |= self._list_structures()
+        read = {name: self._read_parameter(name, one) for name, one in search_space.items()}
+        variables = {name: one for name, one in read.items() if one is not None} | self._list_structures()
         if not variables:
             return None
         space, model = Space(add_conditions(variables, self._read(study).conditions)), self._read(study).model
@@ -291,7 +290,7 @@ class BostructSampler(BaseSampler):
             self._warn_once("", "every point of the search space was evaluated; points are drawn at random again")
         own = (one.system_attrs for one in trials if one.number == number)
         x = fix_parameters(domain, x, next(own, {}).get("fixed_params", {}), rng)
-        found.points[number] = x
+        found.points[number], found.structures[number] = x, encode_structures(domain, x)
         return domain.present(x)
 
     def _warn_once(self, key: str, message: str) -> None:

@@ -12,7 +12,7 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, TrialState
 
-from bostruct.contracts import Domain, Info, Point, PointError, Searcher, SpaceExhausted, State
+from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, Searcher, SpaceExhausted, State
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.domains.space.when import OneOf
 from bostruct.goals.declared import Goals, declare_goals
@@ -104,6 +104,7 @@ class SeenTrials:
         self.name = name
         self.model: Model | None = None
         self.points: dict[int, Point] = {}  # of running trials, by number, in the domain of the model
+        self.structures: dict[int, dict[str, ParsedJson]] = {}  # their structured values, whatever the model is by now
         self._shared = IntersectionSearchSpace(include_pruned=True)
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
@@ -141,8 +142,9 @@ class SeenTrials:
                 self.points.clear()
             model = self.model = Model(domain, goals, method, f"Optuna study {self.name!r}")
         model.read(trials)
-        for number in self.points.keys() & numbers:
-            del self.points[number]
+        for kept in (self.points, self.structures):
+            for number in kept.keys() & numbers:
+                del kept[number]
         return model
 
     def list_running(self, trials: Iterable[FrozenTrial], asking: int) -> list[Point]:

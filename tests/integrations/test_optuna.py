@@ -208,6 +208,20 @@ def test_a_permutation_beside_parameters_that_no_space_declares():
     assert domain == bo.Space({"dose": bo.Ordinal([1, 5, 10]), "order": bo.Permutation(list("abc"))})
 
 
+def test_a_structured_value_outlives_the_space_that_it_was_chosen_in():
+    sampler = BostructSampler(structure={"order": bo.Permutation(list("abc"))}, seed=0)
+    study = optuna.create_study(sampler=sampler)
+    first, second = study.ask(), study.ask()
+    orders = [sampler.suggest(trial, "order") for trial in (first, second)]
+    third = study.ask()
+    chosen = third.relative_params == {} and sampler._trials.structures[2]["order"]
+    first.suggest_float("x", 0, 1)
+    study.tell(first, 1.0)
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + sampler.suggest(trial, "order").index("a"), 2)
+    assert list(sampler.suggest(third, "order")) == chosen
+    assert len({tuple(order) for order in (*orders, chosen)}) == 3
+
+
 def test_a_domain_that_is_no_space_is_one_structured_parameter():
     sampler = BostructSampler(bo.mlp_domain(), method="random", seed=0)
     study = optuna.create_study(sampler=sampler)
