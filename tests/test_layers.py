@@ -54,7 +54,8 @@ ALLOWED: dict[str, set[str]] = {
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},
     "optimize": BASE | {"study"},
-    "integrations": PARTS,
+    # A bridge shows a study's trials to another library, and that library's trials to our searchers.
+    "integrations": PARTS | {"study"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}

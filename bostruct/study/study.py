@@ -19,7 +19,7 @@ from html import escape
 from typing import Literal, NamedTuple, overload
 
 from bostruct import __version__
-from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
@@ -174,6 +174,35 @@ class Study:
         except DomainError as error:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
+
+    @classmethod
+    def from_optuna(
+        cls,
+        optuna_study: object,
+        space: Domain | Mapping[str, object] | None = None,
+        *,
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        storage: Place | None = None,
+        name: str = "study",
+        threads: int | None = 1,
+    ) -> Study:
+        """Make a study of the finished trials of a study of Optuna, which it may go on from; needs the extra `optuna`.
+
+        optuna_study: an ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a
+            limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
+            were pruned have their last report as value, and those that run are left out.
+        space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
+            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped.
+        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+
+        Raises DomainError where the distributions do not tell the space: parameters that some trials lack, or that
+        changed their ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
+        Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
+        """
+        load = load_by_name("bostruct.integrations.optuna_import:import_study")  # which knows this class
+        settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
+        return load(cls, optuna_study, space, **settings)
 
     @overload
     def ask(self) -> Trial: ...
