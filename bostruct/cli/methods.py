@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from bostruct.cli.options import json_option, plain_errors
-from bostruct.cli.text import echo_json, format_markdown, format_table
+from bostruct.cli.text import echo_json
+from bostruct.tables import format_markdown, format_table
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain, Presented

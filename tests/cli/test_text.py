@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bostruct.cli import text
+from bostruct.tables import format_table
 
 
 def test_sparkline_keeps_order_and_width():
@@ -14,5 +15,5 @@ def test_sparkline_keeps_order_and_width():
 
 
 def test_tables_align():
-    lines = text.format_table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
+    lines = format_table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
     assert {len(line) for line in lines} == {len("long name  value")}
