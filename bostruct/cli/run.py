@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="On any problem auto, annealing, evolution, regularized-evolution, random; on spaces of variables also combo, "
     "bocs, smac, tpe, smbo, smbo-mcts, mcts, wrs, hill-climbing; on architectures also nasbot; on spaces with a "
-    "fidelity also hyperband, successive-halving, model-based-hyperband, successive-narrowing. `bostruct methods` "
-    "shows which searches what.",
+    "fidelity also hyperband, successive-halving, model-based-hyperband, successive-narrowing; or module:name of your "
+    "own. `bostruct methods` shows which searches what.",
 )
 @click.option(
     "--trials",

@@ -1,4 +1,4 @@
-"""What a user gives for the problems and methods of a comparison, by label."""
+"""Reads the problems and methods that a user gives for a comparison, by label."""
 
 from __future__ import annotations
 

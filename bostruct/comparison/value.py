@@ -68,7 +68,7 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said of runs that failed or are left out, a line each."""
+        """The runs that failed or are left out, with the reason, a line each."""
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         return failed + [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
