@@ -15,7 +15,7 @@ from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
 
-BASE = {"contracts", "checks", "display", "outcome", "goals", "tables", "plugins"}
+BASE = {"contracts", "checks", "display", "outcome", "goals", "plugins"}
 DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language"}
 KERNELS = {"kernels", "kernels.space", "kernels.otmann"}
 PARTS = BASE | DOMAINS | KERNELS | {"surrogates", "acquisition", "searchers", "methods"}
@@ -28,7 +28,6 @@ ALLOWED: dict[str, set[str]] = {
     "display": {"contracts", "checks"},
     "outcome": {"contracts", "checks"},
     "goals": {"contracts", "checks", "outcome"},
-    "tables": {"display"},
     "plugins": {"contracts", "checks"},
     "domains.space": BASE | {"domains.common"},
     "domains.architecture": BASE | {"domains.common", "domains.space"},

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bostruct.analysis.tables import format_markdown, format_table
 from bostruct.cli.options import error_text, json_option, plain_errors
 from bostruct.cli.text import echo_json
-from bostruct.tables import format_markdown, format_table
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain, Presented

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bostruct.analysis.tables import format_number, format_table
 from bostruct.cli.options import error_text, json_option, load_problem, plain_errors
 from bostruct.cli.text import Facts, echo_json, format_pairs
-from bostruct.tables import format_number, format_table
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
@@ -65,7 +65,7 @@ def _list_problems(as_json: bool) -> None:
 
 def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
     """Describe the problems that installed packages bring; those that cannot be loaded are named, with the reason."""
-    from bostruct.plugins import describe_plugin
+    from bostruct.plugins.lookup import describe_plugin
     from bostruct.problems import registry
 
     described, broken = [], {}

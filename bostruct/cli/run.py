@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bostruct.analysis.tables import format_number, pluralize
 from bostruct.cli.options import (
     add_relabel,
     check_config,
@@ -20,7 +21,6 @@ from bostruct.cli.options import (
     relabel_option,
 )
 from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
-from bostruct.tables import format_number, pluralize
 
 if TYPE_CHECKING:
     from bostruct.contracts import Presented

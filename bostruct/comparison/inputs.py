@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from bostruct.checks import missing_members, short_repr
 from bostruct.comparison.plan import Method
@@ -74,7 +74,7 @@ def read_methods(given: Any) -> dict[str, Method]:
             )
         if label in found and found[label] is not one and found[label] != one:
             raise ValueError(f"methods: two are labeled {label!r}; give a dict from labels to methods")
-        found[label] = one
+        found[label] = cast(Method, one)
     if not found:
         raise ValueError("methods: expected at least one, got none")
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bostruct.analysis.tables import format_measured, format_number
 from bostruct.comparison.statistics import MethodRow
-from bostruct.tables import format_measured, format_number
 
 
 def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

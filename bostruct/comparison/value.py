@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bostruct.analysis.fronts import plot_hypervolume
 from bostruct.analysis.plots import plot_convergence
+from bostruct.analysis.tables import format_markdown, format_number, format_table, pluralize
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
@@ -20,7 +21,6 @@ from bostruct.comparison.tables import describe_rows, table_of
 from bostruct.display import html_table
 from bostruct.problems.own import AnyProblem, Problem
 from bostruct.study.result import Result
-from bostruct.tables import format_markdown, format_number, format_table, pluralize
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
-from bostruct import plugins
 from bostruct.checks import has_capability, missing_members, short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
@@ -13,6 +12,7 @@ from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, as_part, joint_domain
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
+from bostruct.plugins import lookup
 
 
 def _joint_from_json(data: ParsedJson) -> Joint:
@@ -83,19 +83,19 @@ def domain_from_json(data: ParsedJson) -> Domain:
     kind = data.get("domain")
     if kind in BUILDERS:
         return BUILDERS[kind](data)
-    installed = plugins.list_plugins(plugins.DOMAINS)
+    installed = lookup.list_plugins(lookup.DOMAINS)
     if kind not in installed:
         raise DomainError(
             f"domain: expected one of {', '.join([*BUILDERS, *installed])}; the description says {kind!r}; "
             "bostruct.register_domain adds a domain of your own"
         )
     try:
-        builder: Any = plugins.load_plugin("domain", installed[kind])
+        builder: Any = lookup.load_plugin("domain", installed[kind])
     except ValueError as error:
         raise DomainError(str(error)) from error
     if not callable(builder):
         raise DomainError(
-            f"domain: {plugins.describe_plugin(installed[kind])}: expected a function from a description to a domain, "
+            f"domain: {lookup.describe_plugin(installed[kind])}: expected a function from a description to a domain, "
             f"got {short_repr(builder)}"
         )
-    return builder(data)
+    return cast(Domain, builder(data))

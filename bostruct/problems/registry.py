@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple
 
-from bostruct import plugins
 from bostruct.checks import check_choice, did_you_mean, short_repr
+from bostruct.plugins import lookup
 from bostruct.problems.base import SpaceProblem, relabel
 from bostruct.problems.own import AnyProblem, as_problem
 
@@ -200,7 +200,7 @@ def names() -> tuple[str, ...]:
 
 def list_installed() -> dict[str, EntryPoint]:
     """Return the entry points `bostruct.problems` of installed packages by name; none is loaded."""
-    return plugins.list_plugins(plugins.PROBLEMS, ENTRIES)
+    return lookup.list_plugins(lookup.PROBLEMS, ENTRIES)
 
 
 def load(spec: str) -> AnyProblem:
@@ -215,11 +215,11 @@ def load(spec: str) -> AnyProblem:
     out of range, and for a module or a plug-in that cannot be loaded or holds no problem.
     """
     if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
-        if plugins.is_reference(spec):
-            return as_problem(f"problem: {spec}", plugins.import_reference("problem", spec), spec)
+        if lookup.is_reference(spec):
+            return as_problem(f"problem: {spec}", lookup.import_reference("problem", spec), spec)
         if (installed := list_installed()).get(spec) is not None:
-            found = plugins.load_plugin("problem", installed[spec])
-            return as_problem(f"problem: {plugins.describe_plugin(installed[spec])}", found, spec)
+            found = lookup.load_plugin("problem", installed[spec])
+            return as_problem(f"problem: {lookup.describe_plugin(installed[spec])}", found, spec)
     name, given = parse(spec)
     entry = ENTRIES[name]
     known = {parameter.name: parameter for parameter in entry.parameters}

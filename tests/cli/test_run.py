@@ -16,12 +16,12 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct import problems
+from bostruct.analysis.tables import format_number
 from bostruct.cli import main
 from bostruct.cli.run import draw_result
 from bostruct.comparison.statistics import reported_value, suggestion_seconds
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.study.history import Trial
-from bostruct.tables import format_number
 from tests.cli.invoke import SMALL, as_json, call
 
 ROOT = Path(__file__).parents[2]

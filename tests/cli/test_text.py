@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bostruct.analysis.tables import format_table
 from bostruct.cli import text
-from bostruct.tables import format_table
 
 
 def test_sparkline_keeps_order_and_width():

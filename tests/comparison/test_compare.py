@@ -111,7 +111,7 @@ def test_with_limits_the_best_value_that_keeps_them_counts():
     found = compare(problem, ["random", draw], n_trials=12, seeds=2, progress=False)
     one = found.problems[0]
     for cell, result in one.results.items():
-        kept = [t.value for t in result.trials if t.constraints["weight"] <= 20.0]
+        kept = [t.value or 0.0 for t in result.trials if t.constraints["weight"] <= 20.0]
         assert result.best_value == max(kept), cell
     assert "best feasible value" in repr(found)
     assert one.rows[0].regret == pytest.approx(12.0 - one.rows[0].mean)
@@ -135,12 +135,15 @@ def test_a_folder_resumes_and_keeps_others_out(tmp_path):
     assert timed[0] == 2  # suggestions, beside two initial points
     longer = compare(problem, [draw], n_trials=6, seeds=2, storage=tmp_path, progress=False)
     whole = compare(problem, [draw], n_trials=6, seeds=2, progress=False)
-    points = [[[t.point for t in one.problems[0].results["draw", s].trials] for s in (0, 1)] for one in (longer, whole)]
+    points = [
+        [[t.point for t in one.problems[0].results[RunKey("draw", s)].trials] for s in (0, 1)]
+        for one in (longer, whole)
+    ]
     assert points[0] == points[1]
     with pytest.raises(StorageError, match="holds a comparison on cost, not on other"):
         compare(bo.Problem(cost, SPACE, name="other"), draw, n_trials=4, storage=tmp_path, progress=False)
     changed = compare(problem, {"draw": "evolution"}, n_trials=7, seeds=1, storage=tmp_path, progress=False)
-    assert "StudyMismatch" in changed.problems[0].failed["draw", 0]
+    assert "StudyMismatch" in changed.problems[0].failed[RunKey("draw", 0)]
 
 
 def test_ctrl_c_says_where_the_finished_trials_are(monkeypatch, tmp_path):

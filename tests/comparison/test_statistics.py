@@ -57,6 +57,7 @@ def test_a_row_says_how_many_runs_and_pairs_it_is_over():
 
 def test_optima_are_counted():
     problem = problems.load("branin")
+    assert problem.optimum is not None
     runs = {RunKey("a", 0): make_result([problem.optimum]), RunKey("a", 1): make_result([problem.optimum + 1.0])}
     assert method_rows(problem, runs)[0].optima == 1
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bostruct.tables import format_markdown, format_measured, format_number, format_table, pluralize
+from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table, pluralize
 
 
 @pytest.mark.parametrize(

@@ -6,19 +6,21 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import methods, plugins, problems
+from bostruct import methods, problems
 from bostruct.contracts import BostructError
+from bostruct.plugins import lookup
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.testing import check_domain, check_searcher
 from tests.cli.invoke import as_json, call
 
-PLUGIN = Path(__file__).parents[1] / "examples" / "extending" / "plugin"
+PLUGIN = Path(__file__).parents[2] / "examples" / "extending" / "plugin"
 MINE = '''
 import bostruct as bo
 from bostruct import methods
@@ -55,7 +57,7 @@ def builds_nothing(domain):
 
 
 @pytest.fixture
-def mine(tmp_path, monkeypatch) -> Path:
+def mine(tmp_path, monkeypatch) -> Iterator[Path]:
     """A current directory with a module of the user's own."""
     (tmp_path / "mine.py").write_text(MINE)
     (tmp_path / "broken.py").write_text("x = 1\nimport no_such_library\n")
@@ -171,7 +173,7 @@ class TestEntryPoints:
     def test_the_example_passes_the_laws(self):
         problem = problems.load("rota")
         check_domain(problem.space, np.random.default_rng(0))
-        check_searcher(methods.find_method("swaps"), problem.space, problem, np.random.default_rng(0))
+        check_searcher(methods.find_method("swaps"), problem.space, problem.objective, np.random.default_rng(0))
 
     @pytest.mark.usefixtures("installed")
     def test_its_parts_are_listed_and_run(self):
@@ -206,7 +208,7 @@ class TestEntryPoints:
         assert "rota-plugin 1.0) cannot be loaded: ModuleNotFoundError" in call("run", "torn", code=2).stderr
         assert "cannot be loaded" in call("run", "branin", "--method", "torn", code=2).stderr
         assert methods.find_method("random") is methods.METHODS["random"]  # no name of the package is taken over
-        assert list(plugins.list_plugins(plugins.METHODS, methods.METHODS)) == ["torn"]
+        assert list(lookup.list_plugins(lookup.METHODS, methods.METHODS)) == ["torn"]
 
     @pytest.mark.usefixtures("installed")
     def test_a_plug_in_takes_no_parameters(self):
