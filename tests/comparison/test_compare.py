@@ -89,14 +89,16 @@ def test_it_becomes_a_data_frame_and_a_picture(found):
 
 
 def test_several_problems_and_labels_have_a_table_each(tmp_path):
-    given = {"bread": (cost, SPACE), "front": bo.Problem(two_costs, SPACE, directions=["minimize"] * 2, initial=3)}
+    given = {
+        "bread": (cost, SPACE),
+        "front": bo.Problem(two_costs, SPACE, directions=["minimize", "minimize"], initial=3),
+    }
     labeled = {"mine": draw, "theirs": "evolution"}
     found = compare(given, labeled, n_trials=8, seeds=2, storage=tmp_path, progress=False)
     assert [one.name for one in found] == ["bread", "front"]
     assert {row["method"] for row in found.rows()} == {"mine", "theirs"}
-    front = found["front"]
-    assert "hypervolume" in repr(front.to_text())
-    assert front.rows[0].mean > 0.0
+    assert "hypervolume" in found["front"].to_text()
+    assert found["front"].rows[0].mean > 0.0
     assert json.loads((tmp_path / "front" / "comparison.json").read_text())["problem"] == "front"
     with open(tmp_path / "front" / "incumbents.csv", encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 2 * 2 * 8
@@ -135,11 +137,9 @@ def test_a_folder_resumes_and_keeps_others_out(tmp_path):
     assert timed[0] == 2  # suggestions, beside two initial points
     longer = compare(problem, [draw], n_trials=6, seeds=2, storage=tmp_path, progress=False)
     whole = compare(problem, [draw], n_trials=6, seeds=2, progress=False)
-    points = [
-        [[t.point for t in one.problems[0].results[RunKey("draw", s)].trials] for s in (0, 1)]
-        for one in (longer, whole)
-    ]
-    assert points[0] == points[1]
+    for seed in (0, 1):
+        one, other = (found.problems[0].results[RunKey("draw", seed)] for found in (longer, whole))
+        assert [trial.point for trial in one.trials] == [trial.point for trial in other.trials]
     with pytest.raises(StorageError, match="holds a comparison on cost, not on other"):
         compare(bo.Problem(cost, SPACE, name="other"), draw, n_trials=4, storage=tmp_path, progress=False)
     changed = compare(problem, {"draw": "evolution"}, n_trials=7, seeds=1, storage=tmp_path, progress=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 
 
-def make_result(values: list[float]) -> bo.Result:
+def make_result(values: list[Any]) -> bo.Result:
     trials = tuple(
         Trial(i, {"a": i}, "completed", value, info={"origin": "model", "suggest_seconds": 0.5})
         for i, value in enumerate(values)

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -172,8 +173,9 @@ class TestEntryPoints:
     @pytest.mark.usefixtures("installed")
     def test_the_example_passes_the_laws(self):
         problem = problems.load("rota")
+        objective: Any = problem.objective
         check_domain(problem.space, np.random.default_rng(0))
-        check_searcher(methods.find_method("swaps"), problem.space, problem.objective, np.random.default_rng(0))
+        check_searcher(methods.find_method("swaps"), problem.space, objective, np.random.default_rng(0))
 
     @pytest.mark.usefixtures("installed")
     def test_its_parts_are_listed_and_run(self):
