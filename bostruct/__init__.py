@@ -59,12 +59,15 @@ _HOME = {
     "SuccessiveHalvingRule": "bostruct.study.stopping",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
+    "Problem": "bostruct.problems.own",
+    "compare": "bostruct.comparison.compare",
 }
 
 if TYPE_CHECKING:
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
+    from bostruct.comparison.compare import compare
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -89,6 +92,7 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
+    from bostruct.problems.own import Problem
     from bostruct.storage.protocol import StorageError
     from bostruct.study.callbacks import StopWhen
     from bostruct.study.history import Trial
@@ -117,6 +121,7 @@ __all__ = [
     "Ordinal",
     "OtherVersion",
     "Permutation",
+    "Problem",
     "Real",
     "Result",
     "Sequence",
@@ -131,6 +136,7 @@ __all__ = [
     "Transient",
     "Trial",
     "cnn_domain",
+    "compare",
     "importance",
     "joint_domain",
     "maximize",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,18 +82,21 @@ def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int],
     axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BEST_COLOR, linewidth=1.4, zorder=3)
 
 
-def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -> Axes:
+def plot_hypervolume(
+    results: Mapping[str, Sequence[Result]], ax: Axes | None = None, reference: Sequence[float] | None = None
+) -> Axes:
     """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
 
-    results: several of equal goals by name; the corner up to which volume counts is that of all of them together.
+    results: several of equal goals by name.
     ax: axes to draw on, None for those of a new figure.
+    reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
     runs = [result for group in results.values() for result in group]
     if not runs:
         raise ValueError("results: expected at least one Result, got none")
-    corner = _find_corner(runs)
+    corner = find_corner(runs) if reference is None else reference
     axes: Axes = new_axes(7.2, 4.2) if ax is None else ax
     for number, (name, group) in enumerate(results.items()):
         volumes = [result.hypervolumes(corner) for result in group]
@@ -106,8 +110,13 @@ def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -
     return axes
 
 
-def _find_corner(runs: list[Result]) -> list[float]:
-    """Return the reference point of all feasible trials that were kept together, in the user's units."""
+def find_corner(runs: list[Result]) -> list[float]:
+    """Return the reference point of all feasible trials that were kept together, in the user's units.
+
+    runs: of equal goals, at least one.
+
+    Raises ValueError where no trial of them keeps all limits.
+    """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]
     told: Array = np.array([goals.orient(trial.values) for trial in feasible])

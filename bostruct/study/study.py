@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple, overload
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
+from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -34,7 +35,6 @@ from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
-    as_domain,
     blame_rebuilt,
     describe_method,
     encode_points,
