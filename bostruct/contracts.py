@@ -786,6 +786,23 @@ class HasNoise(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasLeaveOneOut(Posterior, Protocol):
+    """A posterior that predicts each value that it learned from as if it had not."""
+
+    @property
+    def xs(self) -> Batch:
+        """The n points that it learned from."""
+        ...
+
+    def leave_one_out(self) -> Prediction:
+        """Return mean and variance of each value, its noise included, given all others, (s, n) each.
+
+        The hyperparameters stay as they are.
+        """
+        ...
+
+
+@runtime_checkable
 class HasPredictionGradient(Posterior, Protocol):
     """A posterior with gradients in the continuous coordinates of points."""
 
@@ -1202,6 +1219,32 @@ class HasPrediction(Searcher, Protocol):
         history: all that was told so far.
         state: of `initial_state`, or of the last suggestion.
         xs: m points.
+        rng: the only source of chance.
+        """
+        ...
+
+
+class LeftOut(NamedTuple):
+    """The predictions of values that were told, each made without the value itself.
+
+    positions: of the completed points that the model learned from (n,), in the order told.
+    prediction: of their values, noise included, (s, n) each, minimized.
+    """
+
+    positions: npt.NDArray[np.int64]
+    prediction: Prediction
+
+
+@runtime_checkable
+class HasCrossValidation(Searcher, Protocol):
+    """A searcher that can say how well its model predicts what it was told."""
+
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        """Predict each value told from all others; raise BostructError where the model cannot.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        objective: its position, from 0.
         rng: the only source of chance.
         """
         ...
