@@ -38,7 +38,8 @@ _HOME = {
     "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_front": "bostruct.analysis.fronts",
     "plot_hypervolume": "bostruct.analysis.fronts",
-    "plot_importance": "bostruct.analysis.plots",
+    "plot_history": "bostruct.analysis.histories",
+    "plot_importance": "bostruct.analysis.importances",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study.study",
@@ -63,8 +64,8 @@ _HOME = {
 
 if TYPE_CHECKING:
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
-    from bostruct.analysis.importances import importance
-    from bostruct.analysis.plots import plot_importance
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.importances import importance, plot_importance
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -139,6 +140,7 @@ __all__ = [
     "otmann",
     "plot_architecture",
     "plot_front",
+    "plot_history",
     "plot_hypervolume",
     "plot_importance",
     "plot_transport",

@@ -136,7 +136,9 @@ def _draw_picture(comparison: Comparison, problem: AnyProblem, results: dict[Run
     runs = sorted({len(group) for group in groups.values()})
     means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
     noise = ", values with their noise" if problem.noisy else ""
-    axes.set_title(f"{problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, wrap=True)
+    axes.set_title(
+        f"{problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, pad=14, wrap=True
+    )
     save_figure(axes, path)
     return path
 

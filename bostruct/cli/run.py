@@ -21,7 +21,7 @@ from bostruct.cli.options import (
     progress_option,
     relabel_option,
 )
-from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, sparkline
+from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, pluralize, sparkline
 
 if TYPE_CHECKING:
     from bostruct.contracts import Presented
@@ -172,16 +172,18 @@ def suggestion_seconds(result: Result) -> float | None:
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw the convergence of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
 
     result: of a study.
     problem: gives the title, and the optimum where it is known.
     path: of the picture, which is overwritten.
     """
-    from bostruct.analysis.plots import plot_convergence, save_figure
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.plots import save_figure
 
-    axes = plot_convergence(result, optimum=problem.optimum)
-    axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)
+    axes = plot_history(result, optimum=problem.optimum)
+    title = f"{result.method} on {problem.name}, {pluralize(len(result.order), 'trial')}"
+    axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
     save_figure(axes, path)
 
 

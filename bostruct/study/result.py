@@ -338,13 +338,13 @@ class Result:
         self.history.to_csv(path)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far, or the front of several objectives, and return the matplotlib axes.
+        """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).
 
         ax: axes to draw on, None for those of a new figure.
 
-        Raises MissingExtra without matplotlib.
+        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError where no trial has finished.
         """
-        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_convergence"
+        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "histories:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)
 
     def __repr__(self) -> str:
