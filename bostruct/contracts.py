@@ -39,6 +39,7 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+PARENT_POSITION = "parent_position"  # in `Suggestion.info`
 SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
 SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
@@ -1113,7 +1114,9 @@ class Suggestion(NamedTuple):
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
         points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
-        ``fallback``, where `info["why"]` says why.
+        ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
+        of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
+        `info["parent"]`.
     """
 
     point: Point

@@ -72,7 +72,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     told = [_Told(at, step.told) for at, step in enumerate(steps, start=1)]
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = count_beginning(result)
-    scale = _choose_scale(told, best, beginning, result.direction, optimum)
+    scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
     outside = _draw_values(axes, told, scale)
@@ -101,14 +101,19 @@ def draw_optimum(axes: Axes, optimum: float, scale: ValueScale) -> None:
     axes.axhline(optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=label, zorder=1)
 
 
-def _choose_scale(
-    told: list[_Told], best: np.ndarray, beginning: int, direction: str, optimum: float | None
-) -> ValueScale:
-    values = np.array([one.trial.value for one in told if one.trial.status == "completed"], dtype=np.float64)
-    chosen = [one.trial.value for one in told if one.trial.is_feasible and one.trial.origin not in BEGINNING]
-    late = best[first_that_matters(beginning, len(best)) - 1 :]
-    late = late[~np.isnan(late)]
-    matters = pick_what_matters(values, late, np.array(chosen, dtype=np.float64), direction, optimum)
+def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale:
+    """Return the scale on which `plot_history` draws the values of a run.
+
+    result: of one objective.
+    optimum: shown where it is near; None where unknown.
+    """
+    steps, beginning = result.incumbents, count_beginning(result)
+    told = [step.told for step in steps]
+    values = np.array([trial.value for trial in told if trial.status == "completed"], dtype=np.float64)
+    chosen = [trial.value for trial in told if trial.is_feasible and trial.origin not in BEGINNING]
+    best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]
+    late = np.array([value for value in best if value is not None], dtype=np.float64)
+    matters = pick_what_matters(values, late, np.array(chosen, dtype=np.float64), result.direction, optimum)
     return choose_scale(values, matters)
 
 

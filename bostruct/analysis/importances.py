@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,38 @@ def importance(
     TypeError, ValueError.
     """
     check_integer("trees", trees, 1)
+    data = read_design(study, seed, objective)
+    found = importances(grow_forest(data.design, scale_to_unit(data.values), seed, trees), data.features, pairs)
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched)
+
+
+class DesignData(NamedTuple):
+    """The completed trials of a study as a forest learns from them.
+
+    design: a row a trial (n, c).
+    features: the variables, as columns of the design.
+    values: of the objective (n,), in the user's units.
+    left_out: the variables and parts that are not made of named choices.
+    searched: share of the trials that a search chose, in [0, 1].
+    """
+
+    design: Array
+    features: Sequence[Feature]
+    values: Array
+    left_out: tuple[str, ...]
+    searched: float
+
+
+def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
+    """Return the completed trials of a study as a forest learns from them.
+
+    study: or a result, of which the trials that `where` kept count.
+    seed: of the values that are drawn of variables with many.
+    objective: the position of the objective to explain, from 0.
+
+    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
+    TypeError, ValueError.
+    """
     result = getattr(study, "result", study)
     if not isinstance(result, Result):
         raise TypeError(f"study: expected a Study or a Result, got {short_repr(study)}")
@@ -87,10 +119,9 @@ def importance(
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     design, features = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     features = _join_structures(features, design, _find_structures(described), np.random.default_rng(seed))
-    values = scale_to_unit(np.array([trial.values[objective] for trial in completed], dtype=np.float64))
-    found = importances(grow_forest(design, values, seed, trees), features, pairs)
-    share = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
-    return Importances(_sort(found.main), _sort(found.pairs), left_out, share)
+    values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
+    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
+    return DesignData(design, features, values, left_out, searched)
 
 
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:

@@ -160,6 +160,27 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
     return Importances(main, {both: _summarize([effects[1][k] for effects in found]) for k, both in enumerate(names)})
 
 
+def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int], atoms: tuple[Array, Array]) -> Array:
+    """Return what a forest predicts where two variables have some values, averaged over all others (a, b).
+
+    forest: of `grow_forest`.
+    features: the variables, as columns of the design that the forest was grown on.
+    pair: positions of the two.
+    atoms: values of both in the columns of their features, (a, c) and (b, e).
+
+    Source: the marginal predictions of Hutter, Hoos and Leyton-Brown 2014, section 3.
+    """
+    total = np.zeros((len(atoms[0]), len(atoms[1])))
+    for tree in forest.estimators_:
+        boxes = leaf_boxes(tree.tree_)
+        held = [_leaf_atoms(boxes, feature) for feature in features]
+        others = [one.share for i, one in enumerate(held) if i not in pair]
+        volume = np.prod(others, axis=0) if others else np.ones(len(boxes.values))
+        first, second = (_find_inside(boxes, features[i], own) for i, own in zip(pair, atoms, strict=True))
+        total += (first * (volume * boxes.values)[:, None]).T @ second
+    return total / len(forest.estimators_)
+
+
 @dataclass(frozen=True)
 class VarianceShares:
     """The shares of the variance that a forest explains by each choice alone. trees: of the forest, at least 1."""
@@ -220,14 +241,20 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
     if atoms is None or weights is None:
         cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
         atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
+    held = _find_inside(boxes, feature, atoms)
+    return LeafAtoms(held, weights, held @ weights)
+
+
+def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
+    """Return 1 where an atom of a variable (a, c) lies in a leaf (l, a)."""
+    lower, upper = boxes.lower[:, feature.columns], boxes.upper[:, feature.columns]
     inside = np.ones((len(lower), len(atoms)), dtype=bool)
     is_cut = np.isfinite(lower) | np.isfinite(upper)
     for column in np.flatnonzero(is_cut.any(axis=0)):
         own = is_cut[:, column]
         inside[own] &= lower[own, column, None] < atoms[:, column]
         inside[own] &= atoms[:, column] <= upper[own, column, None]
-    held = inside.astype(np.float64)
-    return LeafAtoms(held, weights, held @ weights)
+    return inside.astype(np.float64)
 
 
 def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:
