@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -185,15 +184,3 @@ def _choose_ticks(beginning: int, total: int, slope: float) -> list[int]:
     width = slope * beginning + total - beginning
     found = MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]).tick_values(beginning, total)
     return [beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]
-
-
-def spread_labels(heights: Sequence[float], gap: float) -> list[float]:
-    """Return heights in the same order that lie at least a gap apart, moved up where they must be.
-
-    heights: ascending.
-    gap: at least 0.
-    """
-    found: list[float] = []
-    for height in heights:
-        found.append(height if not found else max(height, found[-1] + gap))
-    return found

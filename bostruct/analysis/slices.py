@@ -44,7 +44,7 @@ GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the
 
 
 class _Slice(NamedTuple):
-    """The expectations of the model where one variable of the best point changes; NaN where that is no point of the space."""
+    """The expectations of the model where one variable of the best point changes; NaN where that is no point."""
 
     places: Array
     mean: Array
