@@ -38,7 +38,13 @@ _HOME = {
     "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_front": "bostruct.analysis.fronts",
     "plot_hypervolume": "bostruct.analysis.fronts",
-    "plot_importance": "bostruct.analysis.plots",
+    "plot_calibration": "bostruct.analysis.calibration",
+    "plot_effects": "bostruct.analysis.effects",
+    "plot_genealogy": "bostruct.analysis.genealogy",
+    "plot_history": "bostruct.analysis.histories",
+    "plot_parallel_coordinates": "bostruct.analysis.parallel_coordinates",
+    "plot_slices": "bostruct.analysis.slices",
+    "plot_importance": "bostruct.analysis.importances",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study.study",
@@ -64,9 +70,14 @@ _HOME = {
 }
 
 if TYPE_CHECKING:
+    from bostruct.analysis.calibration import plot_calibration
+    from bostruct.analysis.effects import plot_effects
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
-    from bostruct.analysis.importances import importance
-    from bostruct.analysis.plots import plot_importance
+    from bostruct.analysis.genealogy import plot_genealogy
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.importances import importance, plot_importance
+    from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
+    from bostruct.analysis.slices import plot_slices
     from bostruct.comparison.compare import compare
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
@@ -144,9 +155,15 @@ __all__ = [
     "mlp_domain",
     "otmann",
     "plot_architecture",
+    "plot_calibration",
+    "plot_effects",
     "plot_front",
+    "plot_genealogy",
+    "plot_history",
     "plot_hypervolume",
     "plot_importance",
+    "plot_parallel_coordinates",
+    "plot_slices",
     "plot_transport",
     "register_domain",
     "register_variable",

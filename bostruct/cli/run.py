@@ -172,17 +172,19 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw the convergence of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
 
     result: of a study.
     problem: gives the title, and the optimum where it is known.
     path: of the picture, which is overwritten.
     """
-    from bostruct.analysis.plots import plot_convergence, save_figure
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.plots import save_figure
 
     several = result.goals.n_objectives > 1
-    axes = result.plot() if several else plot_convergence(result, optimum=problem.optimum)
-    axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)
+    axes = result.plot() if several else plot_history(result, optimum=problem.optimum)
+    title = f"{result.method} on {problem.name}, {pluralize(len(result.order), 'trial')}"
+    axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
     save_figure(axes, path)
 
 

@@ -30,7 +30,7 @@ from bostruct.storage.protocol import SpaceChange, Storage, StorageError, Stored
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
 from bostruct.study.loop import run_trials
-from bostruct.study.prediction import Predictions, predict
+from bostruct.study.prediction import Predictions
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
@@ -39,7 +39,6 @@ from bostruct.study.records import (
     describe_method,
     encode_points,
     method_label,
-    parse_points,
     read_goals,
     readable_domain,
     stored_domain,
@@ -489,8 +488,8 @@ class Study:
         order = tuple(number for number in order if trials[number].unread is None)
         outcomes = self._ledger.outcomes
         fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
-        stopped, beliefs = self._stopped_because, Lazy(fit)
-        return Result(trials, order, self.goals, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+        stopped, told = self._stopped_because, (trials, order, self.goals, self.seed, method)
+        return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
@@ -501,10 +500,7 @@ class Study:
         TypeError, and BostructError for a method without a model and where nothing has completed.
         """
         with self._mutex:
-            xs = self.domain.join(parse_points(self.domain, points, "points"))
-            searcher, state = self._model()()
-            with self._limit():
-                return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
+            return self.result.predict(points)
 
     @property
     def incumbent(self) -> Trial | None:
