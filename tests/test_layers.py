@@ -54,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},
     "optimize": BASE | {"study"},
-    "integrations": PARTS,
+    "integrations": PARTS | {"study"},  # some drive a study, as the other side drives its own
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}

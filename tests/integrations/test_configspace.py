@@ -115,7 +115,7 @@ def allowed_points(space: Any) -> set[frozenset[Any]]:
     """List by brute force what ConfigSpace allows, constants left out."""
     absent = object()
     found = set()
-    for values in itertools.product(*([*_values(given), absent] for given in space.values())):
+    for values in itertools.product(*([*_values(one), absent] for one in space.values())):
         held = {name: value for name, value in zip(space, values, strict=True) if value is not absent}
         try:
             point = read_point(cs.Configuration(space, values=held))
