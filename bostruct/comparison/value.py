@@ -109,9 +109,9 @@ class ProblemComparison:
         runs = sorted({len(group) for group in groups.values()})
         means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
         noise = ", values with their noise" if self.problem.noisy else ""
-        axes.set_title(
-            f"{self.problem.name}, mean of {means}, one standard error{noise}", loc="left", fontsize=10, wrap=True
-        )
+        error = "" if self.problem.goals.n_objectives > 1 else ", one standard error"
+        title = f"{self.problem.name}, mean of {means}{error}{noise}"
+        axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
         return axes
 
     def write_tables(self, folder: Path) -> None:

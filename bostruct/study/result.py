@@ -70,8 +70,19 @@ class TrialTable:
         return [_trial_row(trial) for trial in self.trials]
 
     def to_dataframe(self) -> DataFrame:
-        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas."""
-        return optional_import("pandas", "pandas").DataFrame(self.rows())
+        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
+
+        `started` and `finished` are moments in UTC, a datetime64 with its time zone; `finished` is NaT while a trial
+        runs.
+        """
+        pandas = optional_import("pandas", "pandas")
+        frame = pandas.DataFrame(self.rows())
+        if len(frame):
+            finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
+            frame["started"] = pandas.to_datetime(frame["started"], unit="s", utc=True)
+            place = list(frame.columns).index("started") + 1
+            frame.insert(place, "finished", pandas.to_datetime(finished, unit="s", utc=True))
+        return frame
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows, with a header; needs no pandas.

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
@@ -27,6 +27,7 @@ from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
+from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
 from bostruct.study.loop import run_trials
@@ -59,6 +60,9 @@ from bostruct.study.stored_searcher import (
 )
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
 Callback = Callable[["Study", Trial], None]
@@ -311,6 +315,22 @@ class Study:
                 stacklevel=2,
             )
         return trial
+
+    def add_frame(self, frame: DataFrame, value: str | Sequence[str] = "value") -> list[Trial]:
+        """Add a row each of a pandas DataFrame, as `add` does, and return the trials.
+
+        frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
+            is a variable that the point has not. The columns `status`, `reason`, and `constraint.` before the name of a
+            limit are read where they are there; other columns are not.
+        value: name of the column of values, or of several objectives the names of their columns. A row with a missing
+            value is a failed trial, or an infeasible one where its `status` says so; running ones are left out.
+
+        Nothing is added where one row is wrong. Raises PointError and ValueError, which name the row, and TypeError for
+        what is no frame.
+        """
+        rows = read_frame(frame, value, self.domain, self.goals)
+        with self._mutex:
+            return [self.add(row.point, **row.told) for row in rows]
 
     def requeue(self, trial: Trial | int) -> None:
         """Give a running trial back, or a failed one another chance: the next ask hands it out again.
