@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from benchmarks.house.figures import Figure
-from benchmarks.house.source import File
+from benchmarks.house.source import File, leave_out_bridges
 
 
 class Exemplar(NamedTuple):
@@ -26,7 +26,11 @@ EXEMPLARS = (
 
 
 def naming_files(files: list[File]) -> Figure:
-    """List the files that import the exemplar of each kind of part, and count the most of any kind."""
+    """List the files that import the exemplar of each kind of part, and count the most of any kind.
+
+    Bridges are left out: they name the kinds that the other side has too, and one more kind need not be among them.
+    """
+    files = leave_out_bridges(files)
     places, most = [], 0
     for kind, module in EXEMPLARS:
         naming = [file.name for file in files if any(edge.target == module for edge in file.imports)]

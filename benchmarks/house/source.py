@@ -84,3 +84,11 @@ def _items(node: ast.AST, public: bool) -> Iterator[Item]:
             yield from _items(child, seen and isinstance(child, ast.ClassDef))
         else:
             yield from _items(child, public)
+
+
+def leave_out_bridges(files: list[File]) -> list[File]:
+    """Return the files that are no bridges to other libraries.
+
+    files: of the package.
+    """
+    return [file for file in files if ".integrations." not in file.module]

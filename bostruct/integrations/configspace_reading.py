@@ -67,7 +67,7 @@ class SpaceReader:
         self.given = configuration_space
         self.constants = {name: constant_value(given) for name, given in configuration_space.items()}
         self.variables: dict[str, ChoiceVariable] = {}
-        self.whens: dict[str, dict[str, Any]] = {}  # of constants, too
+        self.whens: dict[str, dict[str, Presented]] = {}  # of constants, too
 
     def read(self) -> Space:
         """Return the space; raise DomainError for what has no counterpart, and warn of distributions."""
@@ -89,7 +89,7 @@ class SpaceReader:
             raise DomainError(f"{self.given.forbidden_clauses[rules.index(True)]}: forbids every configuration")
         return Space(self.variables, [Not(rule) for rule in rules if isinstance(rule, Clause)])
 
-    def _read_conditions(self, child: str) -> dict[str, Any]:
+    def _read_conditions(self, child: str) -> dict[str, Presented]:
         """Return `when=` of a hyperparameter, empty for none."""
         tests: dict[str, list[Condition]] = {}
         for condition in self.given.parent_conditions_of[child]:
@@ -193,7 +193,7 @@ def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
     return tuple(given.sequence) if isinstance(given, cs.OrdinalHyperparameter) else None
 
 
-def _read_variable(name: str, given: Any, when: dict[str, Any]) -> ChoiceVariable:
+def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceVariable:
     """Return a hyperparameter of several values as a variable; raise DomainError, with its name, for other kinds."""
     own = when or None
     try:
@@ -259,12 +259,12 @@ def _condition_clause(child: str, parent: ChoiceVariable, condition: Condition) 
     return Compare(relation, _compared(child, parent, relation, condition.value))
 
 
-def _compared(name: str, variable: ChoiceVariable, relation: str, value: Any) -> Presented:
+def _compared(name: str, variable: ChoiceVariable, relation: str, value: Presented) -> Presented:
     """Return the right side of a comparison, which for equality must be a value of the variable."""
     return _exact(name, variable, value) if relation in ("==", "!=") else to_python(value)
 
 
-def _exact(name: str, variable: ChoiceVariable, value: Any) -> Presented:
+def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
     """Return a value of a number; raise DomainError where the variable has it not exactly."""
     try:
         if variable.present(variable.parse(value)) == value:

@@ -14,7 +14,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import check_random_state
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, SpaceExhausted
+from bostruct.contracts import DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import list_entries
 from bostruct.domains.space.integer import Integer
@@ -27,7 +27,7 @@ from bostruct.study.study import Study
 
 SWITCH = "param_distributions"  # the variable that says which of several dicts a candidate is of
 
-Candidate = dict[str, Any]  # parameters of the estimator
+Candidate = dict[str, Presented]  # parameters of the estimator
 
 
 class BostructSearchCV(BaseSearchCV):
@@ -63,18 +63,18 @@ class BostructSearchCV(BaseSearchCV):
 
     def __init__(
         self,
-        estimator: Any,
+        estimator: object,
         param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]],
         *,
         n_iter: int = 10,
-        method: Any = "auto",
-        scoring: Any = None,
+        method: str | Searcher = "auto",
+        scoring: object = None,
         n_jobs: int | None = None,
-        refit: bool | str | Callable[..., Any] = True,
-        cv: Any = None,
+        refit: bool | str | Callable[..., object] = True,
+        cv: object = None,
         verbose: int = 0,
         pre_dispatch: int | str = "2*n_jobs",
-        random_state: Any = None,
+        random_state: object = None,
         error_score: Any = np.nan,
         return_train_score: bool = False,
     ) -> None:
@@ -190,7 +190,7 @@ class CandidateSpace:
                 variables[label] = own[name] if label == name else _only_in(i, name, own[name])
         self.space = Space(variables) if variables else None
 
-    def candidate(self, point: Mapping[str, Any]) -> Candidate:
+    def candidate(self, point: Mapping[str, Presented]) -> Candidate:
         """Return a point as parameters of the estimator; of a variable that it has not there is none.
 
         point: of the space.

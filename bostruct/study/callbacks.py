@@ -63,7 +63,10 @@ class TargetValue:
         check_number("value", self.value)
 
     def check_study(self, study: Study) -> None:
-        """Refuse a study of several objectives, with BostructError."""
+        """Refuse a study of several objectives, with BostructError.
+
+        study: that the callback is given to, before its first trial.
+        """
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
 
@@ -96,7 +99,10 @@ class StopWhen:
         check_number("regret_probability", self.regret_probability, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0))
 
     def check_study(self, study: Study) -> None:
-        """Refuse a study whose method cannot tell, with BostructError."""
+        """Refuse a study whose method cannot tell, with BostructError.
+
+        study: that the callback is given to, before its first trial.
+        """
         study.bound_regret_probability(self.regret)
 
     def __call__(self, study: Study, trial: Trial) -> None:

@@ -26,7 +26,7 @@ class FrameRow(NamedTuple):
     """
 
     point: Presented
-    told: dict[str, Any]
+    told: dict[str, Presented]
 
 
 def read_frame(frame: DataFrame, value: str | Sequence[str], domain: Domain, goals: Goals) -> list[FrameRow]:
@@ -80,7 +80,7 @@ def _point_columns(frame: DataFrame, domain: Domain) -> dict[str, str] | None:
     return found
 
 
-def _read_point(record: Mapping[Any, Any], names: dict[str, str] | None, domain: Domain) -> Presented:
+def _read_point(record: Mapping[str, Presented], names: dict[str, str] | None, domain: Domain) -> Presented:
     """Return the point of a row; raise PointError where it is none."""
     if names is None:
         point = record[POINT]
@@ -100,7 +100,7 @@ def _has_none(variable: Any) -> bool:
     return not variable.when and None in getattr(variable, "choices", ())
 
 
-def _as_value(given: Any, variable: Any) -> Any:
+def _as_value(given: Presented, variable: Any) -> Presented:
     """Return a number as the integer that it stands for: pandas makes floats of integers where some are missing."""
     if variable is None or not isinstance(given, float) or not given.is_integer():
         return given
@@ -110,13 +110,13 @@ def _as_value(given: Any, variable: Any) -> Any:
         return int(given)
 
 
-def _read_outcome(record: Mapping[Any, Any], columns: list[str], goals: Goals) -> dict[str, Any]:
+def _read_outcome(record: Mapping[str, Presented], columns: list[str], goals: Goals) -> dict[str, Presented]:
     """Return the arguments of `Study.add` that say what came of a point."""
     values = [record[column] for column in columns]
     if any(value is None for value in values):
         status = "infeasible" if record.get("status") == "infeasible" else "failed"
         return {"value": None, status: record.get("reason") or NO_REASON}
-    told: dict[str, Any] = {"value": values[0] if len(values) == 1 else tuple(values)}
+    told: dict[str, Presented] = {"value": values[0] if len(values) == 1 else tuple(values)}
     if goals.limits:
         told["constraints"] = {limit.name: record.get(LIMIT + limit.name) for limit in goals.limits}
     return told

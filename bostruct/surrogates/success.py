@@ -113,7 +113,9 @@ class AveragedSuccess:
     models: tuple[SuccessModel, ...]
     take: Callable[[Batch, IntArray], Batch]
 
-    def condition(self, points: Batch, succeeded: BoolArray, rng: np.random.Generator) -> AveragedChance:
+    def condition(
+        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator, before: Chance | None = None
+    ) -> AveragedChance:
         """Return the average of the models, each learned from all points; raises NumericalError.
 
         A model of next to no weight is left out.
@@ -121,7 +123,9 @@ class AveragedSuccess:
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         rng: chooses the third of the points by which the models are compared, and is given to them.
+        before: unused.
         """
+        del before
         learned, logs = self._compare(points, succeeded, rng)
         kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
         chances = tuple(self.models[i].condition(points, succeeded, rng, learned[i]) for i in kept)

@@ -6,13 +6,12 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
 
-RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -26,7 +25,7 @@ class Clause(ABC):
     """A predicate of a value, as a test of `when=`, or of a point, as a constraint. Its `repr` says what it asks."""
 
     @abstractmethod
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         """Tell whether the clause holds.
 
         given: a value, or a point as a dict; see the kinds.
@@ -51,7 +50,7 @@ class Compare(Clause):
     def __post_init__(self) -> None:
         _check_relation(self.relation)
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return bool(RELATIONS[self.relation](given, self.value))
 
     def __repr__(self) -> str:
@@ -70,7 +69,7 @@ class IsIn(Clause):
 
     values: tuple[Presented, ...]
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return any(given == value for value in self.values)
 
     def __repr__(self) -> str:
@@ -91,7 +90,7 @@ class ValueOf(Clause):
     name: str
     test: Clause
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return self.name in given and self.test(given[self.name])
 
     def __repr__(self) -> str:
@@ -116,7 +115,7 @@ class CompareVariables(Clause):
     def __post_init__(self) -> None:
         _check_relation(self.relation)
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         if self.left not in given or self.right not in given:
             return False
         return bool(RELATIONS[self.relation](given[self.left], given[self.right]))
@@ -137,7 +136,7 @@ class AllOf(Clause):
 
     clauses: tuple[Clause, ...]
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return all(clause(given) for clause in self.clauses)
 
     def __repr__(self) -> str:
@@ -156,7 +155,7 @@ class AnyOf(Clause):
 
     clauses: tuple[Clause, ...]
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return any(clause(given) for clause in self.clauses)
 
     def __repr__(self) -> str:
@@ -175,7 +174,7 @@ class Not(Clause):
 
     clause: Clause
 
-    def __call__(self, given: Any) -> bool:
+    def __call__(self, given: Presented) -> bool:
         return not self.clause(given)
 
     def __repr__(self) -> str:
