@@ -57,6 +57,7 @@ _HOME = {
     "MedianRule": "bostruct.study.stopping",
     "StopWhen": "bostruct.study.callbacks",
     "SuccessiveHalvingRule": "bostruct.study.stopping",
+    "write_report": "bostruct.analysis.report.page",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
 }
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
     from bostruct.analysis.importances import importance
     from bostruct.analysis.plots import plot_importance
+    from bostruct.analysis.report.page import write_report
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -145,6 +147,7 @@ __all__ = [
     "register_domain",
     "register_variable",
     "report",
+    "write_report",
 ]
 
 
