@@ -31,6 +31,7 @@ from bostruct.study.result import Result
 from bostruct.study.study import Study
 
 Sections: TypeAlias = list[tuple[str, list[Html]]]  # a title and its parts each
+SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", "Time"})  # two side by side
 MOST_RUNS = 12  # told in full in one page
 UNSURE = (
     "A search asks more where values are good, so that its trials are no fair sample: shares describe where it looked. "
@@ -122,7 +123,8 @@ def _write_sections(position: int, sections: Sections, heading: str) -> list[Htm
     told = []
     for title, parts in sections:
         anchor = _anchor(position, title)
-        told.append(element("section", element(heading, title, id=anchor), *parts, aria_labelledby=anchor))
+        inside = element(heading, title, id=anchor), *parts
+        told.append(element("section", *inside, aria_labelledby=anchor, class_="short" if title in SHORT else None))
     return told
 
 

@@ -121,9 +121,8 @@ def _tell_trials(run: Run) -> Iterator[object]:
     reasons = count_reasons(result.trials).most_common(1)
     if reasons:
         reason, n = reasons[0]
-        yield f"The most frequent reason for no value, in {count_noun(n, 'trial')}:"
-        yield element("q", shorten(reason, 200))
-        yield "."
+        quoted = element("q", shorten(reason, 200))
+        yield element("span", f"The most frequent reason for no value, in {count_noun(n, 'trial')}: ", quoted, ".")
     if result.n_unread:
         yield f"{count_noun(result.n_unread, 'trial')} cannot be read in the space that the study now has."
 
@@ -167,9 +166,9 @@ def _tell_best(run: Run) -> Iterator[object]:
     best = result.best_trial
     position = result.order.index(best.number) + 1
     yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), f", of trial {best.number}.")
-    yield f"It was the {_ordinal(position)} of {len(result.order):,} to finish"
     later = len(result.order) - position
-    yield f"and {count_noun(later, 'later trial')} brought nothing better." if later else "and the last."
+    brought = f"{count_noun(later, 'later trial')} brought nothing better." if later else "it is the last."
+    yield f"It was the {_ordinal(position)} of {len(result.order):,} to finish; {brought}"
     found = run.recommended
     if found is not None and found.mean is not None:
         same = "the same trial" if found.trial.number == best.number else f"trial {found.trial.number}"

@@ -4,7 +4,7 @@ STYLE = """
 :root{color-scheme:light dark;--page:#fff;--ink:#1b2530;--soft:#50606f;--line:#d5dce3;--tint:#f3f6f8;--link:#0a5a91;
 --bad:#a32300}
 @media (prefers-color-scheme:dark){:root{--page:#12171c;--ink:#e6ebf0;--soft:#a9b6c2;--line:#35414c;--tint:#1b2229;
---link:#7cc0f0;--bad:#ff9d80}img{filter:invert(1) hue-rotate(180deg)}}
+--link:#7cc0f0;--bad:#ff9d80}img{filter:invert(1) hue-rotate(180deg) brightness(1.25)}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,"Segoe UI",Roboto,sans-serif}
 header,main,footer{max-width:66rem;margin:0 auto;padding:0 1.25rem}
@@ -12,7 +12,7 @@ header{padding-top:1.5rem}footer{padding-bottom:2rem;color:var(--soft);font-size
 h1{font-size:1.75rem;line-height:1.2;margin:0 0 .25rem}
 h2{font-size:1.3rem;margin:2.2rem 0 .6rem;border-top:1px solid var(--line);padding-top:1.2rem}
 h3{font-size:1.08rem;margin:1.8rem 0 .5rem}
-h1,h2,h3,p,li,figcaption,td,th{overflow-wrap:anywhere}
+h1,h2,h3,p,li,figcaption{overflow-wrap:anywhere}td,th,caption{overflow-wrap:break-word}
 p{margin:.5rem 0;max-width:48rem}
 a{color:var(--link)}nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1.1rem;list-style:none;margin:.75rem 0 0;padding:0}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;
@@ -28,11 +28,12 @@ caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0}
 th,td{text-align:left;vertical-align:top;padding:.28rem .7rem;border-bottom:1px solid var(--line);
 min-width:3.5rem;max-width:26rem}
 th{font-weight:600}thead th{background:var(--tint);position:sticky;top:0;white-space:nowrap}
-.n{text-align:right;white-space:nowrap}
+.w,.n{white-space:nowrap}.s{min-width:9rem}.n{text-align:right}
 .facts td{max-width:46rem}
 code{font:.88em ui-monospace,Consolas,monospace}
 th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 [aria-sort=ascending] button::after{content:" \\2191"}[aria-sort=descending] button::after{content:" \\2193"}
+@media (min-width:62rem){.short{display:inline-block;vertical-align:top;width:calc(50% - 1rem);margin-right:.9rem}}
 @media print{.scroll{max-height:none;overflow:visible}.skip,nav{display:none}figure,tr{break-inside:avoid}
 body{font-size:11pt}thead th{position:static}}
 @media print and (prefers-color-scheme:dark){:root{--page:#fff;--ink:#000;--soft:#333;--line:#999;--tint:#eee;

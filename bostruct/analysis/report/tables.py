@@ -20,6 +20,7 @@ MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
+CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
 
 
 def write_table(
@@ -39,7 +40,7 @@ def write_table(
     sort: whether a script may offer to sort it.
     """
     head = element("tr", *(element("th", title, scope="col") for title in header))
-    kinds = ["n" if position in numeric else None for position in range(len(header))]
+    kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
     lines = (
         element(
             "tr",
@@ -204,7 +205,6 @@ def tabulate_origin(run: Run) -> Html:
         ("method", result.method),
         ("seed", result.seed),
         ("goals", result.goals),
-        ("limits", ", ".join(map(str, result.goals.limits)) or "none"),
         ("made by", "unknown" if run.version is None else f"bostruct {run.version}"),
         ("this page by", f"bostruct {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"),
     ]

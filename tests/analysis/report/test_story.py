@@ -24,7 +24,7 @@ def test_the_story_of_a_search():
     assert "minimizes its objective over a space of 3 variables by the method random with seed 1." in said
     assert "There are 24 trials: 24 completed." in said
     assert f"The best value told is {best.value:g} , of trial {best.number}." in said
-    assert f"and {23 - best.number} later trials brought nothing better." in said
+    assert f"; {23 - best.number} later trials brought nothing better." in said
 
 
 def test_the_story_tells_failures_limits_and_the_future():
@@ -32,7 +32,7 @@ def test_the_story_tells_failures_limits_and_the_future():
     assert "A good trial keeps 1 limit:" in said
     assert "24 completed, 6 failed" in said
     assert "break a limit" in said
-    assert "The most frequent reason for no value, in 2 trials" in said
+    assert "The most frequent reason for no value, in 2 trials:" in said
 
 
 def test_the_model_is_told_where_there_is_one():
