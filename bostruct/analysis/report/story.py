@@ -155,7 +155,7 @@ def shorten(text: str, limit: int) -> str:
 def _tell_best(run: Run) -> Iterator[object]:
     result = run.result
     if run.front:
-        yield f"No trial is better than another in all objectives on the Pareto front, which has {len(run.front):,}."
+        yield f"The Pareto front has {count_noun(len(run.front), 'trial')}, of which none is better in all objectives."
         return
     if not run.has_best:
         if run.counts["completed"]:

@@ -4,7 +4,7 @@ STYLE = """
 :root{color-scheme:light dark;--page:#fff;--ink:#1b2530;--soft:#50606f;--line:#d5dce3;--tint:#f3f6f8;--link:#0a5a91;
 --bad:#a32300}
 @media (prefers-color-scheme:dark){:root{--page:#12171c;--ink:#e6ebf0;--soft:#a9b6c2;--line:#35414c;--tint:#1b2229;
---link:#7cc0f0;--bad:#ff9d80}img{filter:invert(1) hue-rotate(180deg) brightness(1.25)}}
+--link:#7cc0f0;--bad:#ff9d80}img{filter:invert(1) hue-rotate(180deg) brightness(1.1)}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,"Segoe UI",Roboto,sans-serif}
 header,main,footer{max-width:66rem;margin:0 auto;padding:0 1.25rem}
@@ -21,7 +21,7 @@ background:var(--page);padding:.4rem .8rem;z-index:2}
 .note,figcaption,caption{color:var(--soft)}
 .alert{border-left:4px solid var(--bad);padding:.3rem .8rem;color:var(--bad)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1.5rem;align-items:start}
-figure{margin:0}img{display:block;max-width:100%;max-height:48rem;height:auto;margin:0 auto}figcaption{font-size:.88rem}
+figure{margin:0}img{display:block;max-width:100%;max-height:90rem;height:auto;margin:0 auto}figcaption{font-size:.88rem}
 .scroll{overflow:auto;max-width:100%;max-height:40rem;margin:.8rem 0 1.4rem}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0}
