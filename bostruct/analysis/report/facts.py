@@ -101,7 +101,8 @@ def flatten_point(point: object) -> dict[str, str]:
     point: as the user sees it.
     """
     if not isinstance(point, Mapping):
-        return {"point": in_full(point)}
+        trace = getattr(point, "trace", None)  # of a program: the choices that led to it
+        return flatten_point(trace) if isinstance(trace, Mapping) else {"point": in_full(point)}
     found: dict[str, str] = {}
     for name, text in _walk(point, ""):
         while name in found:  # {"a.b": 1, "a": {"b": 2}}

@@ -19,6 +19,7 @@ from bostruct.analysis.report.tables import (
     tabulate_front,
     tabulate_limits,
     tabulate_model,
+    tabulate_modules,
     tabulate_origin,
     tabulate_reasons,
     tabulate_space,
@@ -143,14 +144,15 @@ def _tabulate_runs(runs: Sequence[Run]) -> Html:
 def _list_sections(run: Run) -> Sections:
     """Return the sections of a run, a title and its parts each; those without parts are left out."""
     result = run.result
-    model, effects = tabulate_model(run), _write_effects(run)
+    model, modules = tabulate_model(run), tabulate_modules(run)
     sections: Sections = [
         ("Story", tell_story(run)),
         ("Pictures", [element("div", *drawn, class_="figures")] if (drawn := draw_pictures(run)) else []),
         ("Best points", [tabulate_best(run)] if run.has_best else []),
         ("Pareto front", [_write_volume(run), tabulate_front(run)] if run.front else []),
+        ("Program", [modules] if modules is not None else []),
         ("Model", [model] if model is not None else []),
-        ("Importances", effects),
+        ("Importances", _write_effects(run)),
         ("Limits", [tabulate_limits(run)] if result.goals.limits and result.list_completed() else []),
         ("Failures", [tabulate_reasons(run)] if any(trial.reason for trial in result.trials) else []),
         ("Time", [tabulate_time(run)] if run.busy is not None else []),

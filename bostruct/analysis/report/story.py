@@ -85,7 +85,11 @@ def describe_space(domain: object) -> str:
         return f"a space of {count_noun(len(domain.variables), 'variable')}" + (
             f" and {count_noun(rules, 'constraint')}" if rules else ""
         )
-    names = {"ArchitectureDomain": "architectures", "SearchSpace": "programs", "JsonDomain": "a space of its own"}
+    names = {
+        "ArchitectureDomain": "architectures",
+        "SearchSpace": "programs",
+        "JsonDomain": "a space that its file does not hold whole",
+    }
     return names.get(type(domain).__name__, "a space that the result does not hold")
 
 

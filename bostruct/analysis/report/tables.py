@@ -12,8 +12,8 @@ import numpy as np
 from bostruct import __version__
 from bostruct.analysis.report.facts import Run, flatten_point
 from bostruct.analysis.report.story import count_noun, count_reasons, format_seconds, shorten
-from bostruct.checks import short_repr
-from bostruct.display import Html, element
+from bostruct.checks import hide_addresses, short_repr
+from bostruct.display import Html, element, in_full
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60
@@ -96,6 +96,24 @@ def tabulate_best(run: Run) -> Html:
         rows.append([str(limit), *(format_value(trial.constraints.get(limit.name)) for trial in trials.values())])
     rows += [[name, *(point.get(name, "–") for point in points)] for name in names]
     return write_table("The best point" + ("s" if len(trials) > 1 else ""), ["variable", *trials], rows)
+
+
+def tabulate_modules(run: Run) -> Html | None:
+    """Write the modules of the program to recommend, in the order of computation; None where the points are none.
+
+    run: to tell of.
+    """
+    trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
+    nodes = getattr(None if trial is None else trial.point, "nodes", None)
+    if trial is None or not isinstance(nodes, Sequence):
+        return None
+    rows = []
+    for node in nodes:
+        read = [f"input {one.port}" if one.node is None else nodes[one.node].path for one in node.sources.values()]
+        rows.append([node.path, node.kind, hide_addresses(in_full(node.values)), ", ".join(read)])
+    return write_table(
+        f"The modules of the program of trial {trial.number}", ["module", "kind", "values", "reads"], rows
+    )
 
 
 def tabulate_front(run: Run) -> Html:

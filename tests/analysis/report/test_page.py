@@ -14,6 +14,8 @@ from bostruct.analysis.report import page as page_module
 from bostruct.analysis.report.facts import read_run
 from bostruct.analysis.report.page import render_page, write_report
 from bostruct.analysis.report.style import SORT, STYLE
+from bostruct.language import SearchSpace
+from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
 from tests.analysis.report.runs import HOSTILE, LINE, TURNED, check_page, make_hostile, make_plain
 
 
@@ -62,6 +64,19 @@ def make_architectures() -> bo.Study:
     return study
 
 
+def make_programs() -> bo.Study:
+    study = bo.Study(SearchSpace(reduced_wrs_cnn()), method="random", seed=0)
+    study.optimize(len, 3, progress=False)
+    return study
+
+
+def make_conditional() -> bo.Study:
+    space = {"optimizer": ["sgd", "adam"], "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"})}
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: point.get("momentum", 1.0), 12, progress=False)
+    return study
+
+
 MAKERS = [
     make_empty,
     make_failed,
@@ -69,6 +84,8 @@ MAKERS = [
     make_infeasible,
     make_structured,
     make_architectures,
+    make_programs,
+    make_conditional,
     make_plain,
     lambda: make_plain(directions=["minimize", "maximize"]),
 ]
@@ -84,6 +101,19 @@ def test_any_study_becomes_a_page(make):
         assert found.find("img")
     for trial in study.trials:
         assert str(trial.number) in found.text
+
+
+def test_a_program_is_told_by_its_choices_and_its_modules():
+    study = make_programs()
+    best, text = study.best_point, check_page(render(study)).text
+    assert {node.path for node in best.nodes} | set(best.trace) <= set(text)
+
+
+def test_a_space_that_the_file_does_not_hold_is_told_as_it_is_stored(tmp_path):
+    space = bo.Space({"a": range(4), "b": range(4)}, constraints=[lambda point: point["a"] <= point["b"]])
+    bo.minimize(lambda point: point["a"], space, method="random", n_trials=4, seed=0, storage=tmp_path / "r.db")
+    with bo.Study.load(tmp_path / "r.db", read_only=True) as study:
+        assert "a space that its file does not hold whole" in "".join(check_page(render(study)).text)
 
 
 def test_told_text_is_text():
