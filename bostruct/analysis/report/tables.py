@@ -20,6 +20,7 @@ MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
+LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
 CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
 
 
@@ -39,7 +40,7 @@ def write_table(
     numeric: positions of columns that are aligned to the right.
     sort: whether a script may offer to sort it.
     """
-    head = element("tr", *(element("th", title, scope="col") for title in header))
+    head = element("tr", *(element("th", shorten(title, LONGEST_TITLE), scope="col") for title in header))
     kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
     lines = (
         element(
@@ -165,7 +166,12 @@ def tabulate_effects(found: Importances, caption: str) -> Html:
     caption: of the table.
     """
     rows = [
-        [name, f"{one.share:.3f}", f"{one.spread:.3f}", "unsure" if one.spread >= one.share else "yes"]
+        [
+            shorten(name, LONGEST_NAME),
+            f"{one.share:.3f}",
+            f"{one.spread:.3f}",
+            "unsure" if one.spread >= one.share else "yes",
+        ]
         for name, one in list(found.main.items())[:MOST_EFFECTS]
     ]
     cut = f", the first {MOST_EFFECTS} of {len(found.main)}" if len(found.main) > MOST_EFFECTS else ""
@@ -240,7 +246,7 @@ def tabulate_space(run: Run) -> Html:
     domain = run.result.domain
     parts = getattr(domain, "variables", None) or getattr(domain, "parts", None)
     if isinstance(parts, Mapping):
-        rows = [[name, shorten(str(one), 500)] for name, one in parts.items()]
+        rows = [[shorten(name, LONGEST_NAME), shorten(str(one), 500)] for name, one in parts.items()]
         return write_table("The space", ["variable", "values"], rows)
     described = getattr(domain, "description", None)
     return element("p", element("code", short_repr(domain if described is None else described, 2000)))
