@@ -1,6 +1,7 @@
 # make demo    solve a weighted MaxSAT problem with COMBO, live; the picture is out/demo.png
 # make test    install and run the tests
 # make bench   compare auto with other cheap methods of the package on six problems; leaves out/bench/RESULTS.md
+# make docs    write the site of the docs, with the reference and the gallery, to out/site/index.html
 # make check   what a change has to pass besides: lint, format, types
 #
 # PYTHON    the interpreter that makes .venv (3.11 or later)
@@ -14,11 +15,11 @@ DEMO_TRIALS ?= 200
 DEMO_SEED ?= 0
 PYTEST_ARGS ?= -n 2 --hypothesis-profile=ci
 
-SOURCES = bostruct tests examples benchmarks
+SOURCES = bostruct tests examples benchmarks docs/site docs/pictures.py
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: demo test bench check clean
+.PHONY: demo test bench docs check clean
 
 demo: $(VENV)/installed
 	mkdir -p out
@@ -29,6 +30,9 @@ test: $(VENV)/installed-dev
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.peers --quick --out out/bench/results.jsonl --page out/bench/RESULTS.md
+
+docs: $(VENV)/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 check: $(VENV)/installed-dev
 	$(BIN)/ruff check $(SOURCES)
@@ -47,6 +51,10 @@ $(VENV)/installed: $(VENV)/torch pyproject.toml
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(INSTALL) -e '.[dev,botorch]'
+	touch $@
+
+$(VENV)/installed-docs: $(VENV)/installed-dev
+	$(INSTALL) -e '.[docs]'
 	touch $@
 
 clean:

@@ -38,7 +38,13 @@ _HOME = {
     "plot_architecture": "bostruct.domains.architecture.drawing",
     "plot_front": "bostruct.analysis.fronts",
     "plot_hypervolume": "bostruct.analysis.fronts",
-    "plot_importance": "bostruct.analysis.plots",
+    "plot_calibration": "bostruct.analysis.calibration",
+    "plot_effects": "bostruct.analysis.effects",
+    "plot_genealogy": "bostruct.analysis.genealogy",
+    "plot_history": "bostruct.analysis.histories",
+    "plot_parallel_coordinates": "bostruct.analysis.parallel_coordinates",
+    "plot_slices": "bostruct.analysis.slices",
+    "plot_importance": "bostruct.analysis.importances",
     "otmann": "bostruct.kernels.otmann.distance",
     "plot_transport": "bostruct.kernels.otmann.plot",
     "Study": "bostruct.study.study",
@@ -60,13 +66,21 @@ _HOME = {
     "write_report": "bostruct.analysis.report.page",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
+    "Problem": "bostruct.problems.own",
+    "compare": "bostruct.comparison.compare",
 }
 
 if TYPE_CHECKING:
+    from bostruct.analysis.calibration import plot_calibration
+    from bostruct.analysis.effects import plot_effects
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
-    from bostruct.analysis.importances import importance
-    from bostruct.analysis.plots import plot_importance
+    from bostruct.analysis.genealogy import plot_genealogy
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.importances import importance, plot_importance
+    from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
     from bostruct.analysis.report.page import write_report
+    from bostruct.analysis.slices import plot_slices
+    from bostruct.comparison.compare import compare
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
@@ -91,6 +105,7 @@ if TYPE_CHECKING:
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
+    from bostruct.problems.own import Problem
     from bostruct.storage.protocol import StorageError
     from bostruct.study.callbacks import StopWhen
     from bostruct.study.history import Trial
@@ -119,6 +134,7 @@ __all__ = [
     "Ordinal",
     "OtherVersion",
     "Permutation",
+    "Problem",
     "Real",
     "Result",
     "Sequence",
@@ -133,6 +149,7 @@ __all__ = [
     "Transient",
     "Trial",
     "cnn_domain",
+    "compare",
     "importance",
     "joint_domain",
     "maximize",
@@ -140,9 +157,15 @@ __all__ = [
     "mlp_domain",
     "otmann",
     "plot_architecture",
+    "plot_calibration",
+    "plot_effects",
     "plot_front",
+    "plot_genealogy",
+    "plot_history",
     "plot_hypervolume",
     "plot_importance",
+    "plot_parallel_coordinates",
+    "plot_slices",
     "plot_transport",
     "register_domain",
     "register_variable",

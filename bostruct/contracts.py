@@ -39,6 +39,7 @@ Batch: TypeAlias = Any  # several of them: see above
 Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+PARENT_POSITION = "parent_position"  # in `Suggestion.info`
 SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
 SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
@@ -786,6 +787,23 @@ class HasNoise(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasLeaveOneOut(Posterior, Protocol):
+    """A posterior that predicts each value that it learned from as if it had not."""
+
+    @property
+    def xs(self) -> Batch:
+        """The n points that it learned from."""
+        ...
+
+    def leave_one_out(self) -> Prediction:
+        """Return mean and variance of each value, its noise included, given all others, (s, n) each.
+
+        The hyperparameters stay as they are.
+        """
+        ...
+
+
+@runtime_checkable
 class HasPredictionGradient(Posterior, Protocol):
     """A posterior with gradients in the continuous coordinates of points."""
 
@@ -998,12 +1016,15 @@ class HasChanceGradient(Chance, Protocol):
 class SuccessModel(Protocol):
     """A model of success, which learns from points that have a value and points that failed."""
 
-    def condition(self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator) -> Chance:
+    def condition(
+        self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator, before: Chance | None = None
+    ) -> Chance:
         """Return what it learned of the chance that a point succeeds; raises NumericalError.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         rng: the only source of chance.
+        before: what this model learned of some of the points, where it may start.
         """
         ...
 
@@ -1096,7 +1117,9 @@ class Suggestion(NamedTuple):
     state: of the searcher after it; plain JSON.
     info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
         points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
-        ``fallback``, where `info["why"]` says why.
+        ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
+        of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
+        `info["parent"]`.
     """
 
     point: Point
@@ -1202,6 +1225,32 @@ class HasPrediction(Searcher, Protocol):
         history: all that was told so far.
         state: of `initial_state`, or of the last suggestion.
         xs: m points.
+        rng: the only source of chance.
+        """
+        ...
+
+
+class LeftOut(NamedTuple):
+    """The predictions of values that were told, each made without the value itself.
+
+    positions: of the completed points that the model learned from (n,), in the order told.
+    prediction: of their values, noise included, (s, n) each, minimized.
+    """
+
+    positions: npt.NDArray[np.int64]
+    prediction: Prediction
+
+
+@runtime_checkable
+class HasCrossValidation(Searcher, Protocol):
+    """A searcher that can say how well its model predicts what it was told."""
+
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        """Predict each value told from all others; raise BostructError where the model cannot.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        objective: its position, from 0.
         rng: the only source of chance.
         """
         ...

@@ -23,20 +23,21 @@ def is_notebook() -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def new_axes(width: float, height: float) -> Any:
-    """Make the axes of a new figure; raises MissingExtra without matplotlib.
+def new_axes(width: float, height: float, rows: int = 1, columns: int = 1) -> Any:
+    """Make the axes of a new figure, or an array of them; raises MissingExtra without matplotlib.
 
     In a notebook the figure is pyplot's, whose figures are shown once and closed when their cell ends. Elsewhere it
     belongs to the caller alone: no window opens, and nothing has to be closed.
 
     width, height: of the figure, in inches.
+    rows, columns: of axes, at least 1; of more than one in all, an array (rows, columns) is returned.
     """
     optional_import("matplotlib", "plot")
     if is_notebook():
         make = optional_import("matplotlib.pyplot", "plot").figure
     else:
         make = optional_import("matplotlib.figure", "plot").Figure
-    return make(figsize=(width, height), layout="constrained").subplots()
+    return make(figsize=(width, height), layout="constrained").subplots(rows, columns, squeeze=rows == columns == 1)
 
 
 def in_full(value: object) -> str:

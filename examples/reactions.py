@@ -3,7 +3,7 @@
     python examples/reactions.py [TABLE]
 
 TABLE is a file of comma-separated values, which may be packed as .xz: one reaction a row, the SMILES strings of its
-parts, the yield last. Without one a table is generated. The picture is reactions.png.
+parts, the yield last. Without one a table is generated. The picture is reactions.svg.
 """
 
 import csv
@@ -98,4 +98,4 @@ else:
         axes.step(np.arange(1, N_TRIALS + 1), 100.0 * curve, where="post", label=label)
     axes.set(xlabel="reactions tried", ylabel="best yield, % of the largest")
     axes.legend()
-    figure.savefig("reactions.png", dpi=120)
+    figure.savefig("reactions.svg")

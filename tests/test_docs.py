@@ -11,7 +11,7 @@ import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 PAGES = [*sorted(REPOSITORY.glob("docs/*.md")), REPOSITORY / "README.md"]
-ELSEWHERE = {"Resample"}  # classes of other libraries, which no code here names
+ELSEWHERE = {"Resample", "SingleOnlySamplerTestCase"}  # classes of other libraries, which no code here names
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"`([^`\n]+)`")
 

@@ -15,12 +15,12 @@ from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
 
-BASE = {"contracts", "checks", "display", "outcome", "goals"}
+BASE = {"contracts", "checks", "display", "outcome", "goals", "plugins"}
 DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language"}
 KERNELS = {"kernels", "kernels.space", "kernels.otmann"}
 PARTS = BASE | DOMAINS | KERNELS | {"surrogates", "acquisition", "searchers", "methods"}
 ROOMS = PARTS | {"study", "storage", "execution", "analysis", "problems", "nas", "integrations", "language", "optimize"}
-ROOMS |= {"testing"}
+ROOMS |= {"testing", "comparison"}
 
 ALLOWED: dict[str, set[str]] = {
     "contracts": set(),
@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "display": {"contracts", "checks"},
     "outcome": {"contracts", "checks"},
     "goals": {"contracts", "checks", "outcome"},
+    "plugins": {"contracts", "checks"},
     "domains.space": BASE | {"domains.common"},
     "domains.architecture": BASE | {"domains.common", "domains.space"},
     "domains.language": BASE | {"domains.common", "domains.space", "domains.architecture"},
@@ -54,7 +55,10 @@ ALLOWED: dict[str, set[str]] = {
     "nas": BASE | DOMAINS,
     "language": BASE | {"domains.language", "domains.common"},
     "optimize": BASE | {"study"},
-    "integrations": PARTS,
+    # A comparison runs studies, over processes, and draws and judges what they found.
+    "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
+    # A bridge shows a study's trials to another library, and that library's trials to our searchers.
+    "integrations": PARTS | {"study"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}

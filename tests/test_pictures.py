@@ -1,4 +1,4 @@
-"""The pictures of the docs are those that docs/pictures.py draws, and pages show all of them."""
+"""The pictures of the docs are those that docs/pictures.py and docs/plot_pictures.py draw; pages show all of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMMITTED = sorted((DOCS / "images").glob("*.svg"))
+SCRIPTS = {"pictures.py": ".", "plot_pictures.py": "plots"}  # and the folder of docs/images that each fills
+COMMITTED = [path for folder in SCRIPTS.values() for path in sorted((DOCS / "images" / folder).glob("*.svg"))]
 MAKER = re.compile(r"Matplotlib v[\d.]+")
 
 
@@ -20,18 +21,25 @@ def drawn(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pictures")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MPLBACKEND", "agg")
-        patch.setattr(sys, "argv", ["pictures.py", str(folder)])
-        runpy.run_path(str(DOCS / "pictures.py"), run_name="__main__")
+        for script, part in SCRIPTS.items():
+            (folder / part).mkdir(exist_ok=True)
+            patch.setattr(sys, "argv", [script, str(folder / part)])
+            runpy.run_path(str(DOCS / script), run_name="__main__")
     return folder
 
 
-def test_the_script_draws_what_is_committed(drawn):
-    assert sorted(path.name for path in drawn.iterdir()) == [path.name for path in COMMITTED]
+def test_the_scripts_draw_what_is_committed(drawn):
+    for part in SCRIPTS.values():
+        committed = sorted(path.name for path in (DOCS / "images" / part).glob("*.svg"))
+        assert sorted(path.name for path in (drawn / part).glob("*.svg")) == committed
 
 
 @pytest.mark.parametrize("picture", COMMITTED, ids=lambda path: path.stem)
 def test_a_picture_is_drawn_the_same_by_the_same_matplotlib(drawn, picture):
-    committed, new = picture.read_text(encoding="utf-8"), (drawn / picture.name).read_text(encoding="utf-8")
+    committed, new = (
+        picture.read_text(encoding="utf-8"),
+        (drawn / picture.relative_to(DOCS / "images")).read_text(encoding="utf-8"),
+    )
     if MAKER.findall(committed) != MAKER.findall(new):
         pytest.skip("the committed picture was drawn by another matplotlib")
     assert committed == new
@@ -39,6 +47,7 @@ def test_a_picture_is_drawn_the_same_by_the_same_matplotlib(drawn, picture):
 
 @pytest.mark.parametrize("picture", COMMITTED, ids=lambda path: path.stem)
 def test_a_picture_is_light_and_shown(picture):
-    assert picture.stat().st_size < 100_000
-    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("spaces.md", "experiments.md"))
-    assert f"](images/{picture.name})" in pages
+    place = picture.relative_to(DOCS)
+    assert picture.stat().st_size < (150_000 if "plots" in place.parts else 100_000)
+    pages = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("spaces.md", "experiments.md", "plots.md"))
+    assert f"]({place.as_posix()})" in pages

@@ -10,9 +10,10 @@ import numpy as np
 from benchmarks.experiments.cases import GROUPS, OURS, Group
 from benchmarks.experiments.targets import compare_measures, estimate_multiples, judge_targets, list_losses
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import Index, estimate, find_best
+from benchmarks.peers.verdicts import Index, find_best
 from benchmarks.structures.page import Layout, has_seeds, lay_out, name_picture, publish_page
 from benchmarks.structures.report import format_table, tell_side
+from bostruct.analysis.differences import estimate_difference
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
@@ -82,7 +83,7 @@ def _format_measures(index: Index, group: Group, problem: str, search: str) -> l
     cells = [search, str(len(runs))]
     for name in group.measures:
         pairs = compare_measures(index, problem, search, base, name)
-        difference = None if search == base else estimate(pairs)
+        difference = None if search == base else estimate_difference(pairs)
         cells += [_format_mean([found["measures"][name] for found in runs.values()])]
         cells += [describe_difference(difference), tell_side(difference) if base == OURS else ""]  # costs have none
     return [*cells, _format_seconds(index, problem, search)]

@@ -9,7 +9,8 @@ import numpy as np
 from benchmarks.experiments.batches import estimate_needed
 from benchmarks.experiments.cases import OURS, Group
 from benchmarks.peers.curves import read_best
-from benchmarks.peers.verdicts import LEAST_SEEDS, Difference, Found, Index, estimate
+from benchmarks.peers.verdicts import LEAST_SEEDS, Found, Index
+from bostruct.analysis.differences import Difference, estimate_difference
 
 Multiple = tuple[float, float, float]  # a ratio and its 95 % interval
 
@@ -89,8 +90,8 @@ def _list_differences(index: Index, group: Group) -> Iterator[tuple[str, str, st
     for problem in group.problems:
         for search in group.list_searches(problem)[1:]:
             for measure in group.measures:
-                difference = estimate(compare_measures(index, problem, search, OURS, measure))
-                if difference is not None and difference.seeds >= LEAST_SEEDS:
+                difference = estimate_difference(compare_measures(index, problem, search, OURS, measure))
+                if difference is not None and difference.n >= LEAST_SEEDS:
                     yield problem, search, measure, difference
 
 
@@ -124,8 +125,9 @@ def _judge_level(index: Index, group: Group) -> list[str]:
     pairs = [
         (f"{search} on {problem}", difference)
         for problem, search in group.level
-        if (difference := estimate(compare_measures(index, problem, search, OURS, group.measures[0]))) is not None
-        if difference.seeds >= LEAST_SEEDS
+        if (difference := estimate_difference(compare_measures(index, problem, search, OURS, group.measures[0])))
+        is not None
+        if difference.n >= LEAST_SEEDS
     ]
     if not pairs:
         return []

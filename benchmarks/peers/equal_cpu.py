@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.bits import LARGE
 from benchmarks.peers.run import Run, evaluate
-from benchmarks.peers.verdicts import estimate
+from bostruct.analysis.differences import estimate_difference
 
 TRIALS = {"max-3-sat 1000/5000": 200, "labs-100": 200, "qubo-6000": 100}
 MOST_TRIALS = 20_000
@@ -46,7 +46,7 @@ def main() -> None:
 def differ(other: np.ndarray, auto: np.ndarray) -> str:
     """Return the mean paired difference and half its 95 % interval."""
     gaps = other - auto
-    found = estimate(gaps)
+    found = estimate_difference(gaps)
     half = math.nan if found is None else found.high - found.mean
     return f"{gaps.mean():+.4g} ± {half:.2g}"
 

@@ -20,11 +20,11 @@ from benchmarks.peers.verdicts import (
     TIED,
     UNCORRECTED,
     UNDECIDED,
-    Difference,
     Found,
     Row,
     find_best,
 )
+from bostruct.analysis.differences import Difference
 
 TITLES = {
     "numbers": "Numbers",
@@ -134,7 +134,7 @@ def _count(rows: Sequence[Row]) -> str:
         return ""
     verdicts = [row.verdict for row in rows]
     counts = [str(verdicts.count(verdict)) for verdict in VERDICTS]
-    seeds = [row.difference.seeds for row in rows if row.difference]
+    seeds = [row.difference.n for row in rows if row.difference]
     pairs = f"{min(seeds)}" if min(seeds) == max(seeds) else f"{min(seeds)}–{max(seeds)}"
     return f"| {rows[0].search} | {rows[0].mark} | {len(rows)} | {pairs} | {' | '.join(counts)} |"
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import t as student
 
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import Run
+from bostruct.analysis.differences import LEVEL, Difference, correct_by_holm, estimate_difference
 
 MARGIN = 0.05  # of random search's gap; fixed before any interval was compared with it
-LEVEL = 0.05  # of significance, for the family of all problems of a search
 LEAST_SEEDS = 5  # for a verdict
 BASELINE = "random"
 BEHIND, TIED, UNDECIDED, AHEAD, FEW = "behind", "tied", "undecided", "**ahead**", "few seeds"
@@ -30,22 +29,6 @@ OPTIMA = {  # of problems whose least value is known and the same for all seeds
 }
 Found = Mapping[str, Any]  # as `benchmarks.peers.run.take` returns it
 Index = Mapping[tuple[str, str], Mapping[int, Found]]  # by problem and search, then by seed
-
-
-class Difference(NamedTuple):
-    """The best values of a search minus those of `auto` on the same seeds.
-
-    mean: over the seeds.
-    low, high: ends of its 95 % interval, Student's t.
-    p: of the two-sided t test that the mean is zero.
-    seeds: that both have.
-    """
-
-    mean: float
-    low: float
-    high: float
-    p: float
-    seeds: int
 
 
 class Row(NamedTuple):
@@ -132,32 +115,6 @@ def compare(index: Index, problem: str, search: str, mark: int) -> np.ndarray:
     return np.array([own[seed] - base[seed] for seed in sorted(own.keys() & base.keys())])
 
 
-def estimate(pairs: np.ndarray) -> Difference | None:
-    """Return the mean of paired differences with its interval and test, None for fewer than two.
-
-    pairs: differences (n,).
-    """
-    n = len(pairs)
-    if n < 2:
-        return None
-    mean, error = float(pairs.mean()), float(pairs.std(ddof=1)) / n**0.5
-    half = float(student.ppf(1.0 - LEVEL / 2.0, n - 1)) * error
-    p = 2.0 * float(student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0.0)
-    return Difference(mean, mean - half, mean + half, p, n)
-
-
-def adjust(ps: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number, in the same order (Holm 1979).
-
-    ps: of one family of tests.
-    """
-    adjusted, largest = [0.0] * len(ps), 0.0
-    for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
-        largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
-        adjusted[i] = largest
-    return adjusted
-
-
 def judge(difference: Difference | None, margin: float, adjusted_p: float) -> str:
     """Return the verdict on a search; empty without a difference.
 
@@ -167,7 +124,7 @@ def judge(difference: Difference | None, margin: float, adjusted_p: float) -> st
     """
     if difference is None:
         return ""
-    if difference.seeds < LEAST_SEEDS:
+    if difference.n < LEAST_SEEDS:
         return FEW
     if -margin <= difference.low and difference.high <= margin:
         return TIED
@@ -186,9 +143,9 @@ def judge_search(index: Index, search: str, problems: Iterable[str], mark: int) 
     mark: trials after which it is compared.
     """
     names = [problem for problem in problems if find_best(index, problem, search, mark)]
-    differences = [estimate(compare(index, problem, search, mark)) for problem in names]
-    ps = {i: one.p for i, one in enumerate(differences) if one is not None and one.seeds >= LEAST_SEEDS}
-    adjusted = dict(zip(ps, adjust(list(ps.values())), strict=True))
+    differences = [estimate_difference(compare(index, problem, search, mark).tolist()) for problem in names]
+    ps = {i: one.p for i, one in enumerate(differences) if one is not None and one.n >= LEAST_SEEDS}
+    adjusted = dict(zip(ps, correct_by_holm(list(ps.values())), strict=True))
     rows = []
     for i, (problem, difference) in enumerate(zip(names, differences, strict=True)):
         margin = find_margin(index, problem, mark)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bostruct import problems
 from bostruct.problems import contamination, ising
-from bostruct.problems.base import N_CONFIGS, Problem, published_seeds
+from bostruct.problems.base import N_CONFIGS, SpaceProblem, published_seeds
 
 RELABELED = " relabeled"  # ends the name of a problem whose choices are permuted
 CONFIGS = tuple(sorted(range(1, N_CONFIGS + 1), key=lambda config: ((config - 1) % 5, config)))  # instances in turn
@@ -41,7 +41,7 @@ class Case:
         """True where variables have two choices: the published code of BOCS has no others."""
         return bool(self.tag or self.file)
 
-    def load(self, config: int, data: Path | None, is_relabeled: bool = False) -> Problem:
+    def load(self, config: int, data: Path | None, is_relabeled: bool = False) -> SpaceProblem:
         """Load the instance of a configuration.
 
         config: 1 to 25.
@@ -56,7 +56,7 @@ class Case:
         if is_relabeled:
             spec = f"{spec}{',' if ':' in spec else ':'}relabel={config}"
         problem = problems.load(spec)
-        assert isinstance(problem, Problem)
+        assert isinstance(problem, SpaceProblem)
         return problem
 
     def find_file(self, data: Path | None) -> Path:

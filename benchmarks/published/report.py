@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.peers.record import describe_conditions, read_file
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import LEAST_SEEDS, Difference, Index, compare, estimate, find_best, index_runs
+from benchmarks.peers.verdicts import LEAST_SEEDS, Index, compare, find_best, index_runs
 from benchmarks.published.cases import (
     CASES,
     CONFIGS,
@@ -24,6 +24,7 @@ from benchmarks.published.cases import (
     title,
 )
 from benchmarks.published.regrets import find_mean_optimum, find_optimal_trial, list_regrets, trials_of
+from bostruct.analysis.differences import Difference, estimate_difference
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
@@ -159,14 +160,14 @@ def _judge_reference(index: Index) -> str:
     """Say where the mean regret of `combo` lies beside the published one."""
     rows = []
     for problem in CASES:
-        regret, optimum = estimate(list_regrets(index, problem, "combo")), find_mean_optimum(index, problem)
+        regret, optimum = estimate_difference(list_regrets(index, problem, "combo")), find_mean_optimum(index, problem)
         if regret is None or optimum is None:
             continue
         mean, error = CASES[problem].published[REFERENCE]
         published = mean - optimum
         told = f"{regret.mean:.3f} [{regret.low:.3f}, {regret.high:.3f}]"
         verdict = _compare_published(regret, published)
-        rows.append([title(problem), str(regret.seeds), told, f"{published:.3f} ± {error:.3f}", verdict])
+        rows.append([title(problem), str(regret.n), told, f"{published:.3f} ± {error:.3f}", verdict])
     text = (
         "Mean regret of `combo` with its 95 % interval (Student's t), beside that of the published mean. A published\n"
         "mean within the interval is reproduced. The published standard error includes the differences between\n"
@@ -178,7 +179,7 @@ def _judge_reference(index: Index) -> str:
 
 
 def _compare_published(regret: Difference, published: float) -> str:
-    if regret.seeds < LEAST_SEEDS:
+    if regret.n < LEAST_SEEDS:
         return "few configurations"
     if regret.high < published:
         return "better than published"
@@ -215,7 +216,7 @@ def _format_row(index: Index, problem: str, search: str) -> list[str]:
     best = find_best(index, problem, search, mark)
     regrets = list_regrets(index, problem, search)
     reached = [trial for found in own.values() if (trial := find_optimal_trial(found)) is not None]
-    difference = None if search == "auto" else estimate(compare(index, problem, search, mark))
+    difference = None if search == "auto" else estimate_difference(compare(index, problem, search, mark))
     return [
         f"`{search}`{', relabeled' if problem.endswith(RELABELED) else ''}",
         _format_mean(np.array([best[config] for config in sorted(best)])),

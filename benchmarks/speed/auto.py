@@ -19,7 +19,7 @@ import bostruct as bo
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
 from bostruct.methods import auto
-from bostruct.problems.base import Problem
+from bostruct.problems.base import SpaceProblem
 from bostruct.problems.generated import max3sat
 from bostruct.study.history import History
 
@@ -54,7 +54,7 @@ def measure(miniature: bool) -> list[Row]:
     return rows
 
 
-def _suggestion_seconds(problem: Problem, n: int, repeats: int) -> list[float]:
+def _suggestion_seconds(problem: SpaceProblem, n: int, repeats: int) -> list[float]:
     """Of consecutive suggestions, each told before the next."""
     searcher = auto(problem.space)
     xs, values = search_data(problem, min(n, SEARCHED), seed=0)
@@ -77,7 +77,7 @@ def _suggestion_seconds(problem: Problem, n: int, repeats: int) -> list[float]:
     return seconds
 
 
-def _best_values(problem: Problem, method: str, seed: int, n_trials: int, shared: bool) -> list[float]:
+def _best_values(problem: SpaceProblem, method: str, seed: int, n_trials: int, shared: bool) -> list[float]:
     initial = problem.initial_points(seed + 1) if shared else ()
     result = bo.minimize(
         problem, problem.space, n_trials, method=method, seed=seed, initial_points=initial, progress=False

@@ -18,7 +18,7 @@ from benchmarks.reference import published_combo
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_least, at_most, main, median, plain_row, time_call
 from bostruct.methods import combo
-from bostruct.problems.base import Problem
+from bostruct.problems.base import SpaceProblem
 from bostruct.problems.branin import branin
 from bostruct.problems.contamination import contamination
 from bostruct.study.history import History
@@ -46,7 +46,7 @@ class Task(NamedTuple):
         return call.cpu
 
 
-def prepare(problem: Problem, xs: Any, burn_in: int) -> Task:
+def prepare(problem: SpaceProblem, xs: Any, burn_in: int) -> Task:
     values = problem.evaluate(xs)
     searcher = combo(problem.space, n_initial=1)
     surrogate: Any = replace(searcher.surrogate, burn_in=burn_in)  # pyright: ignore[reportArgumentType]

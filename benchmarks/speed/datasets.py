@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.problems.base import Problem
+from bostruct.problems.base import SpaceProblem
 
 N_RANDOM = 20
 N_PARENTS = 5
 MAX_FLIPS = 3
 
 
-def search_data(problem: Problem, n: int, seed: int) -> tuple[IntArray, Array]:
+def search_data(problem: SpaceProblem, n: int, seed: int) -> tuple[IntArray, Array]:
     """Distinct points (n, d) of a problem on bits, and their values (n,)."""
     rng = np.random.default_rng([seed, n])
     xs = problem.space.sample(min(n, N_RANDOM), rng)

@@ -11,9 +11,10 @@ import numpy as np
 
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import LEAST_SEEDS, Difference, Index, compare, estimate, find_best
+from benchmarks.peers.verdicts import LEAST_SEEDS, Index, compare, find_best
 from benchmarks.structures.cases import GROUPS, Group
 from benchmarks.structures.page import Layout, has_seeds, lay_out, name_picture, publish_page
+from bostruct.analysis.differences import Difference, estimate_difference
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
@@ -81,7 +82,7 @@ def _format_row(index: Index, group: Group, problem: str, search: str, shared: A
     if problem in group.optima:
         gaps = best - group.optima[problem]
         cells += [f"{gaps.mean():.3g}", f"{np.count_nonzero(gaps <= 0.0)} of {len(gaps)}"] if len(gaps) else ["", ""]
-    difference = None if search == OURS else estimate(compare(index, problem, search, group.trials))
+    difference = None if search == OURS else estimate_difference(compare(index, problem, search, group.trials))
     seconds = np.mean([run["seconds"] for run in runs.values()])
     return [*cells, _describe(difference), tell_side(difference), f"{seconds:.3g}"]
 
@@ -89,7 +90,7 @@ def _format_row(index: Index, group: Group, problem: str, search: str, shared: A
 def _describe(difference: Difference | None) -> str:
     """Return a mean difference, with its interval where there are seeds enough for one."""
     told = describe_difference(difference)
-    return told if difference is None or difference.seeds >= LEAST_SEEDS else told.partition(" ")[0]
+    return told if difference is None or difference.n >= LEAST_SEEDS else told.partition(" ")[0]
 
 
 def tell_side(difference: Difference | None) -> str:
@@ -99,7 +100,7 @@ def tell_side(difference: Difference | None) -> str:
     """
     if difference is None:
         return ""
-    if difference.seeds < LEAST_SEEDS:
+    if difference.n < LEAST_SEEDS:
         return "few seeds"
     return "**ahead**" if difference.low > 0.0 else "*behind*" if difference.high < 0.0 else "undecided"
 
@@ -131,8 +132,8 @@ def _judge_intervals(index: Index, group: Group) -> str:
         (problem, search): difference
         for problem in group.problems
         for search in group.searches[1:]
-        if (difference := estimate(compare(index, problem, search, group.trials))) is not None
-        if difference.seeds >= LEAST_SEEDS
+        if (difference := estimate_difference(compare(index, problem, search, group.trials))) is not None
+        if difference.n >= LEAST_SEEDS
     }
     if not found:
         return ""

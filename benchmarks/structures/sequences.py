@@ -12,6 +12,7 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
+from bostruct.integrations.holo import read_test_function
 
 PUZZLES = ("65", "40", "15")  # of Eterna100, of 40, 38 and 30 bases: three branches, three arms, a bulge
 FILE = Path("rna", "eterna100_puzzles.tsv")  # in the folder of the data
@@ -85,16 +86,8 @@ def task_of_ehrlich(letters: str, function: Any) -> Task:
     letters: that a sequence may have.
     function: of `make_ehrlich`.
     """
-    import torch
-
-    def value(point: Point) -> float:
-        codes = [letters.index(letter) for letter in point["sequence"]]
-        found = float(function(torch.tensor([codes])))
-        if found < 0.0:
-            raise bo.Infeasible("the sequence has a banned step")
-        return -found
-
-    return Task(bo.Space({"sequence": bo.Sequence(letters, function.dim)}), value)
+    problem = read_test_function(function, letters)
+    return Task(problem.space, problem)
 
 
 def _load_ehrlich(data: Path | None) -> Any:

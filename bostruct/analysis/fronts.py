@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.plots import BEST_COLOR, CURVE_COLORS, GRAY
+from bostruct.analysis.picture_style import (
+    BLUE,
+    GRAY,
+    INK,
+    clear_frame,
+    curve_style,
+    put_legend_below,
+    read_result,
+    set_title,
+    shorten,
+)
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
@@ -17,20 +28,23 @@ from bostruct.study.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from bostruct.study.study import Study
 
-def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
+
+def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
     """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
 
     Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and
     more, the front is that of all of them, so that some of its trials may lie behind others in the picture; no stair is
     drawn then.
 
-    result: of a study of several objectives.
+    result: a result or a study, of several objectives.
     ax: axes to draw on, None for those of a new figure.
     objectives: the positions of the two to draw, across and up.
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
+    result = read_result(result)
     _check(result, objectives)
     axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
     told = result.list_completed()
@@ -38,29 +52,40 @@ def plot_front(result: Result, ax: Axes | None = None, objectives: tuple[int, in
     on_front = {trial.number for trial in front}
     others = [trial for trial in told if trial.is_feasible and trial.number not in on_front]
     broken = [trial for trial in told if not trial.is_feasible]
-    axes.scatter(*_read(others, objectives), s=18, color=GRAY, alpha=0.7, linewidths=0, label="dominated", zorder=2)
+    if others:
+        axes.scatter(*_read(others, objectives), s=18, color=GRAY, alpha=0.7, linewidths=0, label="dominated", zorder=2)
     if broken:
         axes.scatter(
             *_read(broken, objectives), s=18, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
         )
     if result.goals.n_objectives == 2 and front:
         _draw_stair(result, front, objectives, axes)
-    axes.scatter(*_read(front, objectives), s=34, color=BEST_COLOR, label=f"front of {len(front)}", zorder=4)
+    if front:
+        axes.scatter(*_read(front, objectives), s=34, color=BLUE, label=f"front of {len(front)}", zorder=4)
     for name, position in (("x", objectives[0]), ("y", objectives[1])):
         axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(color="#e4e7eb", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.legend(frameon=False, fontsize=9)
+    clear_frame(axes, "both")
+    failed = result.n_failed + result.n_infeasible
+    _name_ends(axes, front, objectives)
+    set_title(axes, result)
+    if failed:
+        axes.plot([], [], " ", label=f"{failed} without values, not drawn")
+    put_legend_below(axes)
     return axes
 
 
+def _name_ends(axes: Axes, front: list[Trial], objectives: tuple[int, int]) -> None:
+    """Write the numbers of the trials at both ends of the front beside them."""
+    ends = sorted(front, key=lambda trial: trial.values[objectives[0]])
+    for trial in dict.fromkeys([ends[0].number, ends[-1].number]) if ends else ():
+        xs, ys = _read([one for one in front if one.number == trial], objectives)
+        axes.annotate(f"trial {trial}", (xs[0], ys[0]), (6, 6), textcoords="offset points", fontsize=9, color=INK)
+
+
 def _check(result: Result, objectives: tuple[int, int]) -> None:
-    if not isinstance(result, Result):
-        raise TypeError(f"result: expected a Result, got {short_repr(result)}")
     k = result.goals.n_objectives
     if k < 2:
-        raise ValueError("result: expected one of several objectives; plot_convergence draws one of a single objective")
+        raise ValueError("result: expected one of several objectives; plot_history draws one of a single objective")
     if len(objectives) != 2 or not all(position in range(k) for position in objectives):
         raise ValueError(f"objectives: expected two positions from 0 to {k - 1}, got {short_repr(objectives)}")
     if not result.list_completed():
@@ -78,36 +103,57 @@ def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int],
     order = np.argsort(xs, kind="stable")
     xs, ys = xs[order], ys[order]
     is_least = result.goals.directions[objectives[0]] == "minimize"
-    axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BEST_COLOR, linewidth=1.4, zorder=3)
+    axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BLUE, linewidth=1.4, zorder=3)
 
 
-def plot_hypervolume(results: dict[str, list[Result]], ax: Axes | None = None) -> Axes:
+def plot_hypervolume(
+    results: Mapping[str, Sequence[Result]], ax: Axes | None = None, reference: Sequence[float] | None = None
+) -> Axes:
     """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
 
-    results: several of equal goals by name; the corner up to which volume counts is that of all of them together.
+    results: several of equal goals by name.
     ax: axes to draw on, None for those of a new figure.
+    reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
     runs = [result for group in results.values() for result in group]
     if not runs:
         raise ValueError("results: expected at least one Result, got none")
-    corner = _find_corner(runs)
-    axes: Axes = new_axes(7.2, 4.2) if ax is None else ax
+    corner = find_corner(runs) if reference is None else reference
+    axes: Axes = new_axes(8.2, 4.2) if ax is None else ax
     for number, (name, group) in enumerate(results.items()):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
         padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])
-        color = CURVE_COLORS[number % len(CURVE_COLORS)]
-        axes.plot(range(1, longest + 1), padded.mean(axis=0), drawstyle="steps-post", color=color, label=name)
-    axes.set(xlabel="trials finished", ylabel="hypervolume of the front")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9)
+        style = curve_style(number)
+        axes.plot(
+            range(1, longest + 1),
+            padded.mean(axis=0),
+            drawstyle="steps-post",
+            color=style.color,
+            linestyle=style.linestyle,
+            marker=style.marker,
+            markersize=5,
+            markevery=max(longest // 8, 1),
+            label=shorten(name),
+        )
+    axes.set(xlabel="trials finished", ylabel="hypervolume of the front (larger is better)")
+    clear_frame(axes)
+    counts = sorted({len(group) for group in results.values()})
+    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    axes.set_title(f"mean hypervolume of {told} run{'s' * (counts != [1])}", loc="left", fontsize=10)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
     return axes
 
 
-def _find_corner(runs: list[Result]) -> list[float]:
-    """Return the reference point of all feasible trials that were kept together, in the user's units."""
+def find_corner(runs: list[Result]) -> list[float]:
+    """Return the reference point of all feasible trials that were kept together, in the user's units.
+
+    runs: of equal goals, at least one.
+
+    Raises ValueError where no trial of them keeps all limits.
+    """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]
     told: Array = np.array([goals.orient(trial.values) for trial in feasible])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.picture_style import BLUE, INK, ORANGE, clear_frame, shorten
 from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
+from bostruct.display import new_axes
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
@@ -28,9 +31,13 @@ from bostruct.surrogates.fanova import (
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from bostruct.study.study import Study
 
 __all__ = ["Effect", "Importances", "importance"]
+
+SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search chose for their promise
 
 
 def importance(
@@ -51,6 +58,9 @@ def importance(
     seed: of the forest.
     objective: the position of the objective to explain, from 0.
 
+    Points that a search chose are no sample of the space: a variable that it settled early looks unimportant. The
+    importances warn of that, and of shares that are no larger than their spread.
+
     `importance(study).main["name"].share` is in [0, 1]; `.spread` is its standard deviation from tree to tree.
     `importance(study).left_out` names the variables and parts that were left out, which `print` shows, too.
 
@@ -58,6 +68,38 @@ def importance(
     TypeError, ValueError.
     """
     check_integer("trees", trees, 1)
+    data = read_design(study, seed, objective)
+    found = importances(grow_forest(data.design, scale_to_unit(data.values), seed, trees), data.features, pairs)
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched)
+
+
+class DesignData(NamedTuple):
+    """The completed trials of a study as a forest learns from them.
+
+    design: a row a trial (n, c).
+    features: the variables, as columns of the design.
+    values: of the objective (n,), in the user's units.
+    left_out: the variables and parts that are not made of named choices.
+    searched: share of the trials that a search chose, in [0, 1].
+    """
+
+    design: Array
+    features: Sequence[Feature]
+    values: Array
+    left_out: tuple[str, ...]
+    searched: float
+
+
+def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
+    """Return the completed trials of a study as a forest learns from them.
+
+    study: or a result, of which the trials that `where` kept count.
+    seed: of the values that are drawn of variables with many.
+    objective: the position of the objective to explain, from 0.
+
+    Raises BostructError for fewer than two completed trials, or for points that are not made of named choices;
+    TypeError, ValueError.
+    """
     result = getattr(study, "result", study)
     if not isinstance(result, Result):
         raise TypeError(f"study: expected a Study or a Result, got {short_repr(study)}")
@@ -77,9 +119,46 @@ def importance(
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     design, features = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
     features = _join_structures(features, design, _find_structures(described), np.random.default_rng(seed))
-    values = scale_to_unit(np.array([trial.values[objective] for trial in completed], dtype=np.float64))
-    found = importances(grow_forest(design, values, seed, trees), features, pairs)
-    return Importances(_sort(found.main), _sort(found.pairs), left_out)
+    values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
+    searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
+    return DesignData(design, features, values, left_out, searched)
+
+
+def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
+    """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
+
+    A bar is hatched where the spread from tree to tree is as large as the share. Where a search chose the trials, the
+    picture says so.
+
+    found: main effects and, where they were asked for, pairs.
+    ax: axes to draw on, None for those of a new figure.
+    most: number of bars at most, from 1.
+
+    Raises MissingExtra without matplotlib, TypeError, ValueError.
+    """
+    check_integer("most", most, 1)
+    if not isinstance(found, Importances):
+        raise TypeError(f"found: expected what bostruct.importance gives, got {short_repr(found)}")
+    named = [(name, effect, BLUE) for name, effect in found.main.items()]
+    named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
+    shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
+    axes: Axes = new_axes(7.2, 1.6 + 0.28 * len(shown)) if ax is None else ax
+    for place, (_, effect, color) in enumerate(shown):
+        is_vague = effect.is_vague
+        look: dict[str, Any] = (
+            {"facecolor": "white", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
+        )
+        axes.barh(place, effect.share, xerr=effect.spread, ecolor=INK, error_kw={"elinewidth": 1.0}, **look)
+    axes.set_yticks(range(len(shown)), [shorten(name) for name, _, _ in shown])
+    axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")
+    axes.set_xlim(left=0.0)
+    clear_frame(axes, "x")
+    hidden = len(named) - len(shown)
+    which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
+    lines = [f"importance by a random forest{which}", *found.warnings]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, 95)]
+    axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
+    return axes
 
 
 @dataclass(frozen=True)

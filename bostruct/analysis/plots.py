@@ -1,16 +1,26 @@
-"""Pictures of runs, drawn on matplotlib axes that are returned; a notebook shows them, and no window opens."""
+"""The picture of a comparison, in which up to ten methods can be told apart; and writing any picture to a file."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from bostruct.analysis.importances import Importances
-from bostruct.checks import check_integer, short_repr
+from bostruct.analysis.histories import draw_optimum, plot_history
+from bostruct.analysis.picture_style import (
+    GRAY,
+    clear_frame,
+    compress_beginning,
+    count_beginning,
+    curve_style,
+    shorten,
+)
+from bostruct.analysis.value_axis import choose_scale, first_that_matters, pick_what_matters
+from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
 from bostruct.study.result import Result
@@ -18,20 +28,22 @@ from bostruct.study.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+BoolArray = npt.NDArray[np.bool_]
+MOST_BANDS = 3  # curves with a band each; of more, their intervals stand at the end of the run alone
 
-BEST_COLOR = "#1f2933"
-GRAY = "#7b8794"
-ORIGINS = {  # color-blind safe: Okabe and Ito
-    "given": ("#999999", "s"),
-    "initial": ("#999999", "o"),
-    "random": ("#E69F00", "D"),
-    "model": ("#0072B2", "o"),
-    "mutation": ("#CC79A7", "^"),
-    "repeat": ("#56B4E9", "o"),
-    "fallback": ("#D55E00", "v"),
-    "added": ("#009E73", "s"),
-}
-CURVE_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#1f2933", "#999999")
+
+class _Curve(NamedTuple):
+    """The mean best value of several runs.
+
+    label: of the legend. trials: (t,), by the first of which every run has a value. mean: (t,). error: its standard
+    error (t,), None of one run. runs: their number.
+    """
+
+    label: str
+    trials: Array
+    mean: Array
+    error: Array | None
+    runs: int
 
 
 def plot_convergence(
@@ -39,63 +51,55 @@ def plot_convergence(
     ax: Axes | None = None,
     optimum: float | None = None,
 ) -> Axes:
-    """Draw the best value so far against trials, and return the matplotlib axes.
+    """Draw the mean best value so far against trials, a curve a name, and return the matplotlib axes.
 
-    results: one result, with every value too, marked by how its point was chosen; several, as their mean and one
-        standard error to either side; or a mapping of names to several results each, such a curve a name.
+    Curves differ in color, lightness, dashes and marks. The legend stands beside them, best mean at the end first, with
+    that mean and its standard error. Up to three curves have a band of one standard error to either side, more have a
+    bar at the end. Initial points that all runs share are drawn once, gray and compressed. The axis of values is that
+    of `plot_history`.
+
+    results: a mapping of names to several results each; several results, as one curve; or one result, as
+        `plot_history` draws it.
     ax: axes to draw on, None for those of a new figure.
     optimum: drawn as a line where known.
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
     """
-    axes: Axes = new_axes(7.2, 4.2) if ax is None else ax
     if isinstance(results, Result):
-        _draw_one(results, axes)
-        direction = results.direction
-    else:
-        curves = _group_results(results)
-        for (label, group), color in zip(curves.items(), _colors(len(curves)), strict=True):
-            _draw_mean(label, group, color, axes)
-        direction = next(iter(curves.values()))[0].direction
+        return plot_history(results, ax, optimum)
+    groups = _group_results(results)
+    curves = [_average(label, group) for label, group in groups.items()]
+    runs = [result for group in groups.values() for result in group]
+    direction, beginning = runs[0].direction, min(map(count_beginning, runs))
+    longest = int(max(curve.trials[-1] for curve in curves))
+    axes: Axes = new_axes(8.6, 4.6) if ax is None else ax
+    scale = choose_scale(*_values_of(curves, beginning, direction, optimum))
+    scale.apply(axes, direction)
+    compress_beginning(axes, beginning, longest, f"first {beginning}")
+    shared = beginning if _is_shared(curves, beginning) else 0
+    _draw_curves(axes, curves, shared)
     if optimum is not None:
-        axes.axhline(
-            optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"optimum {optimum:.6g}", zorder=1
-        )
-    _label_axes(axes, direction)
-    return axes
-
-
-def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
-    """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
-
-    found: main effects and, where they were asked for, pairs.
-    ax: axes to draw on, None for those of a new figure.
-    most: number of bars at most, from 1.
-
-    Raises MissingExtra without matplotlib, TypeError, ValueError.
-    """
-    check_integer("most", most, 1)
-    if not isinstance(found, Importances):
-        raise TypeError(f"found: expected what bostruct.importance gives, got {short_repr(found)}")
-    named = [(name, effect, CURVE_COLORS[0]) for name, effect in found.main.items()]
-    named += [(" x ".join(both), effect, CURVE_COLORS[1]) for both, effect in found.pairs.items()]
-    named = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
-    axes: Axes = new_axes(7.2, 1.2 + 0.28 * len(named)) if ax is None else ax
-    shares, spreads = [effect.share for _, effect, _ in named], [effect.spread for _, effect, _ in named]
-    axes.barh([name for name, _, _ in named], shares, xerr=spreads, color=[color for _, _, color in named], ecolor=GRAY)
-    axes.set_xlabel("share of the variance")
-    axes.set_xlim(left=0.0)
-    axes.spines[["top", "right"]].set_visible(False)
+        draw_optimum(axes, optimum, scale)
+    is_cut = any(scale.is_outside(curve.mean).any() for curve in curves)
+    start = ", start beyond" * is_cut
+    axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
+    clear_frame(axes)
+    counts = sorted({curve.runs for curve in curves})
+    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    error = "" if counts == [1] else ", ± one standard error"
+    axes.set_title(f"mean best value of {told} run{'s' * (counts != [1])}{error}", loc="left", fontsize=10, pad=14)
+    _put_legend_beside(axes, curves, direction)
     return axes
 
 
 def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure to a file, of the kind that its name ends in; raises ValueError for an unknown one.
 
-    ax: matplotlib axes of the figure.
+    ax: matplotlib axes of the figure, or an array of them.
     path: of the file, which is overwritten.
     """
-    ax.figure.savefig(path, dpi=150)
+    first = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax
+    first.figure.savefig(path, dpi=150)
 
 
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
@@ -129,40 +133,93 @@ def _group_results(results: Sequence[Result] | Mapping[str, Sequence[Result]]) -
     return named
 
 
-def _colors(count: int) -> list[str]:
-    return [CURVE_COLORS[i % len(CURVE_COLORS)] for i in range(count)]
-
-
-def _draw_one(result: Result, ax: Axes) -> None:
-    trials, best = best_so_far([result])
-    told = [(position, step.told) for position, step in enumerate(result.incumbents, start=1)]
-    for origin in dict.fromkeys(trial.origin for _, trial in told):
-        own = [(at, trial.value) for at, trial in told if trial.origin == origin and trial.is_feasible]
-        color, marker = ORIGINS.get(origin, (GRAY, "x"))
-        if own:
-            xs, ys = zip(*own, strict=True)
-            ax.scatter(xs, ys, s=16, color=color, marker=marker, alpha=0.75, linewidths=0, label=origin, zorder=2)
-    broken = [(at, trial.value) for at, trial in told if trial.broken]
-    if broken:
-        ax.scatter(
-            *zip(*broken, strict=True), s=16, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
-        )
-    ax.plot(trials, best[0], drawstyle="steps-post", color=BEST_COLOR, linewidth=1.8, label="best so far", zorder=3)
-
-
-def _draw_mean(label: str, group: list[Result], color: str, ax: Axes) -> None:
+def _average(label: str, group: list[Result]) -> _Curve:
     trials, best = best_so_far(group)
-    mean = best.mean(axis=0)
-    ax.plot(trials, mean, drawstyle="steps-post", color=color, linewidth=1.8, label=label, zorder=3)
-    if len(group) > 1:
-        error = best.std(axis=0, ddof=1) / math.sqrt(len(group))
-        ax.fill_between(trials, mean - error, mean + error, step="post", color=color, alpha=0.18, linewidth=0)
+    error = best.std(axis=0, ddof=1) / math.sqrt(len(group)) if len(group) > 1 else None
+    return _Curve(label, trials, best.mean(axis=0), error, len(group))
 
 
-def _label_axes(ax: Axes, direction: str) -> None:
-    ax.set_xlabel("trials finished")
-    ax.set_ylabel(f"value ({direction}d)")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#e4e7eb", linewidth=0.8)
-    ax.set_axisbelow(True)
-    ax.legend(frameon=False, fontsize=9)
+def _values_of(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
+    """Return all values of curves, and those that the axis must show: all after the initial phase."""
+    values = np.concatenate([curve.mean for curve in curves])
+    longest = int(max(curve.trials[-1] for curve in curves))
+    first = first_that_matters(beginning, longest)
+    late = np.concatenate([curve.mean[curve.trials >= first] for curve in curves])
+    ends = [
+        curve.mean[-1:] + sign * curve.error[-1:] for curve in curves if curve.error is not None for sign in (-1, 1)
+    ]
+    inner = np.concatenate([late if len(late) else values, *ends])
+    return values, pick_what_matters(np.empty(0), inner, np.empty(0), direction, optimum)
+
+
+def _is_shared(curves: list[_Curve], beginning: int) -> bool:
+    """Tell whether all curves are the same over the first trials, as they are from the same initial points."""
+    early = [(curve.trials[curve.trials <= beginning], curve.mean[curve.trials <= beginning]) for curve in curves]
+    at, mean = early[0]
+    return all(np.array_equal(at, x) and np.allclose(mean, y, rtol=1e-9) for x, y in early) and len(at) > 0
+
+
+def _draw_curves(axes: Axes, curves: list[_Curve], shared: int) -> None:
+    """Draw all curves, what they share over the first trials once."""
+    if shared:
+        at = curves[0].trials <= shared
+        axes.plot(curves[0].trials[at], curves[0].mean[at], drawstyle="steps-post", color=GRAY, linewidth=1.8, zorder=3)
+    for number, curve in enumerate(curves):
+        style = curve_style(number)
+        own = curve.trials >= shared
+        trials, mean = curve.trials[own], curve.mean[own]
+        step = max(len(trials) // 8, 1)
+        axes.plot(
+            trials,
+            mean,
+            drawstyle="steps-post",
+            color=style.color,
+            linestyle=style.linestyle,
+            linewidth=1.6,
+            marker=style.marker,
+            markersize=5,
+            markevery=((number * step) // max(len(curves), 1) % step, step) if len(trials) > 1 else None,
+            label=curve.label,
+            zorder=3,
+        )
+        if curve.error is not None:
+            _draw_error(axes, curve, own, number, len(curves), style.color)
+
+
+def _draw_error(axes: Axes, curve: _Curve, own: BoolArray, number: int, count: int, color: str) -> None:
+    assert curve.error is not None  # of several runs
+    trials, mean, error = curve.trials[own], curve.mean[own], curve.error[own]
+    if count <= MOST_BANDS:
+        axes.fill_between(trials, mean - error, mean + error, step="post", color=color, alpha=0.18, linewidth=0)
+        return
+    right = axes.get_xlim()[1]
+    width = 0.012 * (right - 0.5)
+    place = trials[-1] + width * (number + 1)
+    axes.set_xlim(right=max(right, trials[-1] + width * (count + 1)))
+    axes.errorbar([place], mean[-1:], error[-1:], fmt="none", ecolor=color, elinewidth=1.4, capsize=2, zorder=3)
+
+
+def _put_legend_beside(axes: Axes, curves: list[_Curve], direction: str) -> None:
+    """List the curves beside them, the best at the end first, with the mean there and its standard error."""
+    sign = 1.0 if direction == "minimize" else -1.0
+    handles, labels = axes.get_legend_handles_labels()
+    by_label = dict(zip(labels, handles, strict=True))
+    order = sorted(curves, key=lambda curve: sign * float(curve.mean[-1]))
+    named = [(by_label.pop(curve.label), _describe_end(curve)) for curve in order]
+    named += [(handle, label) for label, handle in by_label.items()]
+    handles, labels = zip(*named, strict=True)
+    axes.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        frameon=False,
+        fontsize=9,
+        handlelength=3.6,
+        borderaxespad=0.0,
+    )
+
+
+def _describe_end(curve: _Curve) -> str:
+    end = f"{shorten(curve.label)}  {curve.mean[-1]:.4g}"
+    return end if curve.error is None else f"{end} ± {curve.error[-1]:.2g}"

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.cli.options import json_option, plain_errors
-from bostruct.cli.text import echo_json, format_markdown, format_table
+from bostruct.analysis.tables import format_markdown, format_table
+from bostruct.cli.options import error_text, json_option, plain_errors
+from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain, Presented
@@ -18,20 +19,30 @@ if TYPE_CHECKING:
 @click.option("--markdown", "as_markdown", is_flag=True, help="The tables of docs/methods.md.")
 @json_option
 def methods(as_markdown: bool, as_json: bool) -> None:
-    """List the methods, and which domains each searches.
+    """List the methods, and which domains each searches: `auto`, models, cheap evaluations first, without a model.
+
+    Methods of installed packages come last (entry points `bostruct.methods`).
 
     \b
     Examples:
       bostruct methods
       bostruct methods --json
     """
-    from bostruct.methods import METHODS
+    from bostruct.methods import list_names
 
+    found, broken = {}, {}
     with plain_errors():
-        found = {name: coverage(name) for name in METHODS}
+        for name in list_names():
+            try:
+                found[name] = coverage(name)
+            except (TypeError, ValueError) as error:  # of another package
+                broken[name] = error_text(error)
     if as_json:
-        echo_json({"methods": {n: {"summary": summary(n), "refused": found[n]} for n in METHODS}})
+        described = {n: {"summary": summary(n), "refused": refused} for n, refused in found.items()}
+        echo_json({"methods": described, "broken": broken})
         return
+    for name, why in broken.items():
+        click.echo(f"left out: {name}: {why}", err=True)
     domains = list(example_domains())
     reasons = list(dict.fromkeys(why for row in found.values() for why in row.values() if why))
     cells = {None: "yes", **{why: str(i) for i, why in enumerate(reasons, start=1)}}
@@ -46,9 +57,9 @@ def summary(name: str) -> str:
 
     name: of the method.
     """
-    from bostruct.methods import METHODS
+    from bostruct.methods import find_method
 
-    return (METHODS[name].__doc__ or "").partition("\n")[0]
+    return (find_method(name).__doc__ or "").partition("\n")[0]
 
 
 def coverage(name: str) -> dict[str, str | None]:
@@ -57,12 +68,12 @@ def coverage(name: str) -> dict[str, str | None]:
     name: of the method.
     """
     from bostruct.contracts import BostructError
-    from bostruct.methods import METHODS
+    from bostruct.methods import find_method
 
     found: dict[str, str | None] = {}
     for kind, domain in example_domains().items():
         try:
-            METHODS[name](domain)
+            find_method(name)(domain)
             found[kind] = None
         except BostructError as error:
             found[kind] = reason(str(error), name)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bostruct.analysis.tables import format_number
 from bostruct.cli.options import file_to_write, json_option, plain_errors, progress_option
-from bostruct.cli.text import Facts, echo_json, format_number, format_pairs
+from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.nas.searches import RetrainedScore, Search

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bostruct.problems.registry import AnyProblem
+    from bostruct.problems.own import AnyProblem
 
 FAILED = 1
 STORAGE_REFUSED = 3
@@ -155,50 +155,30 @@ def error_text(error: Exception) -> str:
 
 
 def check_method(name: str, problem: AnyProblem) -> str:
-    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the domain.
+    """Return a method's name; raise UsageError, with the names there are, or why it cannot search the problem.
 
     name: of the method.
     problem: whose space it is to search.
     """
     from bostruct.contracts import DomainError
-    from bostruct.methods import searcher
+    from bostruct.study.stored_searcher import build_searcher
 
     try:
-        searcher(name, problem.space)
+        build_searcher(name, problem.space, problem.goals)
     except DomainError as error:
-        raise click.UsageError(f"{problem.name} cannot be searched by {name}: {error}") from error
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError(f"{problem.name} cannot be searched by {name}: {error_text(error)}") from error
+    except (TypeError, ValueError) as error:
+        raise click.UsageError(error_text(error)) from error
     return name
-
-
-def name_in_file(path: str | Path | None, name: str) -> str:
-    """Return the name of a study, or its name before the parameters of its problem were renamed, if a file has that.
-
-    path: of the file; None for none.
-    name: begins with the name of a problem.
-    """
-    from bostruct.problems.registry import old_name
-    from bostruct.storage.protocol import StorageError
-    from bostruct.storage.sqlite import SqliteStorage
-
-    before = old_name(name)
-    if path is None or before == name or not Path(path).exists():
-        return name
-    try:
-        held = {row.name for row in SqliteStorage(Path(path)).studies()}
-    except StorageError:  # what is wrong shows when the file is opened for writing
-        return name
-    return before if before in held and name not in held else name
 
 
 def check_config(problem: AnyProblem, config: int) -> int:
     """Return the number of a set of initial points; raise UsageError where the problem has no such set.
 
     problem: that has the sets.
-    config: number of the set.
+    config: number of the set; of a problem of your own any seed.
     """
-    if config not in problem.configs:
+    if problem.configs and config not in problem.configs:
         known = ", ".join(map(str, problem.configs))
         raise click.UsageError(f"--config: expected one of {known} for {problem.name}; got {config}")
     return config

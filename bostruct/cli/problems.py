@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.cli.options import json_option, load_problem, plain_errors
-from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table
+from bostruct.analysis.tables import format_number, format_table
+from bostruct.cli.options import error_text, json_option, load_problem, plain_errors
+from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
-    from bostruct.problems.registry import AnyProblem
+    from bostruct.problems.own import AnyProblem
 
 
 @click.command()
@@ -37,9 +38,11 @@ def problems(problem: str | None, as_json: bool) -> None:
 def _list_problems(as_json: bool) -> None:
     from bostruct.problems import registry
 
-    described = [_entry(name) for name in registry.names()]
+    described = [_entry(name) for name in registry.ENTRIES]
+    installed, broken = _describe_installed()
+    described += installed
     if as_json:
-        echo_json({"problems": described})
+        echo_json({"problems": described, "broken": broken})
         return
     header = ("name", "variables", "choices", "optimum", "noisy", "what it is", "source")
     rows = [
@@ -56,6 +59,24 @@ def _list_problems(as_json: bool) -> None:
     ]
     click.echo(format_table(header, rows))
     click.echo("\nWith the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
+    for name, why in broken.items():
+        click.echo(f"left out: {name}: {why}", err=True)
+
+
+def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
+    """Describe the problems that installed packages bring; those that cannot be loaded are named, with the reason."""
+    from bostruct.plugins.lookup import describe_plugin
+    from bostruct.problems import registry
+
+    described, broken = [], {}
+    for name, point in registry.list_installed().items():
+        try:
+            facts = _problem_facts(registry.load(name))
+        except ValueError as error:
+            broken[name] = error_text(error)
+        else:
+            described.append({"name": name, "summary": describe_plugin(point), "parameters": {}} | facts)
+    return described, broken
 
 
 def _short_source(source: str) -> str:
@@ -66,6 +87,8 @@ def _entry(name: str) -> Facts:
     """Describe a problem with its defaults; where it needs a file, without what only the file knows."""
     from bostruct.problems import registry
 
+    if name not in registry.ENTRIES:
+        return {"name": name, "summary": "a problem of your own", "parameters": {}}
     entry = registry.ENTRIES[name]
     listed = {
         "name": name,
@@ -92,10 +115,11 @@ def _problem_facts(problem: AnyProblem) -> Facts:
 
 
 def _shape(domain: Domain) -> Facts:
+    from bostruct.contracts import HasArchitectures
     from bostruct.domains.space.space import Space
 
     if not isinstance(domain, Space):
-        return {"points": "architectures"}
+        return {"points": "architectures" if isinstance(domain, HasArchitectures) else type(domain).__name__}
     sizes = sorted({len(variable) for variable in domain.variables.values()})
     choices = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     kinds = ", ".join(sorted({variable.kind for variable in domain.variables.values()}))
@@ -121,15 +145,18 @@ def _describe_one(spec: str, as_json: bool) -> None:
         facts = _entry(name)  # a file is needed to say more
     else:
         problem = load_problem(spec)
-        facts = _entry(name) | _problem_facts(problem)
+        facts = _entry(spec if name not in registry.ENTRIES else name) | _problem_facts(problem)
     if as_json:
         echo_json(facts)
         return
-    parameters = ", ".join(f"{key}={default or '...'}" for key, default in facts["parameters"].items())
-    rows = [("problem", facts["summary"]), ("parameters", f"{parameters or 'none'}; relabel=SEED works on every space")]
+    parameters = ", ".join(f"{key}={default or '...'}" for key, default in facts["parameters"].items()) or "none"
+    relabeled = "; relabel=SEED works on every space" if name in registry.ENTRIES else ""
+    rows = [("problem", facts["summary"]), ("parameters", parameters + relabeled)]
     if "specification" in facts:
         optimum = "not known" if facts["optimum"] is None else f"{facts['optimum']!r}, {facts['optimum_source']}"
-        configs = f"{len(facts['configs'])} sets: {', '.join(map(str, facts['configs']))}"
+        configs = (
+            f"{len(facts['configs'])} sets: {', '.join(map(str, facts['configs']))}" if facts["configs"] else "any"
+        )
         rows += [
             ("here", facts["specification"]),
             ("space", facts["points"]),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING
 
 import click
 
+from bostruct.analysis.tables import format_number, pluralize
 from bostruct.cli.options import (
     add_relabel,
     check_config,
@@ -15,17 +15,16 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_problem,
-    name_in_file,
     plain_errors,
     plot_option,
     progress_option,
     relabel_option,
 )
-from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, sparkline
+from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
 
 if TYPE_CHECKING:
     from bostruct.contracts import Presented
-    from bostruct.problems.registry import AnyProblem
+    from bostruct.problems.own import AnyProblem
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="On any problem auto, annealing, evolution, regularized-evolution, random; on spaces of variables also combo, "
     "bocs, smac, tpe, smbo, smbo-mcts, mcts, wrs, hill-climbing; on architectures also nasbot; on spaces with a "
-    "fidelity also hyperband, successive-halving, model-based-hyperband, successive-narrowing. `bostruct methods` "
-    "shows which searches what.",
+    "fidelity also hyperband, successive-halving, model-based-hyperband, successive-narrowing; or module:name of your "
+    "own. `bostruct methods` shows which searches what.",
 )
 @click.option(
     "--trials",
@@ -76,17 +75,23 @@ def run(
     progress: bool | None,
     as_json: bool,
 ) -> None:
-    """Optimize a benchmark problem (see `bostruct problems`).
+    """Optimize a problem.
+
+    PROBLEM is one of `bostruct problems`, or module:name, or file.py:name, of your own: a bostruct.Problem, an object
+    with objective and space, or a function that returns one. The method may be module:name, too.
 
     \b
     Examples:
       bostruct run max3sat:variables=28,clauses=140 --method combo --trials 150
       bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
+      bostruct run mine.py:problem --method mine.py:method --trials 40
     """
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
+    from bostruct.comparison.runs import name_in_file
+
     default_name = name_in_file(storage, default_name)
     target = _target(loaded) if until_optimum else None
     request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
@@ -131,11 +136,13 @@ def _target(problem: AnyProblem) -> float:
     """Return the value that ends the run; raises UsageError where no value is known to be the least."""
     if problem.optimum is None or problem.noisy:
         raise click.UsageError(f"--until-optimum: the optimum of {problem.name} is not known, or hidden by noise")
-    return problem.optimum + 1e-9 * max(1.0, abs(problem.optimum))
+    margin = 1e-9 * max(1.0, abs(problem.optimum))
+    return problem.optimum - margin if problem.goals.direction == "maximize" else problem.optimum + margin
 
 
 def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]:
     """Run the study, and return its result and what there is to say of it."""
+    from bostruct.comparison.runs import study_goals
     from bostruct.study.study import Study
 
     with Study(
@@ -145,6 +152,7 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]
         storage=request.storage,
         name=request.name,
         initial_points=request.initial,
+        **study_goals(request.problem.goals),
     ) as study:
         result = _optimize(study, request, progress)
         return result, _summary(request.problem, study, result)
@@ -156,41 +164,39 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
 
     best, target = study.incumbent, request.target
     stops = () if target is None else (TargetValue(target, "optimum reached"),)
-    reached = target is not None and best is not None and best.value is not None and best.value <= target
+    sign = -1.0 if target is not None and study.direction == "maximize" else 1.0
+    reached = target is not None and best is not None and best.value is not None and sign * best.value <= sign * target
     total = study.n_finished if reached else request.trials
     with trial_bar("trials", study, total, progress, request.problem.optimum) as show:
         return study.optimize(request.problem, total, workers=request.workers, progress=False, callbacks=(show, *stops))
 
 
-def suggestion_seconds(result: Result) -> float | None:
-    """Return the median seconds of the points that the method chose by itself; None where there are none.
-
-    result: of a study.
-    """
-    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("given", "initial", "added")]
-    return median(chosen) if chosen else None
-
-
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
-    """Draw the convergence of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
+    """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
 
     result: of a study.
     problem: gives the title, and the optimum where it is known.
     path: of the picture, which is overwritten.
     """
-    from bostruct.analysis.plots import plot_convergence, save_figure
+    from bostruct.analysis.histories import plot_history
+    from bostruct.analysis.plots import save_figure
 
-    axes = plot_convergence(result, optimum=problem.optimum)
-    axes.set_title(f"{result.method} on {problem.name}", loc="left", fontsize=10)
+    several = result.goals.n_objectives > 1
+    axes = result.plot() if several else plot_history(result, optimum=problem.optimum)
+    title = f"{result.method} on {problem.name}, {pluralize(len(result.order), 'trial')}"
+    axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
     save_figure(axes, path)
 
 
 def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
-    value = problem.noise_free(result.best_point) if problem.noisy else result.best_value
+    from bostruct.comparison.statistics import suggestion_seconds
+
+    single = result.goals.n_objectives == 1
     return {
         "problem": problem.name,
         "method": result.method,
         "seed": study.seed,
+        "goals": None if result.goals.is_single and result.direction == "minimize" else str(result.goals),
         "study": study.name,
         "storage": study.where,
         "trials": len(result.trials),
@@ -199,41 +205,46 @@ def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
         "infeasible": result.n_infeasible,
         "unread": result.n_unread,
         "stopped": result.stopped_because,
-        "best_value": result.best_value,
-        "best_value_without_noise": value if problem.noisy else None,
-        "best_trial": result.best_trial.number,
-        "best_point": result.best_point,
-        "recommended": _describe_recommendation(problem, result),
+        **(_describe_best(problem, result) if single else _describe_front(problem, result)),
         "optimum": problem.optimum,
         "best_known": problem.best_known,
         "optimum_source": problem.optimum_source,
-        "reported": reported_value(problem, result),
-        "regret": None if problem.optimum is None else value - problem.optimum,
         "seconds_per_suggestion": suggestion_seconds(result),
         "seconds_suggesting": result.timing.suggest,
         "seconds_evaluating": result.timing.objective,
     }
 
 
+def _describe_best(problem: AnyProblem, result: Result) -> Facts:
+    from bostruct.comparison.statistics import is_maximized, reported_value, value_without_noise
+
+    without_noise = value_without_noise(problem, result.best_point)
+    value = result.best_value if without_noise is None else without_noise
+    sign = -1.0 if is_maximized(problem) else 1.0
+    return {
+        "best_value": result.best_value,
+        "best_value_without_noise": without_noise,
+        "best_trial": result.best_trial.number,
+        "best_point": result.best_point,
+        "recommended": _describe_recommendation(problem, result),
+        "reported": reported_value(problem, result),
+        "regret": None if problem.optimum is None else sign * (value - problem.optimum),
+    }
+
+
+def _describe_front(problem: AnyProblem, result: Result) -> Facts:
+    front = result.pareto_front
+    return {
+        "front": [{"trial": one.number, "values": one.values, "point": one.point} for one in front],
+        "hypervolume": result.hypervolume(getattr(problem, "reference", None)),
+    }
+
+
 def _describe_recommendation(problem: AnyProblem, result: Result) -> Facts:
+    from bostruct.comparison.statistics import value_without_noise
+
     found = result.recommended
-    without_noise = problem.noise_free(found.trial.point) if problem.noisy else None
-    return found.to_json() | {"value_without_noise": without_noise}
-
-
-def reported_value(problem: AnyProblem, result: Result) -> float | None:
-    """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
-
-    Returns None where that is the value of the best point.
-
-    problem: that was optimized.
-    result: of a study on it.
-    """
-    from bostruct.problems.architectures import ArchitectureProblem
-
-    if isinstance(problem, ArchitectureProblem) and problem.report is not None:
-        return problem.reported(result.best_point)
-    return None
+    return found.to_json() | {"value_without_noise": value_without_noise(problem, found.trial.point)}
 
 
 def _count_statuses(summary: Facts) -> str:
@@ -241,25 +252,15 @@ def _count_statuses(summary: Facts) -> str:
 
 
 def _run_text(summary: Facts, result: Result) -> str:
-    best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
-    known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
-    optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"
+    goals = "" if summary["goals"] is None else f", {summary['goals']}"
     rows = [
         ("problem", summary["problem"]),
-        ("method", f"{summary['method']}, seed {summary['seed']}"),
+        ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
         ("trials", f"{summary['trials']}: {_count_statuses(summary)}"),
-        ("best value", best),
-        ("recommended", str(result.recommended)),
-        ("optimum" if summary["best_known"] is None else "best known", optimum),
-        ("regret", format_number(summary["regret"])),
+        *(_front_rows(summary) if "front" in summary else _best_rows(summary, result)),
         ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
-        ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
         ("stopped", summary["stopped"]),
     ]
-    if summary["reported"] is not None:
-        rows.insert(4, ("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
-    if summary["best_value_without_noise"] is not None:
-        rows.insert(4, ("without noise", format_number(summary["best_value_without_noise"])))
     if summary["unread"]:
         rows.append(("no data", f"{summary['unread']} trials, whose points are not in the problem's space"))
     if summary["storage"] is not None:
@@ -267,3 +268,30 @@ def _run_text(summary: Facts, result: Result) -> str:
     if "plot" in summary:
         rows.append(("picture", summary["plot"]))
     return format_pairs(rows)
+
+
+def _best_rows(summary: Facts, result: Result) -> list[tuple[str, str]]:
+    best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
+    known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
+    optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"
+    rows = [("best value", best)]
+    if summary["best_value_without_noise"] is not None:
+        rows.append(("without noise", format_number(summary["best_value_without_noise"])))
+    if summary["reported"] is not None:
+        rows.append(("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
+    return [
+        *rows,
+        ("recommended", str(result.recommended)),
+        ("optimum" if summary["best_known"] is None else "best known", optimum),
+        ("regret", format_number(summary["regret"])),
+        ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
+    ]
+
+
+def _front_rows(summary: Facts) -> list[tuple[str, str]]:
+    front = summary["front"]
+    return [
+        ("front", f"{pluralize(len(front), 'trial')} of which none is better in all"),
+        *((f"trial {one['trial']}", ", ".join(f"{value:.6g}" for value in one["values"])) for one in front),
+        ("hypervolume", format_number(summary["hypervolume"])),
+    ]

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bostruct import __version__
+from bostruct.analysis.tables import format_number, format_table
 from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
-from bostruct.cli.text import Facts, echo_json, format_number, format_pairs, format_table, sparkline
+from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
 
 if TYPE_CHECKING:
     from bostruct.study.history import Trial

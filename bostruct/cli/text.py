@@ -29,24 +29,6 @@ def _replace_nonfinite(data: object) -> object:
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def format_number(value: float | None, digits: int = 6) -> str:
-    """Write a number in short; a dash for what is not there.
-
-    value: None and what is not finite are not there.
-    digits: significant ones, at least 1.
-    """
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
-
-
-def pluralize(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 seed``, ``5 seeds``.
-
-    n: the count.
-    noun: in the singular, whose plural ends in s.
-    """
-    return f"{n} {noun}{'' if n == 1 else 's'}"
-
-
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
     """Write names and texts, a line each, aligned.
 
@@ -56,45 +38,6 @@ def format_pairs(rows: Sequence[tuple[str, str]]) -> str:
 
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {printable(text)}".rstrip() for name, text in rows)
-
-
-def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Align columns: the first and those with letters to the left, numbers to the right.
-
-    header: a title for each column.
-    rows: a cell for each column.
-    """
-    from bostruct.display import printable  # here: it brings numpy, which no help needs
-
-    rows = [[printable(cell) for cell in row] for row in rows]
-    columns = list(zip(header, *rows, strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
-    lines = []
-    for row in (header, ["-" * width for width in widths], *rows):
-        cells = [f"{c:>{w}}" if r else f"{c:<{w}}" for c, w, r in zip(row, widths, right, strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write header and rows as a Markdown table.
-
-    header: a title for each column.
-    rows: a cell for each column.
-    """
-    from bostruct.display import printable  # here: it brings numpy, which no help needs
-
-    lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
-
-
-def _is_numeric(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return cell == "-"
-    return True
 
 
 def sparkline(values: Sequence[float], width: int = 60) -> str:

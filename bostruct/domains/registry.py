@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, cast
 
-from bostruct.checks import short_repr
+from bostruct.checks import has_capability, missing_members, short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, as_part, joint_domain
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
+from bostruct.plugins import lookup
 
 
 def _joint_from_json(data: ParsedJson) -> Joint:
@@ -58,15 +59,43 @@ def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
         )
 
 
+def as_domain(given: object) -> Domain:
+    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else.
+
+    given: as the user gave it.
+    """
+    if isinstance(given, Mapping):
+        return Space(given)
+    if has_capability(given, Domain):
+        return given
+    missing = missing_members(given, Domain)
+    if "sample_unseen" in missing:
+        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
+    raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
+
+
 def domain_from_json(data: ParsedJson) -> Domain:
     """Rebuild a domain from its description; raises DomainError where the file does not hold enough.
 
-    data: dict that `to_json` of a domain returned.
+    data: dict that `to_json` of a domain returned. A kind that the package does not have is looked up among the entry
+        points `bostruct.domains` of installed packages.
     """
     kind = data.get("domain")
-    if kind not in BUILDERS:
+    if kind in BUILDERS:
+        return BUILDERS[kind](data)
+    installed = lookup.list_plugins(lookup.DOMAINS)
+    if kind not in installed:
         raise DomainError(
-            f"domain: expected one of {', '.join(BUILDERS)}; the description says {kind!r}; "
+            f"domain: expected one of {', '.join([*BUILDERS, *installed])}; the description says {kind!r}; "
             "bostruct.register_domain adds a domain of your own"
         )
-    return BUILDERS[kind](data)
+    try:
+        builder: Any = lookup.load_plugin("domain", installed[kind])
+    except ValueError as error:
+        raise DomainError(str(error)) from error
+    if not callable(builder):
+        raise DomainError(
+            f"domain: {lookup.describe_plugin(installed[kind])}: expected a function from a description to a domain, "
+            f"got {short_repr(builder)}"
+        )
+    return cast(Domain, builder(data))

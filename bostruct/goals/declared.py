@@ -148,7 +148,7 @@ class Goals:
                 f"{short_repr(outcome.values)}"
             )
         if count > 1 and (outcome.sd is not None or outcome.repeats):
-            raise ValueError("sd, repeats: expected none where there are several objectives, whose noise is learned")
+            raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
 
     def __str__(self) -> str:
         return ", ".join([*self.directions, *map(str, self.limits)])

@@ -43,6 +43,8 @@ class GramKernel(Kernel):
     n_choices: number of choices of each column, against which inputs are checked; None for no such check.
     priors: add the log prior of each block of parameters to the loss.
     batch_shape: of independent sets of parameters.
+    active_dims: columns of the inputs that the kernel is about, in the order of its own; None for all. With them,
+        inputs may ask for a gradient, which is that of the other columns: zero in these.
     dtype: of the parameters.
 
     Parameters are theta itself, unconstrained: one torch parameter a block, named as the block, of shape
@@ -60,9 +62,10 @@ class GramKernel(Kernel):
         n_choices: Sequence[int] | None = None,
         priors: bool = False,
         batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
         dtype: torch.dtype = torch.float64,
     ) -> None:
-        super().__init__(batch_shape=batch_shape)
+        super().__init__(batch_shape=batch_shape, active_dims=None if active_dims is None else tuple(active_dims))
         self.kernel = kernel
         self.points = points
         self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
@@ -71,7 +74,7 @@ class GramKernel(Kernel):
             start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
             self.register_parameter(block.name, torch.nn.Parameter(start))
             if priors:
-                self.register_prior(f"{block.name}_prior", BlockPrior(block), block.name)
+                self.register_prior(f"{block.name}_prior", BlockPrior(block), _ParameterOf(block.name))
 
     @property
     def theta(self) -> Tensor:
@@ -97,6 +100,8 @@ class GramKernel(Kernel):
         if diag and x1.shape[-2] != x2.shape[-2]:
             raise ValueError(f"diag: expected as many rows in x1 as in x2, got {x1.shape[-2]} and {x2.shape[-2]}")
         theta = self.theta
+        if self.active_dims is not None:  # the gradient asked for is that of the other columns
+            x1, x2 = x1.detach(), x2.detach()
         left, right = _integer_codes("x1", x1, self.n_choices), _integer_codes("x2", x2, self.n_choices)
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], theta.shape[:-1])
         last = (left.shape[-2],) if diag else (left.shape[-2], right.shape[-2])
@@ -150,7 +155,12 @@ class GramKernel(Kernel):
         return build
 
 
-def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size | None = None) -> GramKernel:
+def diffusion_kernel(
+    space: Space,
+    priors: bool = True,
+    batch_shape: torch.Size | None = None,
+    active_dims: Sequence[int] | None = None,
+) -> GramKernel:
     """Build the ARD diffusion kernel that `method="auto"` builds on, for inputs coded as `Space` holds its points.
 
     Its variance is 1 everywhere: wrap it in `gpytorch.kernels.ScaleKernel` for an amplitude.
@@ -158,10 +168,17 @@ def diffusion_kernel(space: Space, priors: bool = True, batch_shape: torch.Size 
     space: without `Real` variables, or long or logarithmic `Integer` ones.
     priors: add the log-normal prior of the lengthscales, which grows with the number of variables, to the loss.
     batch_shape: of independent sets of parameters.
+    active_dims: columns of the inputs that hold the variables of the space, in its order; None for all.
 
     Raises DomainError.
     """
-    return GramKernel(space_kernel(space), n_choices=space.n_choices.tolist(), priors=priors, batch_shape=batch_shape)
+    return GramKernel(
+        space_kernel(space),
+        n_choices=space.n_choices.tolist(),
+        priors=priors,
+        batch_shape=batch_shape,
+        active_dims=active_dims,
+    )
 
 
 class BlockPrior(Prior):
@@ -194,6 +211,16 @@ class BlockPrior(Prior):
     def _build(self, theta: Array) -> tuple[Array, Pullback]:
         total, slope = self.log_density.value_and_grad(theta)
         return np.array([total]), lambda cotangent: cotangent[0] * slope
+
+
+class _ParameterOf:
+    """A function from a kernel to its parameter of some name, which pickle takes, as it takes no closure."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, kernel: Kernel) -> Tensor:
+        return getattr(kernel, self.name)
 
 
 class _ClosedFormFunction(torch.autograd.Function):

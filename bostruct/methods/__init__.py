@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, cast
 
 from bostruct.checks import check_choice, missing_members, short_repr
 from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
@@ -18,28 +19,78 @@ from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
+from bostruct.plugins import lookup
 
 METHODS: dict[str, Callable[..., Searcher]] = {
     "auto": auto,
+    # Gaussian processes and a linear model
     "combo": combo,
     "nasbot": nasbot,
-    "evolution": evolution,
-    "regularized-evolution": regularized_evolution,
     "bocs": bocs,
+    # other models
     "smac": smac,
     "tpe": tpe,
     "smbo": smbo,
     "smbo-mcts": smbo_mcts,
     "wrs": wrs,
-    "mcts": mcts,
+    # cheap evaluations first
+    "model-based-hyperband": model_based_hyperband,
     "hyperband": hyperband,
     "successive-halving": successive_halving,
     "successive-narrowing": successive_narrowing,
-    "model-based-hyperband": model_based_hyperband,
+    # without a model
+    "evolution": evolution,
+    "regularized-evolution": regularized_evolution,
     "annealing": annealing,
     "hill-climbing": hill_climbing,
+    "mcts": mcts,
     "random": random,
 }
+
+
+def list_names() -> list[str]:
+    """List the names of all methods: those of the package by kind, registered ones, and those of installed plug-ins."""
+    return [*METHODS, *lookup.list_plugins(lookup.METHODS, METHODS)]
+
+
+def find_method(name: str) -> Callable[..., Searcher]:
+    """Return the function that builds a method.
+
+    name: one of `list_names()`, or ``module:name`` of a function of your own, imported from the current directory or
+        the path.
+
+    Raises ValueError for an unknown name, and for a module or a plug-in that cannot be loaded or holds no function.
+    """
+    if name in METHODS:
+        return METHODS[name]
+    if lookup.is_reference(name):
+        return _check_builder(name, lookup.import_reference("method", name))
+    installed = lookup.list_plugins(lookup.METHODS)
+    if name in installed:
+        return _check_builder(name, lookup.load_plugin("method", installed[name]))
+    known = sorted({*METHODS, *installed} - {"auto"})  # as a reader looks them up
+    check_choice("method", name, ("auto", *known))
+    raise AssertionError("check_choice refuses every other name")
+
+
+def _check_builder(name: str, found: Any) -> Callable[..., Searcher]:
+    """Return a builder of another package, whose errors name it."""
+    if not callable(found) or not missing_members(found, Searcher):
+        raise ValueError(
+            f"method: {name}: expected a function from a domain to a searcher, as the entries of "
+            f"bostruct.methods.METHODS are, got {short_repr(found)}"
+        )
+
+    def build(domain: Domain) -> Searcher:
+        try:
+            return cast(Searcher, found(domain))
+        except DomainError:
+            raise
+        except Exception as error:
+            raise ValueError(f"method: {name}: building it failed: {lookup.explain(error)}") from error
+
+    build.__doc__ = found.__doc__
+    return build
 
 
 def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
@@ -67,15 +118,14 @@ def register_method(name: str, build: Callable[[Domain], Searcher]) -> None:
 def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     """Build a searcher from the name of a method, or return a searcher as it is.
 
-    method: one of `METHODS`, or a searcher.
+    method: a name as of `find_method`, or a searcher.
     domain: the domain to search; unused where a searcher is given.
 
-    Raises ValueError for an unknown name, TypeError for anything else, DomainError where the method cannot search the
-    domain.
+    Raises ValueError for an unknown name, and for a part of your own that cannot be imported or fails, TypeError for
+    anything else, DomainError where the method cannot search the domain.
     """
     if isinstance(method, str):
-        names = ("auto", *sorted(METHODS.keys() - {"auto"}))  # as a reader looks them up
-        build = METHODS[check_choice("method", method, names)]
+        build = find_method(method)
         try:
             built = build(domain)
         except DomainError as error:
@@ -103,10 +153,12 @@ __all__ = [
     "bocs",
     "combo",
     "evolution",
+    "find_method",
     "for_programs",
     "for_space",
     "hill_climbing",
     "hyperband",
+    "list_names",
     "map_surrogate",
     "marginalized_surrogate",
     "mcts",

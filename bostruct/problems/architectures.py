@@ -1,4 +1,4 @@
-"""Benchmark problems over architectures: as `bostruct.problems.base.Problem`, with points for vertices."""
+"""Benchmark problems over architectures: as `bostruct.problems.base.SpaceProblem`, with points for vertices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Domain, Point, Presented
-from bostruct.problems.base import GENERATED_SEEDS
+from bostruct.goals.declared import Goals
+from bostruct.problems.base import GENERATED_SEEDS, draw_points
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain)
 PointFunction = Callable[[Presented], float]
@@ -48,7 +49,7 @@ class ArchitectureProblem(Generic[AnyDomain]):
     mean: PointFunction | None = None
     report: PointFunction | None = None
     report_optimum: float | None = None
-    direction: ClassVar[str] = "minimize"
+    goals: ClassVar[Goals] = Goals()
     configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)
 
     @property
@@ -102,8 +103,4 @@ class ArchitectureProblem(Generic[AnyDomain]):
         """
         if check_integer("config", config, 0) not in GENERATED_SEEDS:
             raise ValueError(f"config: expected one of {', '.join(map(str, self.configs))}; got {config}")
-        rng = np.random.default_rng(GENERATED_SEEDS[config])
-        drawn: list[Point] = []
-        for _ in range(self.n_initial):
-            drawn.append(self.space.sample_unseen(frozenset(self.space.keys(drawn)), rng))
-        return [self.space.present(x) for x in drawn]
+        return draw_points(self.space, self.n_initial, GENERATED_SEEDS[config])

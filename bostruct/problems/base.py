@@ -5,7 +5,7 @@ A problem is a value. Its objective sets it apart from another: a function from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -13,10 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, DomainError, IntArray, Presented
+from bostruct.contracts import Array, Domain, DomainError, IntArray, Point, Presented, SpaceExhausted
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
+from bostruct.goals.declared import Goals
 
 Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)
 DEFAULT_N_INITIAL = 20
@@ -52,7 +53,7 @@ class InitialPoints:
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpaceProblem:
     """A benchmark to minimize.
 
     name: as the registry spells it.
@@ -79,7 +80,7 @@ class Problem:
     best_known: float | None = None
     optimal_vertices: tuple[int, ...] | None = None
     mean: Callable[[IntArray, int], Array] | None = None
-    direction: ClassVar[str] = "minimize"
+    goals: ClassVar[Goals] = Goals()
 
     @property
     def noisy(self) -> bool:
@@ -132,6 +133,24 @@ class Problem:
         Raises ValueError for another.
         """
         return [self.space.present(row) for row in self.initial(config)]
+
+
+def draw_points(domain: Domain, n: int, seed: int) -> list[Presented]:
+    """Draw distinct points at random, in the form in which an objective receives them.
+
+    domain: of the points.
+    n: number of points; a domain with fewer gives all that it has.
+    seed: of the generator, from 0.
+    """
+    rng = np.random.default_rng(seed)
+    drawn: dict[Hashable, Point] = {}
+    for _ in range(n):
+        try:
+            x = domain.sample_unseen(frozenset(drawn), rng)
+        except SpaceExhausted:
+            break
+        drawn[domain.key(x)] = x
+    return [domain.present(x) for x in drawn.values()]
 
 
 def mersenne_words(seed: int, count: int) -> IntArray:
@@ -205,7 +224,7 @@ def evaluate_in_chunks(objective: Objective, vertices: IntArray, rows: int) -> A
     return np.concatenate([objective(vertices[i : i + rows]) for i in range(0, len(vertices), rows)])
 
 
-def prove_by_enumeration(problem: Problem) -> Problem:
+def prove_by_enumeration(problem: SpaceProblem) -> SpaceProblem:
     """Return the problem with its optimum filled in.
 
     problem: without noise, of at most 100,000 points.
@@ -249,7 +268,7 @@ class Relabeling:
         return np.stack([np.argsort(t)[own[:, i]] for i, t in enumerate(self.tables)], axis=1)
 
 
-def relabel(problem: Problem, seed: int) -> Problem:
+def relabel(problem: SpaceProblem, seed: int) -> SpaceProblem:
     """Return a problem with every variable's choices permuted, so that an optimum with a pattern helps nobody.
 
     problem: to be relabeled.

@@ -7,7 +7,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
+from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem, prove_by_enumeration
 
 SOURCE = "Branin 1972; grid of Oh et al., NeurIPS 2019 (COMBO)"
 VALUES = 51
@@ -34,13 +34,13 @@ def branin_values(vertices: IntArray) -> Array:
     return branin_at((GRID_TENTHS[vertices[:, 0]] - 50) / 10, GRID_TENTHS[vertices[:, 1]] / 10)
 
 
-def branin() -> Problem:
+def branin() -> SpaceProblem:
     """Return the Branin problem: x1 = -5, -4.7, ..., 10 and x2 = 0, 0.3, ..., 15, on path graphs with edge weight 50.
 
     Initial points: the center, as published, and one random point, which the paper left unseeded; here the
     configuration seeds it.
     """
-    problem = Problem(
+    problem = SpaceProblem(
         name="branin",
         space=Space(
             {

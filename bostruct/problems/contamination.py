@@ -12,7 +12,7 @@ from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.space import Space
 from bostruct.problems.base import (
     InitialPoints,
-    Problem,
+    SpaceProblem,
     bits,
     evaluate_in_chunks,
     prove_by_enumeration,
@@ -71,7 +71,7 @@ class Contamination:
         return excess + (1 - RISK) * stages + self.strength * prevented
 
 
-def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_STAGES) -> Problem:
+def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_STAGES) -> SpaceProblem:
     """Return the problem of choosing which stages of a supply chain to protect, `stages` binary variables.
 
     case: seed of the instance, 0 to 2^32 - 1; published are 758, 1203, 2539, 6031 and 7596.
@@ -88,7 +88,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
     suffix = "" if stages == SUPPLY_STAGES else f",stages={stages}"
     optimal, values = OPTIMA.get(case, ("", {}))
     known = values.get(strength) if stages == SUPPLY_STAGES else None
-    problem = Problem(
+    problem = SpaceProblem(
         name=f"contamination:case={case},lambda={strength:g}{suffix}",
         space=Space({f"stage {i + 1}": Binary() for i in range(stages)}),
         objective=objective,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_number, optional_import
 from bostruct.contracts import Array, DomainError
-from bostruct.problems.base import Problem, all_bits, prove_by_enumeration
+from bostruct.problems.base import SpaceProblem, all_bits, prove_by_enumeration
 from bostruct.problems.formula import ClauseWeight
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -21,7 +21,7 @@ MAX_QUADRATIC_VARIABLES = 28
 MAX_ENUMERATED_VARIABLES = 14
 
 
-def prove_optimum(problem: Problem, seconds: float = 60.0) -> Problem:
+def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
     """Return the problem with its optimum proved.
 
     The proof is by enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT

@@ -20,7 +20,7 @@ from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem, prove_by_enumeration
+from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem, prove_by_enumeration
 from bostruct.problems.tabular import BROKEN_NPZ, read_arrays, with_noise
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimization)"
@@ -77,7 +77,7 @@ class JointFCNetError:
         return float(self.trained(row[None])[0])
 
 
-def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> Problem:
+def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> SpaceProblem:
     """Return the problem of FC-Net: log10 of the validation error (mean squared) after 100 epochs.
 
     Configurations that diverge reach 7.
@@ -91,7 +91,7 @@ def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = N
     """
     space, table = _load_table(file, data)
     seed = None if noise_seed is None else check_integer("noise_seed", noise_seed, 0)
-    quiet = Problem(
+    quiet = SpaceProblem(
         name=f"fcnet:file={file},data={data}",
         space=space,
         objective=FCNetError(table, None),

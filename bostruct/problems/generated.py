@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, Problem
+from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem
 from bostruct.problems.exact import MAX_QUADRATIC_VARIABLES, least_quadratic, quadratic_form
 from bostruct.problems.formula import Formula, raw_costs
 
@@ -45,7 +45,7 @@ def max3sat_formula(n_variables: int, n_clauses: int, seed: int) -> tuple[Formul
     return Formula(n_variables, tuple(clauses), tuple(map(float, weights))), tuple(map(int, hidden))
 
 
-def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Problem:
+def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> SpaceProblem:
     """Return a random weighted Max-3-SAT problem: minimize the weight of the unsatisfied clauses; optimum 0.
 
     n_variables: binary variables, 3 to 1000.
@@ -55,7 +55,7 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Probl
     Raises TypeError or ValueError.
     """
     formula, hidden = max3sat_formula(n_variables, n_clauses, seed)
-    return Problem(
+    return SpaceProblem(
         name=f"max3sat:variables={n_variables},clauses={n_clauses},seed={seed}",
         space=formula.space,
         objective=raw_costs(formula),
@@ -103,7 +103,7 @@ def maxcut_formula(n: int, k: int, seed: int) -> Formula:
     return Formula(vertices, tuple(clauses), tuple(w for weight in weights for w in (weight, weight)))
 
 
-def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
+def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
     """Return a weighted max-cut problem on a Johnson graph: minimize the weight of the edges that are not cut.
 
     n: number of elements.
@@ -114,7 +114,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> Problem:
     """
     formula = maxcut_formula(n, k, seed)
     objective, d = raw_costs(formula), formula.n_variables
-    problem = Problem(
+    problem = SpaceProblem(
         name=f"maxcut:n={n},k={k},seed={seed}",
         space=formula.space,
         objective=objective,
@@ -170,7 +170,7 @@ def frb_formula(groups: int, size: int, seed: int) -> tuple[Formula, tuple[int, 
     return Formula(d, (*units, *pairs), weights), tuple(point.tolist())
 
 
-def frb(groups: int = 10, size: int = 6, seed: int = 0) -> Problem:
+def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
     """Return a problem of model RB, forced satisfiable: minimize the weight of the unsatisfied clauses.
 
     groups: number of groups of variables.
@@ -180,7 +180,7 @@ def frb(groups: int = 10, size: int = 6, seed: int = 0) -> Problem:
     Raises TypeError or ValueError.
     """
     formula, hidden = frb_formula(groups, size, seed)
-    return Problem(
+    return SpaceProblem(
         name=f"frb:groups={groups},size={size},seed={seed}",
         space=formula.space,
         objective=raw_costs(formula),

@@ -11,7 +11,14 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.space import Space
-from bostruct.problems.base import InitialPoints, Problem, all_bits, evaluate_in_chunks, mersenne_words, seeds_of_case
+from bostruct.problems.base import (
+    InitialPoints,
+    SpaceProblem,
+    all_bits,
+    evaluate_in_chunks,
+    mersenne_words,
+    seeds_of_case,
+)
 
 TAG = "2019ICML_ISING"
 SOURCE = "Baptista and Poloczek, ICML 2018; instances of Oh et al., NeurIPS 2019 (COMBO)"
@@ -101,7 +108,7 @@ class Ising:
         return upper.reshape(2**10, -1), np.ascontiguousarray(lower.reshape(2**14, -1))
 
 
-def ising(case: int = 1286, strength: float = 0.0) -> Problem:
+def ising(case: int = 1286, strength: float = 0.0) -> SpaceProblem:
     """Return the problem of choosing which of the 24 couplings of a 4 x 4 spin glass to keep.
 
     case: seed of the instance, 0 to 2^32 - 1; published are 1286, 6786, 8158, 8193 and 8733.
@@ -114,7 +121,7 @@ def ising(case: int = 1286, strength: float = 0.0) -> Problem:
     objective = Ising(*couplings(case), strength)
     optimum, vertices = exact_optimum(objective)
     seeds = seeds_of_case(TAG, case)
-    return Problem(
+    return SpaceProblem(
         name=f"ising:case={case},lambda={strength:g}",
         space=Space({f"bond {a}-{b}": Binary() for a, b in grid_edges()}),
         objective=objective,

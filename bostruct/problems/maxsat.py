@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.checks import check_choice
 from bostruct.contracts import DomainError
 from bostruct.domains.space.space import MAX_VARIABLES
-from bostruct.problems.base import InitialPoints, Problem, bits, published_initial_seeds
+from bostruct.problems.base import InitialPoints, SpaceProblem, bits, published_initial_seeds
 from bostruct.problems.dimacs import read_wcnf
 from bostruct.problems.formula import ClauseWeight, Formula, raw_costs, standardized_costs
 
@@ -40,7 +40,7 @@ KNOWN = {
 }
 
 
-def maxsat(file: str | Path, weights: str = "raw") -> Problem:
+def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     """Return the weighted MaxSAT problem of a file, over binary variables x1, x2, ...
 
     file: plain, .gz or .xz.
@@ -60,7 +60,7 @@ def maxsat(file: str | Path, weights: str = "raw") -> Problem:
     value = None if vertices is None else float(objective(np.array([vertices]))[0])
     is_proved = not source.startswith(UNPROVED)
     seeds = published_initial_seeds(TAG)
-    return Problem(
+    return SpaceProblem(
         name=f"maxsat:file={file},weights={weights}",
         space=formula.space,
         objective=objective,

@@ -12,7 +12,7 @@ from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
-from bostruct.problems.base import InitialPoints, Problem, published_initial_seeds
+from bostruct.problems.base import InitialPoints, SpaceProblem, published_initial_seeds
 
 TAG = "2019ICML_PESTCONTROL"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO)"
@@ -82,7 +82,7 @@ def mean_value(vertices: IntArray, n_simulations: int) -> Array:
     return np.array([simulate(row, np.random.default_rng(0), n_simulations) for row in vertices])
 
 
-def pest(graph: str = "complete", noise_seed: int = 0) -> Problem:
+def pest(graph: str = "complete", noise_seed: int = 0) -> SpaceProblem:
     """Return the problem of choosing what to spray at each of 25 stages: 0 is nothing, 1 to 4 are pesticides.
 
     graph: "complete", for the choices have no order; or "path", as the paper's code had it.
@@ -93,7 +93,7 @@ def pest(graph: str = "complete", noise_seed: int = 0) -> Problem:
     variable = GRAPHS[check_choice("graph", graph, GRAPHS)]
     check_integer("noise_seed", noise_seed, 0)
     seeds = published_initial_seeds(TAG)
-    return Problem(
+    return SpaceProblem(
         name=f"pest:graph={graph},noise_seed={noise_seed}",
         space=Space({f"stage {i + 1}": variable(range(len(PESTICIDE_PRICES) + 1)) for i in range(PEST_STAGES)}),
         objective=PestControl(noise_seed),

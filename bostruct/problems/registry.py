@@ -1,4 +1,7 @@
-"""Problems by name: `contamination`, or with parameters `contamination:case=758,lambda=0.01,relabel=3`."""
+"""Problems by name: `contamination`, or with parameters `contamination:case=758,lambda=0.01,relabel=3`.
+
+Also `module:name` of a problem of the user's own, and problems that installed packages bring.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple
 
 from bostruct.checks import check_choice, did_you_mean, short_repr
-from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import Problem, relabel
+from bostruct.plugins import lookup
+from bostruct.problems.base import SpaceProblem, relabel
+from bostruct.problems.own import AnyProblem, as_problem
 
-AnyProblem = Problem | ArchitectureProblem
 RELABEL = "relabel"
 PARAMETER_STARTS = re.compile(r",(?=\s*\w+\s*=)")  # other commas belong to a value, such as a file's name
 
@@ -190,19 +194,32 @@ ENTRIES: dict[str, ProblemEntry] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the problems that `load` knows."""
-    return tuple(ENTRIES)
+    """Return the names of the problems that `load` knows, those of installed plug-ins last."""
+    return (*ENTRIES, *list_installed())
+
+
+def list_installed() -> dict[str, EntryPoint]:
+    """Return the entry points `bostruct.problems` of installed packages by name; none is loaded."""
+    return lookup.list_plugins(lookup.PROBLEMS, ENTRIES)
 
 
 def load(spec: str) -> AnyProblem:
-    """Return a benchmark problem by its name.
+    """Return a problem by its name.
 
     spec: a name of `names()`, or name:parameter=value,... as in ``contamination:case=758``; `relabel=SEED` permutes
-        the choices of a `Space`.
+        the choices of a `Space`. Or ``module:name`` of a problem of your own, imported from the current directory or
+        the path: a `bostruct.Problem`, an object with `space` and `objective`, a pair of these, or a function without
+        arguments that returns one.
 
     Raises TypeError for no text; ValueError for an unknown problem or parameter, a value that cannot be read, or one
-    out of range.
+    out of range, and for a module or a plug-in that cannot be loaded or holds no problem.
     """
+    if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
+        if lookup.is_reference(spec):
+            return as_problem(f"problem: {spec}", lookup.import_reference("problem", spec), spec)
+        if (installed := list_installed()).get(spec) is not None:
+            found = lookup.load_plugin("problem", installed[spec])
+            return as_problem(f"problem: {lookup.describe_plugin(installed[spec])}", found, spec)
     name, given = parse(spec)
     entry = ENTRIES[name]
     known = {parameter.name: parameter for parameter in entry.parameters}
@@ -212,7 +229,7 @@ def load(spec: str) -> AnyProblem:
     problem = getattr(importlib.import_module(entry.module), entry.factory)(**arguments)
     if RELABEL not in given:
         return problem
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, SpaceProblem):
         raise ValueError(f"{name}: relabel={given[RELABEL]}: architectures have no choices that could be permuted")
     return relabel(problem, _parse_value(name, ProblemParameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
 
@@ -227,7 +244,13 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     if not isinstance(spec, str):
         raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {short_repr(spec)}")
     name, _, rest = spec.partition(":")
-    check_choice("problem", name, ENTRIES)
+    try:
+        check_choice("problem", name, names())
+    except ValueError as error:
+        end = "" if str(error).endswith("?") else "."
+        raise ValueError(f"{error}{end} A problem of your own is module:name or file.py:name") from None
+    if name not in ENTRIES:
+        raise ValueError(f"problem: {name}, which an installed package brings, takes no parameters; got {rest!r}")
     allowed = [*(parameter.name for parameter in ENTRIES[name].parameters), RELABEL]
     renamed = {parameter.old: parameter.name for parameter in ENTRIES[name].parameters if parameter.old}
     given: dict[str, str] = {}

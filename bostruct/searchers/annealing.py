@@ -11,6 +11,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import (
+    PARENT_POSITION,
     Array,
     HasMutation,
     HistoryView,
@@ -76,7 +77,8 @@ class Annealing:
             heat = self._heat(history.values, start)
             current, proposal = self._walk(history, current, heat, rng)
             if proposal is not None:
-                info = {"origin": "model", "temperature": heat, "reheated": start < steps}
+                parent = self.domain.keys(history.completed).index(self.domain.key(current))
+                info = {"origin": "model", "temperature": heat, "reheated": start < steps, PARENT_POSITION: parent}
                 return Suggestion(proposal, self._state(history, current, start), info)
         why = f"two walks of {self.free_steps} steps met seen points alone"
         chosen = self.domain.sample_unseen(history.seen, rng)

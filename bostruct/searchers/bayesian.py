@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,13 +18,16 @@ from bostruct.contracts import (
     Batch,
     BostructError,
     Domain,
+    HasLeaveOneOut,
     HasOutputs,
     HistoryView,
     Info,
+    IntArray,
     Json,
     LearnsChance,
     LearnsNoise,
     LearnsOutputs,
+    LeftOut,
     Maximizer,
     NumericalError,
     Point,
@@ -231,11 +235,7 @@ class BayesianSearch:
         Means and variances are in the user's units. Where the surrogate compresses values, the mean of a point far
         above the median is the median of what is expected there.
         """
-        if not len(history.values):
-            raise NumericalError("no trial has completed")
-        if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
-            raise BostructError("predict: the method has no model of limits; auto has one")
-        posterior, _, _ = self._condition(history, state, rng)
+        posterior = self._learn(history, state, rng)
         objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
         if has_capability(posterior, HasOutputs):
             values = history.objectives.T
@@ -247,9 +247,47 @@ class BayesianSearch:
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_chance)
 
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        """Predict each value told from all others, in the user's units, at the hyperparameters learned from all.
+
+        history: at least one completed point, or NumericalError is raised.
+        state: of the last suggestion.
+        objective: its position, from 0.
+        rng: the only source of chance.
+
+        Points that are told several times, of which the model keeps some, are left out. Raises BostructError where the
+        model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
+        """
+        posterior = self._learn(history, state, rng)
+        outputs = posterior.outputs if has_capability(posterior, HasOutputs) else (posterior,)
+        chosen, values = outputs[objective], history.objectives[:, objective]
+        if not has_capability(chosen, HasLeaveOneOut):
+            raise BostructError(
+                f"cross_validate: expected a Gaussian process, which predicts in closed form what it was told; the "
+                f"method has {type(self.surrogate).__name__}"
+            )
+        positions, kept = _find_learned(self.domain, history.completed, chosen.xs)
+        found = chosen.leave_one_out()
+        found = Prediction(found.mean[:, kept], found.variance[:, kept])
+        return LeftOut(positions, self._restore_units(found, values))
+
+    def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
+        """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
+
+        A surrogate of one output learns a merit where there are limits, which is no objective.
+        """
+        if not len(history.values):
+            raise NumericalError("no trial has completed")
+        if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
+            raise BostructError("predict: the method has no model of limits; auto has one")
+        return self._condition(history, state, rng)[0]
+
     def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
         """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
-        found, surrogate = posterior.predict(xs), self.surrogate
+        return self._restore_units(posterior.predict(xs), values)
+
+    def _restore_units(self, found: Prediction, values: Array) -> Prediction:
+        surrogate = self.surrogate
         return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
@@ -281,6 +319,25 @@ class BayesianSearch:
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:
         return self.domain.take(xs, [i for i, key in enumerate(self.domain.keys(xs)) if key not in history.seen])
+
+
+def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[IntArray, IntArray]:
+    """Return where the points that a model learned from are among those told, and among those learned.
+
+    Of points told several times those are left out of which the model did not keep all: no value says which it kept.
+    Raises BostructError where the model learned from more points than were told.
+    """
+    if len(learned) > len(completed):
+        raise BostructError("cross_validate: the model learns from earlier studies, too, and mixes them with this one")
+    if len(learned) == len(completed):
+        return np.arange(len(learned)), np.arange(len(learned))
+    told, kept = (defaultdict[Hashable, list[int]](list) for _ in range(2))
+    for places, batch in ((told, completed), (kept, learned)):
+        for position, key in enumerate(domain.keys(batch)):
+            places[key].append(position)
+    whole = [(at, own) for key, at in told.items() if len(at) == len(own := kept[key])]
+    pairs = sorted(pair for at, own in whole for pair in zip(at, own, strict=True))
+    return np.array([a for a, _ in pairs], dtype=np.int64), np.array([b for _, b in pairs], dtype=np.int64)
 
 
 def _best(xs: Batch, score: Score) -> Point:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, try_mutation
 from bostruct.contracts import (
+    PARENT_POSITION,
     Array,
     HasMutation,
     HistoryView,
@@ -68,17 +69,18 @@ class EvolutionSearch:
         if not len(history.values):
             why = "no trial has completed"
             return fall_back(self.domain, history, state, rng, why)
-        x = self._child(history, rng)
-        if x is None:
+        child = self._child(history, rng)
+        if child is None:
             why = f"{self.tries} mutations met seen points alone"
             return fall_back(self.domain, history, state, rng, why)
-        return Suggestion(x, state, {"origin": self.origin})
+        x, parent = child
+        return Suggestion(x, state, {"origin": self.origin, PARENT_POSITION: parent})
 
-    def _child(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
-        """Return an unseen mutation; None where every try met a point that was seen."""
+    def _child(self, history: HistoryView, rng: np.random.Generator) -> tuple[Point, int] | None:
+        """Return an unseen mutation and the position of its parent; None where every try met a point that was seen."""
         parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
         for parent in parents.tolist():
             x = try_mutation(self.domain, history.completed[parent], rng)
             if x is not None and self.domain.key(x) not in history.seen:
-                return x
+                return x, parent
         return None

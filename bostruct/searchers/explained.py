@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,10 +14,12 @@ from bostruct.contracts import (
     Batch,
     Domain,
     HasAppraisal,
+    HasCrossValidation,
     HasPrediction,
     HasRegretBound,
     HistoryView,
     Json,
+    LeftOut,
     MayRepeat,
     Predicted,
     Searcher,
@@ -29,6 +31,11 @@ from bostruct.contracts import (
 @runtime_checkable
 class _Model(HasAppraisal, HasPrediction, Protocol):
     """A searcher with a model."""
+
+
+@runtime_checkable
+class _Regression(_Model, HasRegretBound, HasCrossValidation, Protocol):
+    """A searcher whose model bounds the regret, and predicts what it was told."""
 
 
 @dataclass(frozen=True)
@@ -99,14 +106,14 @@ class ExplainedModel(Explained):
 
 
 @dataclass(frozen=True)
-class ExplainedBound(ExplainedModel):
-    """An explained searcher whose model bounds the regret: `HasRegretBound`.
+class ExplainedRegression(ExplainedModel):
+    """An explained searcher whose model bounds the regret and leaves one out: `HasRegretBound`, `HasCrossValidation`.
 
-    searcher: that suggests, appraises and bounds.
+    searcher: that suggests, appraises, bounds and validates.
     note: which it is and why.
     """
 
-    searcher: Any  # HasAppraisal and HasRegretBound
+    searcher: _Regression
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
@@ -120,6 +127,16 @@ class ExplainedBound(ExplainedModel):
         """
         return self.searcher.bound_regret_probability(history, state, regret, rng)
 
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        """Predict each value told from all others as the searcher does; raises BostructError.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        objective: its position, from 0.
+        rng: the only source of chance.
+        """
+        return self.searcher.cross_validate(history, state, objective, rng)
+
 
 def explain(searcher: Searcher, note: str) -> Explained:
     """Return a searcher whose suggestions carry a note.
@@ -127,6 +144,6 @@ def explain(searcher: Searcher, note: str) -> Explained:
     searcher: any.
     note: which it is and why.
     """
-    if has_capability(searcher, _Model) and has_capability(searcher, HasRegretBound):
-        return ExplainedBound(searcher, note)
+    if has_capability(searcher, _Regression):
+        return ExplainedRegression(searcher, note)
     return ExplainedModel(searcher, note) if has_capability(searcher, _Model) else Explained(searcher, note)

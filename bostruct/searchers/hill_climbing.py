@@ -8,6 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_bool, check_integer, has_capability, has_continuous, require, try_mutation
 from bostruct.contracts import (
+    PARENT_POSITION,
     HasMutation,
     HasNeighbors,
     HistoryView,
@@ -67,7 +68,7 @@ class HillClimbing:
         stays = self.best_improvement and state["center"] is not None
         for center in (state["center"], best) if stays else (best,):
             if (x := self._unseen_neighbor(history, center, rng)) is not None:
-                info = {"origin": "model", "center": float(history.values[center])}
+                info = {"origin": "model", "center": float(history.values[center]), PARENT_POSITION: center}
                 return Suggestion(x, {"start": start, "center": center}, info)
         chosen = self.domain.sample_unseen(history.seen, rng)
         restarted = {"start": len(history.completed), "center": None}

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class Patience:
     """A callback that stops once finished trials in a row have brought no better value.
 
+    While no trial keeps all limits, each finished one is counted.
+
     trials: how many, from 1; failed ones are included.
     """
 
@@ -48,7 +50,7 @@ def _find_latest_best(study: Study) -> Trial | None:
 class TargetValue:
     """A callback that stops once a trial that keeps all limits has reached a value, of a study of one objective.
 
-    A study of several objectives is refused with BostructError once its first trial has finished.
+    A study of several objectives is refused with BostructError.
 
     value: the value to reach, in the user's direction.
     reason: what the result then says; by default the value and trial.
@@ -60,9 +62,12 @@ class TargetValue:
     def __post_init__(self) -> None:
         check_number("value", self.value)
 
-    def __call__(self, study: Study, trial: Trial) -> None:
+    def check_study(self, study: Study) -> None:
+        """Refuse a study of several objectives, with BostructError."""
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
+
+    def __call__(self, study: Study, trial: Trial) -> None:
         if trial.value is None or not trial.is_feasible:
             return
         reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value
@@ -77,7 +82,7 @@ class StopWhen:
     The run ends once the probability that the best point is worse than the optimum by more than `regret` is at most
     `regret_probability` (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). What it
     promises is as good as the model. Each look costs about a tenth of a second of CPU time. A method without a Gaussian
-    process is refused when it is first asked.
+    process is refused with BostructError, and so is a study of several objectives or with limits.
 
     regret: a difference of values that does not matter, in their units, above 0.
     regret_probability: above 0 and below 1.
@@ -89,6 +94,10 @@ class StopWhen:
     def __post_init__(self) -> None:
         check_number("regret", self.regret, math.nextafter(0.0, 1.0))
         check_number("regret_probability", self.regret_probability, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0))
+
+    def check_study(self, study: Study) -> None:
+        """Refuse a study whose method cannot tell, with BostructError."""
+        study.bound_regret_probability(self.regret)
 
     def __call__(self, study: Study, trial: Trial) -> None:
         del trial

@@ -7,6 +7,7 @@ from bisect import insort
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
@@ -350,6 +351,15 @@ class Ledger:
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
         told, failed = self._measurements.read()._asdict(), self._failed.read()
         return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
+
+    def completed_number(self, position: int) -> int:
+        """Return the number of the trial that has a position among the completed points of `history`.
+
+        position: from 0.
+        """
+        trials = (self._records[number].trial for number in self.order)
+        completed = (one.number for one in trials if one.status == "completed" and one.unread is None)
+        return next(islice(completed, int(position), None))
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
         """Return the first trial of the same point whose numbers are others than those shown; None where none is."""

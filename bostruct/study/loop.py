@@ -36,8 +36,12 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     study: a `Study`.
     settings: of the run.
 
-    Raises ValueError for a stopping rule where a value alone says too little.
+    Raises ValueError for a stopping rule where a value alone says too little, and what a callback with a method
+    `check_study` raises for the study.
     """
+    for callback in settings.callbacks:
+        if check := getattr(callback, "check_study", None):
+            check(study)
     if settings.stopping_rule is not None and not study.goals.is_single:
         raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
     if study.n_finished >= settings.n_trials:

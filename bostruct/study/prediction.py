@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, BostructError, HasPrediction, HistoryView, Searcher
+from bostruct.checks import check_number, has_capability
+from bostruct.contracts import (
+    Array,
+    Batch,
+    BostructError,
+    HasCrossValidation,
+    HasPrediction,
+    HistoryView,
+    IntArray,
+    Prediction,
+    Searcher,
+)
 from bostruct.goals.declared import Goals
 from bostruct.storage.json_text import MALFORMED, parse
+from bostruct.study.history import History
 
+FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
 STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
 
 
@@ -25,6 +39,79 @@ class Predictions(NamedTuple):
     mean: Array
     sd: Array
     chance: Array
+
+
+class LeftOutTrials(NamedTuple):
+    """Predictions of the values of n trials, each made by a model that was not told the value.
+
+    numbers: of the trials (n,).
+    told: their values (n,), in the user's units.
+    mean: predicted of each (n,).
+    sd: standard deviations of what would be told, noise included (n,).
+    """
+
+    numbers: IntArray
+    told: Array
+    mean: Array
+    sd: Array
+
+    @property
+    def residuals(self) -> Array:
+        """The differences of told and predicted values, in standard deviations (n,)."""
+        return (self.told - self.mean) / self.sd
+
+    def coverage(self, level: float = 0.95) -> float:
+        """Return the share of the values told that lie in the central intervals of their predictions, in [0, 1].
+
+        level: probability of an interval, in (0, 1).
+        """
+        check_number("level", level, 0.0, 1.0)
+        return float(np.mean(np.abs(self.residuals) <= NormalDist().inv_cdf(0.5 + 0.5 * level)))
+
+
+def cross_validate(
+    searcher: Searcher, state: str, history: History, numbers: Sequence[int], goals: Goals, objective: int, seed: int
+) -> LeftOutTrials:
+    """Return what a method predicts of each value told without that value, the same for the same study.
+
+    searcher: of the study.
+    state: of the last suggestion, JSON text.
+    history: all that was told so far.
+    numbers: of the completed trials (n,), in the order told.
+    goals: of the study.
+    objective: its position, from 0.
+    seed: of the study.
+
+    Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
+    """
+    if not has_capability(searcher, HasCrossValidation):
+        raise BostructError(
+            f"cross_validate: {type(searcher).__name__} has no Gaussian process, which predicts what it was told "
+            "without having been told; auto has one"
+        )
+    if len(history.values) < FEWEST_VALIDATED:
+        raise BostructError(
+            f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(history.values)}"
+        )
+    rng = _make_generator(seed, history)
+    try:
+        positions, found = searcher.cross_validate(history, parse(state), objective, rng)
+    except BostructError:
+        raise
+    except MALFORMED as error:  # a state that no searcher wrote
+        raise BostructError(f"cross_validate: the model cannot use its state: {error!r}") from error
+    sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
+    told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
+    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, np.sqrt(_mix_variances(found)))
+
+
+def _mix_variances(found: Prediction) -> Array:
+    """Return the variances of the mixtures of some normal distributions (m,), by the law of total variance."""
+    return found.variance.mean(axis=0) + found.mean.var(axis=0)
+
+
+def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), STREAM)))
 
 
 def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int) -> Predictions:
@@ -43,7 +130,7 @@ def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goa
         raise BostructError(f"predict: {type(searcher).__name__} has no model of the objective; auto has one")
     if not len(history.values):
         raise BostructError("predict: expected at least one completed trial, got none")
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), STREAM)))
+    rng = _make_generator(seed, history)
     try:
         found = searcher.predict(history, parse(state), xs, rng)
     except BostructError:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability
+from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
 from bostruct.study.measured import measure
+from bostruct.study.prediction import LeftOutTrials, Predictions, cross_validate, predict
+from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
@@ -124,7 +126,7 @@ class Fit:
 
         Of several objectives nothing is believed, and no model is fitted.
         """
-        completed = [number for number in self.order if self.trials[number].status == "completed"]
+        completed = self._completed
         told = frozenset(completed)
         if self.goals.n_objectives > 1:
             return Beliefs(told, None, NO_SINGLE)
@@ -142,6 +144,32 @@ class Fit:
         except MALFORMED as error:  # a state that no searcher wrote
             return Beliefs(told, None, f"by the value told: the model cannot use its state, {error!r}")
         return self._in_the_users_units(completed, found)
+
+    def predict(self, points: Iterable[object]) -> Predictions:
+        """Predict the objective at m points: `Study.predict`.
+
+        points: m points as the objective receives them.
+        """
+        searcher, state = self.searcher()
+        xs = searcher.domain.join(parse_points(searcher.domain, points, "points"))
+        with self.limit():
+            return predict(searcher, state, self._history(searcher.domain, self._completed), xs, self.goals, self.seed)
+
+    def cross_validate(self, objective: int) -> LeftOutTrials:
+        """Predict each value told from all others: `Result.cross_validate`.
+
+        objective: its position, from 0.
+        """
+        check_integer("objective", objective, 0, self.goals.n_objectives - 1)
+        searcher, state = self.searcher()
+        numbers = self._completed
+        with self.limit():
+            history = self._history(searcher.domain, numbers)
+            return cross_validate(searcher, state, history, numbers, self.goals, objective, self.seed)
+
+    @property
+    def _completed(self) -> list[int]:
+        return [number for number in self.order if self.trials[number].status == "completed"]
 
     def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:
         eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from bostruct import __version__, methods
-from bostruct.checks import count_own_frames, has_capability, hide_addresses, missing_members, short_repr
+from bostruct.checks import count_own_frames, hide_addresses, short_repr
 from bostruct.contracts import (
     BostructError,
     Domain,
@@ -23,11 +23,11 @@ from bostruct.contracts import (
     Presented,
     Searcher,
 )
-from bostruct.domains.registry import domain_from_json
+from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.rereading import show_objects
-from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
+from bostruct.plugins import lookup
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.given_numbers import restore_numbers
@@ -64,21 +64,6 @@ class JsonDomain:
 
     def join(self, *batches: list[Point]) -> list[Point]:
         return [x for batch in batches for x in batch]
-
-
-def as_domain(given: object) -> Domain:
-    """Return a domain as it is, or the `Space` of a mapping of variables; raise TypeError for anything else.
-
-    given: as the user gave it.
-    """
-    if isinstance(given, Mapping):
-        return Space(given)
-    if has_capability(given, Domain):
-        return given
-    missing = missing_members(given, Domain)
-    if "sample_unseen" in missing:
-        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
-    raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
 
 
 def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
@@ -293,8 +278,13 @@ def stored_method(row: StudyRow) -> str:
     row: of the study.
     """
     method = parse(row.method)
-    if method["name"] in methods.METHODS:
+    if method["name"] in methods.list_names():
         return method["name"]
+    if lookup.is_reference(method["name"]):
+        raise BostructError(  # a file does not decide what code is imported
+            f"study {row.name!r} was made with the method {method['name']!r} of a module, which no file loads; pass "
+            f"method={method['name']!r}"
+        )
     if method["name"] is not None:
         raise BostructError(
             f"study {row.name!r} was made with the method {method['name']!r}, which this program does not know; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,7 +18,8 @@ from bostruct.display import html_table, in_full, printable
 from bostruct.goals.declared import Direction, Goals
 from bostruct.study.fronts import find_front, measure_hypervolumes
 from bostruct.study.history import Trial
-from bostruct.study.recommendation import Lazy, Recommendation, recommend, sign_of, value, without_model
+from bostruct.study.prediction import LeftOutTrials, Predictions
+from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,8 +70,19 @@ class TrialTable:
         return [_trial_row(trial) for trial in self.trials]
 
     def to_dataframe(self) -> DataFrame:
-        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas."""
-        return optional_import("pandas", "pandas").DataFrame(self.rows())
+        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
+
+        `started` and `finished` are moments in UTC, a datetime64 with its time zone; `finished` is NaT while a trial
+        runs.
+        """
+        pandas = optional_import("pandas", "pandas")
+        frame = pandas.DataFrame(self.rows())
+        if len(frame):
+            finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
+            frame["started"] = pandas.to_datetime(frame["started"], unit="s", utc=True)
+            place = list(frame.columns).index("started") + 1
+            frame.insert(place, "finished", pandas.to_datetime(finished, unit="s", utc=True))
+        return frame
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write the rows, with a header; needs no pandas.
@@ -98,6 +110,8 @@ class Result:
     beliefs: what the method's model makes of the completed trials, fitted when `recommended` is first asked for; None
         without a model. Printing a result asks for it, and so does pickling one, since the model stays behind.
     domain: of the points; None in a pickled result, for constraints are functions that pickle cannot hold.
+    name: of the study.
+    model: the method's model, fitted when it is asked; None in a pickled result, and in one made by hand.
     """
 
     trials: tuple[Trial, ...]
@@ -108,9 +122,11 @@ class Result:
     stopped_because: str
     beliefs: Lazy | None = field(default=None, compare=False, repr=False)
     domain: Domain | None = field(default=None, repr=False, compare=False)
+    name: str = field(default="", repr=False, compare=False)
+    model: Fit | None = field(default=None, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"domain": None}
+        return self.__dict__ | {"domain": None, "model": None}
 
     def where(self, keep: Callable[[Presented], bool]) -> Result:
         """Return the result of some of the finished trials, such as those at the largest fidelity.
@@ -189,6 +205,35 @@ class Result:
         completed = self._require_feasible_trials()
         beliefs = without_model(completed) if self.beliefs is None else self.beliefs()
         return recommend(beliefs, completed, self.direction)
+
+    def predict(self, points: Iterable[object]) -> Predictions:
+        """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
+
+        The model learns from all trials of the study, also where this result keeps only some of them.
+
+        points: m points as the objective receives them.
+
+        Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
+        TypeError, and BostructError for a method without a model and where nothing has completed.
+        """
+        return self._require_model("predict").predict(points)
+
+    def cross_validate(self, objective: int = 0) -> LeftOutTrials:
+        """Predict each value told by a model that was not told it (leave-one-out), to see how far to trust the model.
+
+        objective: the position of the objective, from 0.
+
+        The predictions are in closed form, at the hyperparameters learned from all values. Returns the numbers of the
+        trials, their values as `told`, and `mean` and `sd` (n,) of what the model expects to be told, in your units.
+        Raises BostructError for a method without a Gaussian process and for fewer than 3 completed trials; TypeError,
+        ValueError.
+        """
+        return self._require_model("cross_validate").cross_validate(objective)
+
+    def _require_model(self, name: str) -> Fit:
+        if self.model is None:
+            raise BostructError(f"{name}: the result has no model: it was pickled, or made by hand; ask the study")
+        return self.model
 
     def _require_completed_trials(self) -> list[Trial]:
         """Return the completed trials that were kept, in the order told; raises BostructError where there are none."""
@@ -304,13 +349,13 @@ class Result:
         self.history.to_csv(path)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw values and the best so far, or the front of several objectives, and return the matplotlib axes.
+        """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).
 
         ax: axes to draw on, None for those of a new figure.
 
-        Raises MissingExtra without matplotlib.
+        Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError where no trial has finished.
         """
-        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_convergence"
+        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "histories:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)
 
     def __repr__(self) -> str:

@@ -127,7 +127,9 @@ def has_rules(description: ParsedJson) -> bool:
     description: what `to_json` of any domain returned.
     """
     inner = read_contents(description).parts.values()
-    return bool(description.get("constraints")) or _has_predicates(description) or any(map(has_rules, inner))
+    rules = description.get("constraints")  # a list of clauses is held in full
+    is_opaque = bool(rules) and not isinstance(rules, list)
+    return is_opaque or _has_predicates(description) or any(map(has_rules, inner))
 
 
 def _has_predicates(description: ParsedJson) -> bool:
@@ -273,9 +275,10 @@ def describe_change(before: str, after: str) -> str:
         "changed": [name for name in new if name in old and dump(new[name]) != dump(old[name])],
     }
     said = [f"{what} {', '.join(those)}" for what, those in names.items() if those]
-    counts = [parse(text).get("constraints") for text in (before, after)]
-    if counts[0] != counts[1]:
-        said.append(f"constraints {counts[0]} to {counts[1]}")
+    rules = [parse(text).get("constraints") for text in (before, after)]
+    if rules[0] != rules[1]:
+        counts = [len(own) if isinstance(own, list) else own for own in rules]
+        said.append("other constraints" if counts[0] == counts[1] else f"constraints {counts[0]} to {counts[1]}")
     return "; ".join(said) or ("a predicate" if before == after else "another order")
 
 

@@ -16,30 +16,30 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
-from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
+from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
+from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
 from bostruct.study.loop import run_trials
-from bostruct.study.prediction import Predictions, predict
+from bostruct.study.prediction import Predictions
 from bostruct.study.prior import describe_prior, with_prior
 from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
-    as_domain,
     blame_rebuilt,
     describe_method,
     encode_points,
     method_label,
-    parse_points,
     read_goals,
     readable_domain,
     stored_domain,
@@ -60,6 +60,9 @@ from bostruct.study.stored_searcher import (
 )
 from bostruct.study.suggestion import FallbackWatch, next_point
 from bostruct.study.threads import ThreadLimit
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
 Callback = Callable[["Study", Trial], None]
@@ -175,6 +178,35 @@ class Study:
             raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
 
+    @classmethod
+    def from_optuna(
+        cls,
+        optuna_study: object,
+        space: Domain | Mapping[str, object] | None = None,
+        *,
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        storage: Place | None = None,
+        name: str = "study",
+        threads: int | None = 1,
+    ) -> Study:
+        """Make a study of the finished trials of a study of Optuna, which it may go on from; needs the extra `optuna`.
+
+        optuna_study: an ``optuna.Study``. Its directions are taken. A constraint that all trials with values have is a
+            limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
+            were pruned have their last report as value, and those that run are left out.
+        space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
+            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped.
+        method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
+
+        Raises DomainError where the distributions do not tell the space: parameters that some trials lack, or that
+        changed their ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
+        Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
+        """
+        load = load_by_name("bostruct.integrations.optuna_import:import_study")  # which knows this class
+        settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
+        return load(cls, optuna_study, space, **settings)
+
     @overload
     def ask(self) -> Trial: ...
 
@@ -284,6 +316,22 @@ class Study:
             )
         return trial
 
+    def add_frame(self, frame: DataFrame, value: str | Sequence[str] = "value") -> list[Trial]:
+        """Add a row each of a pandas DataFrame, as `add` does, and return the trials.
+
+        frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
+            is a variable that the point has not. The columns `status`, `reason`, and `constraint.` before the name of a
+            limit are read where they are there; other columns are not.
+        value: name of the column of values, or of several objectives the names of their columns. A row with a missing
+            value is a failed trial, or an infeasible one where its `status` says so; running ones are left out.
+
+        Nothing is added where one row is wrong. Raises PointError and ValueError, which name the row, and TypeError for
+        what is no frame.
+        """
+        rows = read_frame(frame, value, self.domain, self.goals)
+        with self._mutex:
+            return [self.add(row.point, **row.told) for row in rows]
+
     def requeue(self, trial: Trial | int) -> None:
         """Give a running trial back, or a failed one another chance: the next ask hands it out again.
 
@@ -339,7 +387,8 @@ class Study:
         trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
         load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
             meanwhile, is replaced, twice for a trial.
-        callbacks: one or several, called as callback(study, trial) after each finished trial.
+        callbacks: one or several, called as callback(study, trial) after each finished trial. One with a method
+            `check_study(study)` is asked before the first trial, and refuses by raising.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
         stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells
@@ -459,8 +508,8 @@ class Study:
         order = tuple(number for number in order if trials[number].unread is None)
         outcomes = self._ledger.outcomes
         fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
-        stopped, beliefs = self._stopped_because, Lazy(fit)
-        return Result(trials, order, self.goals, self.seed, method, stopped, beliefs=beliefs, domain=self.domain)
+        stopped, told = self._stopped_because, (trials, order, self.goals, self.seed, method)
+        return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective, noise aside, at any points, and the chance that they have a value and keep all limits.
@@ -471,10 +520,7 @@ class Study:
         TypeError, and BostructError for a method without a model and where nothing has completed.
         """
         with self._mutex:
-            xs = self.domain.join(parse_points(self.domain, points, "points"))
-            searcher, state = self._model()()
-            with self._limit():
-                return predict(searcher, state, self._ledger.history(), xs, self.goals, self.seed)
+            return self.result.predict(points)
 
     @property
     def incumbent(self) -> Trial | None:

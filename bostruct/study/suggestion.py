@@ -13,6 +13,7 @@ import numpy as np
 
 from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import (
+    PARENT_POSITION,
     BostructError,
     Domain,
     Info,
@@ -106,6 +107,8 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextP
         ) from error
     _check_suggestion(suggestion, searcher, ledger, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+    if (position := info.pop(PARENT_POSITION, None)) is not None:
+        info["parent"] = ledger.completed_number(position)
     _log(who, len(ledger), info)
     try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
         return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state))

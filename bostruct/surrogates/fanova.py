@@ -23,6 +23,9 @@ from bostruct.contracts import Array, Choice
 from bostruct.display import html_table
 
 TREES = 64
+WORTH_A_WORD = 0.02  # a share from which on it is worth a warning that its spread is as large
+MOST_LISTED = 25  # rows of the text that `print` shows
+MOST_NAMED = 4  # variables in a warning
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,11 @@ class Effect(NamedTuple):
     share: float
     spread: float
 
+    @property
+    def is_vague(self) -> bool:
+        """True where the spread is as large as the share: the trees do not agree that there is an effect."""
+        return self.share > 0.0 and self.spread >= self.share
+
 
 class Importances(NamedTuple):
     """Effects by name.
@@ -61,21 +69,40 @@ class Importances(NamedTuple):
     pairs: of what two variables do together beyond that.
     left_out: the parts of points that are not made of named choices, and so have no effects here. The shares are those
         of what the others explain.
+    searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
     """
 
     main: dict[str, Effect]
     pairs: dict[tuple[str, str], Effect]
     left_out: tuple[str, ...] = ()
+    searched: float = 0.0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The reasons not to take the shares at their word, a sentence each."""
+        found = []
+        vague = [name for name, effect in self._named().items() if effect.is_vague and effect.share >= WORTH_A_WORD]
+        if vague:
+            shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
+            found.append(f"no clear effect, the spread is as large as the share: {shown}")
+        if self.searched > 0.0:
+            found.append(
+                f"a search chose {self.searched:.0%} of the trials, so shares tell of where it looked; "
+                "random trials tell of the whole space"
+            )
+        return tuple(found)
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))
-        lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in self._rows()]
-        if self.left_out:
-            lines.append(self._left_out_in_words)
+        rows = self._rows()
+        lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in rows[:MOST_LISTED]]
+        lines += [f"and {len(rows) - MOST_LISTED} more, in main and pairs"] if len(rows) > MOST_LISTED else []
+        lines += [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
         return "\n".join([f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
-        words = f"<p>{escape(self._left_out_in_words)}</p>" if self.left_out else ""
+        said = [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
+        words = "".join(f"<p>{escape(line)}</p>" for line in said)
         return html_table(self._rows(), ("variable", "share", "spread")) + words
 
     @property
@@ -131,6 +158,27 @@ def importances(forest: Any, features: Sequence[Feature], pairs: bool = False) -
     main = {feature.name: _summarize([effects[0][i] for effects in found]) for i, feature in enumerate(features)}
     names = list(combinations([feature.name for feature in features], 2)) if pairs else []
     return Importances(main, {both: _summarize([effects[1][k] for effects in found]) for k, both in enumerate(names)})
+
+
+def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int], atoms: tuple[Array, Array]) -> Array:
+    """Return what a forest predicts where two variables have some values, averaged over all others (a, b).
+
+    forest: of `grow_forest`.
+    features: the variables, as columns of the design that the forest was grown on.
+    pair: positions of the two.
+    atoms: values of both in the columns of their features, (a, c) and (b, e).
+
+    Source: the marginal predictions of Hutter, Hoos and Leyton-Brown 2014, section 3.
+    """
+    total = np.zeros((len(atoms[0]), len(atoms[1])))
+    for tree in forest.estimators_:
+        boxes = leaf_boxes(tree.tree_)
+        held = [_leaf_atoms(boxes, feature) for feature in features]
+        others = [one.share for i, one in enumerate(held) if i not in pair]
+        volume = np.prod(others, axis=0) if others else np.ones(len(boxes.values))
+        first, second = (_find_inside(boxes, features[i], own) for i, own in zip(pair, atoms, strict=True))
+        total += (first * (volume * boxes.values)[:, None]).T @ second
+    return total / len(forest.estimators_)
 
 
 @dataclass(frozen=True)
@@ -193,14 +241,20 @@ def _leaf_atoms(boxes: Leaves, feature: Feature) -> LeafAtoms:
     if atoms is None or weights is None:
         cuts = np.unique(np.clip(np.concatenate([lower, upper, [[0.0], [1.0]]]), 0.0, 1.0))
         atoms, weights = 0.5 * (cuts[:-1] + cuts[1:])[:, None], np.diff(cuts)
+    held = _find_inside(boxes, feature, atoms)
+    return LeafAtoms(held, weights, held @ weights)
+
+
+def _find_inside(boxes: Leaves, feature: Feature, atoms: Array) -> Array:
+    """Return 1 where an atom of a variable (a, c) lies in a leaf (l, a)."""
+    lower, upper = boxes.lower[:, feature.columns], boxes.upper[:, feature.columns]
     inside = np.ones((len(lower), len(atoms)), dtype=bool)
     is_cut = np.isfinite(lower) | np.isfinite(upper)
     for column in np.flatnonzero(is_cut.any(axis=0)):
         own = is_cut[:, column]
         inside[own] &= lower[own, column, None] < atoms[:, column]
         inside[own] &= atoms[:, column] <= upper[own, column, None]
-    held = inside.astype(np.float64)
-    return LeafAtoms(held, weights, held @ weights)
+    return inside.astype(np.float64)
 
 
 def _decompose(boxes: Leaves, features: Sequence[Feature], pairs: bool) -> tuple[list[float], list[float]] | None:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, IntArray
+from bostruct.contracts import Array, Batch, Chance, IntArray
 
 SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
 PRIOR_COUNT = 0.4  # the weight of that, in points
@@ -46,14 +46,16 @@ class NoisyOr:
 
     codes: Codes
 
-    def condition(self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator) -> BlamedChoices:
+    def condition(
+        self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator, before: Chance | None = None
+    ) -> BlamedChoices:
         """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
 
         points: n points, of which one or more failed.
         succeeded: for each, whether it did (n,), bool.
-        rng: unused.
+        rng, before: unused.
         """
-        del rng
+        del rng, before
         causes = _Causes(self.codes)
         codes = causes.codes.encode(points)
         of_successes, of_failures = (causes.list(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))

@@ -97,7 +97,9 @@ class Compression(NamedTuple):
         beyond: as of `OutputWarping`.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            middle = 4.0 * float(np.median(0.25 * values))  # the sum of two values may overflow
+            middle = float(np.median(values))
+            if np.isinf(middle):  # the sum of two values overflowed
+                middle = 4.0 * float(np.median(0.25 * values))
             better = values[values <= middle] - middle
             largest = float(np.max(np.abs(better)))
             scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0

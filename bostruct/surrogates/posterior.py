@@ -22,6 +22,7 @@ from bostruct.contracts import (
     Prepared,
     SingleGram,
 )
+from bostruct.surrogates.leave_one_out import predict_left_out
 from bostruct.surrogates.members import Member, fit_member
 from bostruct.surrogates.single_bounds import SingleMember, bound_member, prepare_member
 
@@ -199,6 +200,15 @@ class GaussianPosterior:
         ]
         believed = replace(self, xs=augmented, members=members, known=known)
         return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
+
+    def leave_one_out(self) -> Prediction:
+        """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.
+
+        The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
+        """
+        found = [predict_left_out(one) for one in self.members]
+        mean, variance = (np.stack(rows) for rows in zip(*found, strict=True))
+        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))

@@ -21,6 +21,7 @@ from bostruct.contracts import (
     IntArray,
     Posterior,
     Prediction,
+    State,
     SuccessModel,
     Surrogate,
 )
@@ -45,14 +46,19 @@ class RegressedSuccess:
 
     surrogate: Surrogate
 
-    def condition(self, points: Batch, succeeded: BoolArray, rng: np.random.Generator) -> RegressedChance:
+    def condition(
+        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator, before: Chance | None = None
+    ) -> RegressedChance:
         """Return the chance of success as learned; raises NumericalError.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
         rng: given to the surrogate.
+        before: what this model learned of some of the points, from whose fit the next one starts.
         """
-        return RegressedChance(self.surrogate.condition(points, succeeded.astype(np.float64), None, rng)[0])
+        state = before.state if isinstance(before, RegressedChance) else None
+        label, state, _ = self.surrogate.condition(points, succeeded.astype(np.float64), state, rng)
+        return RegressedChance(label, state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +66,11 @@ class RegressedChance:
     """The chance that a label exceeds a half.
 
     label: its posterior.
+    state: of the surrogate, from which its next fit may start.
     """
 
     label: Posterior
+    state: State
 
     def log_chance(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points succeeds (m,).
@@ -114,23 +122,28 @@ class AveragedSuccess:
         succeeded: for each, whether it did (n,), bool.
         rng: chooses the third of the points by which the models are compared, and is given to them.
         """
-        logs = self._compare(points, succeeded, rng)
-        kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT))
-        chances = tuple(self.models[i].condition(points, succeeded, rng) for i in kept)
+        learned, logs = self._compare(points, succeeded, rng)
+        kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
+        chances = tuple(self.models[i].condition(points, succeeded, rng, learned[i]) for i in kept)
         return AveragedChance(chances, logs[kept] - np.logaddexp.reduce(logs[kept]))
 
-    def _compare(self, points: Batch, succeeded: BoolArray, rng: np.random.Generator) -> Array:
-        """Return the log likelihood of a third of the points, under each model of the others; 0 for few points."""
+    def _compare(
+        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator
+    ) -> tuple[Sequence[Chance | None], Array]:
+        """Return what each model learns from two thirds of the points, and the log likelihood of the others under it.
+
+        For few points, all are None and 0.
+        """
         n = len(succeeded)
         order = rng.permutation(n)
         shown, kept = np.sort(order[n // HELD_OUT :]), np.sort(order[: n // HELD_OUT])
         few = min(np.count_nonzero(succeeded[shown]), np.count_nonzero(~succeeded[shown]))
         if n < FEWEST or few < FEWEST_OF_EACH:
-            return np.zeros(len(self.models))
-        others = self.take(points, shown)
-        held = self.take(points, kept)
-        logs = [model.condition(others, succeeded[shown], rng).log_chance(held) for model in self.models]
-        return np.array([np.sum(_log_likelihood(one, succeeded[kept])) for one in logs])
+            return [None] * len(self.models), np.zeros(len(self.models))
+        others, held = self.take(points, shown), self.take(points, kept)
+        learned = [model.condition(others, succeeded[shown], rng) for model in self.models]
+        logs = [_log_likelihood(one.log_chance(held), succeeded[kept]) for one in learned]
+        return learned, np.sum(logs, axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
+    BostructError,
+    HasLeaveOneOut,
     HasPredictionGradient,
     Info,
     Posterior,
@@ -86,6 +88,24 @@ class TargetFidelityPosterior:
 
     def screen(self, xs: Batch) -> Prediction:
         return self.posterior.screen(self.to_target(xs))
+
+    @property
+    def xs(self) -> Batch:
+        """The points that the posterior learned from, at their own fidelities."""
+        return self._validated.xs
+
+    def leave_one_out(self) -> Prediction:
+        """Return mean and variance of each value at its own fidelity given all others, (s, n) each: `HasLeaveOneOut`.
+
+        Raises BostructError where the posterior cannot.
+        """
+        return self._validated.leave_one_out()
+
+    @property
+    def _validated(self) -> HasLeaveOneOut:
+        if not has_capability(self.posterior, HasLeaveOneOut):
+            raise BostructError(f"posterior: {type(self.posterior).__name__} leaves no value out in closed form")
+        return self.posterior
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
         """Return the prediction at the highest fidelity as a function of the points' continuous coordinates.

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.importances import importance
+from bostruct.analysis.importances import Effect, Importances, importance
 from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
 from tests.architectures import SMALL_CNN
@@ -228,3 +228,31 @@ def test_the_seed_grows_another_forest_and_trees_are_counted():
     assert {effect.spread for effect in importance(study, trees=1).main.values()} == {0.0}
     with pytest.raises(ValueError, match="trees: expected at least 1, got 0"):
         importance(study, trees=0)
+
+
+def test_searched_trials_and_vague_shares_are_warned_of_in_text_html_and_picture():
+    study = bo.Study(SPACE, method="evolution", seed=0)
+    study.optimize(lambda p: 10.0 * (p["b"] == "x") + p["a"], 24, progress=False)
+    found = importance(study)
+    by_search = sum(trial.origin == "model" for trial in study.trials)
+    words = f"a search chose {by_search / 24:.0%} of the trials"
+    axes = bo.plot_importance(found)
+    for text in (repr(found), found._repr_html_(), axes.get_title(loc="left")):
+        assert words in text
+    assert importance(study_of(SPACE, lambda p: 10.0 * (p["b"] == "x") + p["a"], 24)).warnings == ()
+
+
+def test_a_share_no_larger_than_its_spread_is_vague():
+    vague, clear = Effect(0.4, 0.4), Effect(0.4, 0.1)
+    found = Importances({"v": vague, "c": clear, "none": Effect(0.0, 0.0)}, {})
+    assert found.warnings == ("no clear effect, the spread is as large as the share: v",)
+    axes = bo.plot_importance(found)
+    hatched = {bar.get_hatch() for bar in axes.patches if bar.get_width() == 0.4}
+    assert hatched == {"////", None}
+
+
+def test_the_text_of_many_importances_is_short():
+    found = Importances({f"v{i}": Effect(0.1, 0.01) for i in range(60)}, {})
+    assert len(repr(found).splitlines()) < 30
+    assert "and 35 more, in main and pairs" in repr(found)
+    assert found._repr_html_().count("<tr>") == 61

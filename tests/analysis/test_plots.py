@@ -13,7 +13,6 @@ from bostruct.analysis import plots
 from bostruct.contracts import MissingExtra
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
-from bostruct.testing.searcher_laws import ORIGINS
 
 
 def result(values: list[float | None], origins: list[str] | None = None, direction: str = "minimize") -> bo.Result:
@@ -28,30 +27,6 @@ def result(values: list[float | None], origins: list[str] | None = None, directi
 def curve(axes: object, label: str) -> tuple[list[float], list[float]]:
     line = next(line for line in axes.get_lines() if line.get_label() == label)
     return list(line.get_xdata()), list(line.get_ydata())
-
-
-@pytest.mark.parametrize(
-    ("direction", "best"), [("minimize", [5.0, 3.0, 3.0, 1.0]), ("maximize", [5.0, 5.0, 7.0, 7.0])]
-)
-def test_the_line_is_the_best_so_far(direction, best):
-    axes = plots.plot_convergence(result([5.0, 3.0, 7.0, 1.0], direction=direction))
-    assert curve(axes, "best so far") == ([1, 2, 3, 4], best)
-
-
-def test_failures_before_the_first_value_are_left_out():
-    axes = plots.plot_convergence(result([None, 4.0, None, 2.0]))
-    assert curve(axes, "best so far") == ([2, 3, 4], [4.0, 4.0, 2.0])
-
-
-def test_every_value_is_marked_by_its_origin():
-    axes = plots.plot_convergence(result([5.0, 3.0, None, 1.0], ["initial", "initial", "model", "model"]))
-    marks = {marked.get_label(): marked.get_offsets().tolist() for marked in axes.collections}
-    assert marks == {"initial": [[1, 5], [2, 3]], "model": [[4, 1]]}
-
-
-def test_every_origin_of_a_method_has_a_color_of_its_own():
-    origins = (*ORIGINS, "repeat")
-    assert len({plots.ORIGINS[origin][0] for origin in origins}) == len(origins)
 
 
 def test_the_optimum_is_a_line():
@@ -70,7 +45,29 @@ def test_names_make_curves():
     axes = plots.plot_convergence({"auto": [result([4.0, 2.0])], "random": [result([4.0, 3.0])]})
     assert curve(axes, "auto")[1] == [4.0, 2.0]
     assert curve(axes, "random")[1] == [4.0, 3.0]
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"auto", "random"}
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {"auto  2", "random  3"}
+
+
+def test_the_legend_names_the_best_at_the_end_first():
+    axes = plots.plot_convergence({"bad": [result([4.0, 3.0])], "good": [result([4.0, 2.0]), result([4.0, 1.0])]})
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["good  1.5 ± 0.5", "bad  3"]
+
+
+def test_what_is_shared_is_drawn_once():
+    beginning = ["initial"] * 3 + ["model"] * 9
+    groups = {name: [result([9.0, 8.0, 7.0, end], beginning)] for name, end in (("a", 3.0), ("b", 2.0))}
+    lines = {line.get_label(): list(line.get_xdata()) for line in plots.plot_convergence(groups).get_lines()}
+    assert lines["a"] == lines["b"] == [3, 4]
+    assert [xs for label, xs in lines.items() if label.startswith("_")] == [[1, 2, 3]]  # gray
+
+
+def test_many_curves_have_no_bands_but_intervals_at_the_end():
+    groups = {f"m{i}": [result([4.0, 2.0 + i]), result([4.0, 1.0 + i])] for i in range(10)}
+    axes = plots.plot_convergence(groups)
+    assert not any(type(found).__name__ == "PolyCollection" for found in axes.collections)
+    bars = [found for found in axes.collections if hasattr(found, "get_segments")]
+    assert len(bars) == 10
+    assert np.ptp(bars[0].get_segments()[0][:, 1]) == pytest.approx(1.0)  # 1.5 and one standard error of 0.5
 
 
 def test_a_run_that_ended_early_keeps_its_last_value():
@@ -93,7 +90,7 @@ def test_nothing_to_draw_is_refused(nothing):
 
 def test_a_result_without_a_value_is_refused():
     with pytest.raises(ValueError, match="expected a completed trial that keeps all limits in each"):
-        plots.plot_convergence(result([None]))
+        plots.plot_convergence([result([None])])
 
 
 def test_an_unknown_kind_of_file_is_refused(tmp_path):

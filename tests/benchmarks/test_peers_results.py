@@ -13,6 +13,7 @@ from benchmarks.peers.groups import GROUPS, list_searches
 from benchmarks.peers.record import append_run
 from benchmarks.peers.run import Run
 from benchmarks.structures import cases as structures
+from bostruct.analysis.differences import estimate_difference
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,22 +33,6 @@ def runs_of(problem: str, trials: int = 20, **values: list[float]) -> dict[Run, 
     }
 
 
-def test_holm_by_hand():
-    """Three of four: 0.01 * 4, then 0.02 * 3, then the largest so far, since 0.03 * 2 is no more than 0.06."""
-    assert verdicts.adjust([0.03, 0.01, 0.02, 0.5]) == pytest.approx([0.06, 0.04, 0.06, 0.5])
-    assert verdicts.adjust([0.9, 0.8]) == [1.0, 1.0]
-    assert verdicts.adjust([]) == []
-
-
-def test_the_interval_and_the_test_are_those_of_student():
-    """Of 1, 2, 3: standard error 1 / sqrt(3), quantile 4.3027 at two degrees of freedom, p = 0.0742."""
-    found = verdicts.estimate(np.array([1.0, 2.0, 3.0]))
-    assert found is not None
-    assert found[:3] == pytest.approx((2.0, 2.0 - 4.302653 / 3**0.5, 2.0 + 4.302653 / 3**0.5), abs=1e-6)
-    assert found.p == pytest.approx(0.0741799, abs=1e-6)
-    assert verdicts.estimate(np.array([1.0])) is None
-
-
 @pytest.mark.parametrize(
     ("pairs", "margin", "adjusted", "verdict"),
     [
@@ -63,7 +48,7 @@ def test_the_interval_and_the_test_are_those_of_student():
     ],
 )
 def test_verdicts(pairs, margin, adjusted, verdict):
-    assert verdicts.judge(verdicts.estimate(np.array(pairs)), margin, adjusted) == verdict
+    assert verdicts.judge(estimate_difference(np.array(pairs)), margin, adjusted) == verdict
 
 
 def test_pairs_are_of_the_seeds_that_both_have_at_the_mark():

@@ -15,12 +15,10 @@ from click.testing import CliRunner, Result
 
 import bostruct as bo
 from bostruct import display, problems
-from bostruct.cli import comparison, statistics
 from bostruct.cli.compare import compare
-from bostruct.cli.comparison import Comparison, RunKey
+from bostruct.comparison.plan import Plan, RunKey
+from bostruct.comparison.runs import execute_run
 from bostruct.contracts import MissingExtra
-from bostruct.goals.declared import Goals
-from bostruct.study.history import Trial
 from tests.problems.tables import edges_file
 
 PROBLEM = "contamination:stages=8"
@@ -119,10 +117,11 @@ def test_finished_runs_are_left_alone(folder, monkeypatch):
 
 
 def test_runs_go_on_where_they_were(tmp_path):
-    plan = Comparison(PROBLEM, ("random", "hill-climbing"), 2, 22, tmp_path)
+    methods = {name: name for name in ("random", "hill-climbing")}
+    plan = Plan(PROBLEM, methods, 2, 22, tmp_path)
     plan.claim_folder()
-    comparison.execute_run(plan, RunKey("random", 0))
-    comparison.execute_run(Comparison(PROBLEM, ("random",), 1, 5, tmp_path), RunKey("hill-climbing", 1))
+    execute_run(plan, RunKey("random", 0))
+    execute_run(Plan(PROBLEM, methods, 1, 5, tmp_path), RunKey("hill-climbing", 1))
     call(*LINE, tmp_path, "--trials", 22)
     whole = tmp_path / "whole"
     call(*LINE, whole, "--trials", 22, "--processes", 1)
@@ -130,7 +129,7 @@ def test_runs_go_on_where_they_were(tmp_path):
 
 
 def test_runs_of_a_problem_whose_parameters_were_renamed_go_on(tmp_path):
-    plan = Comparison("pest:noise=1", ("random",), 1, 4, tmp_path)
+    plan = Plan("pest:noise=1", {"random": "random"}, 1, 4, tmp_path)
     plan.claim_folder()
     problem = problems.load("pest:noise=1")
     old = problem.name.replace("noise_seed", "noise")
@@ -156,7 +155,7 @@ def test_the_report_covers_what_earlier_lines_left(tmp_path):
     assert set(incumbents(tmp_path)) == {RunKey("annealing", 0), RunKey("random", 0), RunKey("random", 1)}
     longer = call(*line[:-1], 9, "--methods", "annealing", "--seeds", 1)
     assert set(incumbents(tmp_path)) == {RunKey("annealing", 0)}
-    assert "not in the report: random, seed 1: it has 6 of 9 trials" in longer.stderr
+    assert "not compared: random, seed 1: it has 6 of 9 trials" in longer.stderr
     assert json.loads((tmp_path / "comparison.json").read_text())["methods"] == ["annealing"]
     assert not list(tmp_path.glob("*.tmp"))
 
@@ -196,54 +195,3 @@ def test_without_matplotlib_it_says_which_extra_and_goes_on(folder, monkeypatch)
 @pytest.mark.parametrize("arguments", [("--methods", "random,magic"), ("--seeds", "0"), ("--processes", "0")])
 def test_wrong_options_are_refused(tmp_path, arguments):
     assert arguments[1].split(",")[-1] in call(PROBLEM, "--out", tmp_path, *arguments, code=2).stderr
-
-
-class TestStatistics:
-    def result(self, values: list[float]) -> bo.Result:
-        trials = tuple(
-            Trial(i, {"a": i}, "completed", value, info={"origin": "model", "suggest_seconds": 0.5})
-            for i, value in enumerate(values)
-        )
-        return bo.Result(trials, tuple(range(len(values))), Goals(), 0, "fake", "done")
-
-    def test_a_constant_lead_has_no_error(self):
-        problem = problems.load("branin")
-        finals = {0: 1.0, 1: 4.0, 2: 2.5}
-        results = {RunKey("a", seed): self.result([9.0, value]) for seed, value in finals.items()}
-        results |= {RunKey("b", seed): self.result([9.0, value + 0.5]) for seed, value in finals.items()}
-        first, second = statistics.method_rows(problem, results)
-        assert first.mean == pytest.approx(2.5)
-        assert first.error == pytest.approx(np.std([1.0, 4.0, 2.5], ddof=1) / math.sqrt(3))
-        assert (second.difference, second.difference_error) == (0.5, 0.0)
-        assert math.isnan(first.difference)
-        assert second.seconds == 0.5
-
-    def test_a_single_seed_has_no_error(self):
-        row = statistics.method_rows(problems.load("branin"), {RunKey("a", 0): self.result([3.0])})[0]
-        assert math.isnan(row.error)
-        header, cells = statistics.table_of([row])
-        assert header == statistics.HEADER
-        shown = dict(zip(header, cells[0], strict=True))
-        assert (shown["runs"], shown["s.e."], shown["pairs"]) == ("1", "-", "-")
-
-    def test_a_row_says_how_many_runs_and_pairs_it_is_over(self):
-        seeds = {"a": (0, 1, 2, 3), "b": (1, 5)}
-        results = {RunKey(name, seed): self.result([float(seed)]) for name in seeds for seed in seeds[name]}
-        first, second = statistics.method_rows(problems.load("branin"), results)
-        assert (first.runs, first.pairs, second.runs, second.pairs) == (4, 0, 2, 1)
-        header, cells = statistics.table_of([first, second])
-        found = [dict(zip(header, row, strict=True)) for row in cells]
-        assert [(row["runs"], row["pairs"]) for row in found] == [("4", "-"), ("2", "1")]
-
-    def test_optima_are_counted(self):
-        problem = problems.load("branin")
-        runs = {RunKey("a", 0): self.result([problem.optimum]), RunKey("a", 1): self.result([problem.optimum + 1.0])}
-        assert statistics.method_rows(problem, runs)[0].optima == 1
-
-    def test_differences_are_over_shared_seeds_only(self):
-        runs = {
-            RunKey("a", 0): self.result([1.0]),
-            RunKey("b", 0): self.result([3.0]),
-            RunKey("b", 1): self.result([100.0]),
-        }
-        assert statistics.method_rows(problems.load("branin"), runs)[1].difference == 2.0

@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 import bostruct as bo
+from bostruct.analysis.tables import format_markdown, format_table
 from bostruct.cli import main
-from bostruct.cli.text import format_markdown, format_pairs, format_table
+from bostruct.cli.text import format_pairs
 from bostruct.display import printable
 
 EVIL = "a\x1b[31mb\x07\x9b\u202ec"

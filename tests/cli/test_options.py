@@ -24,9 +24,9 @@ from bostruct.cli.options import (
     check_picture,
     error_text,
     load_problem,
-    name_in_file,
     plain_errors,
 )
+from bostruct.comparison.runs import name_in_file
 from bostruct.contracts import DomainError, MissingExtra
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.study.records import OtherVersion

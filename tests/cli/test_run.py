@@ -16,8 +16,10 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct import problems
-from bostruct.cli import main, text
-from bostruct.cli.run import draw_result, reported_value, suggestion_seconds
+from bostruct.analysis.tables import format_number
+from bostruct.cli import main
+from bostruct.cli.run import draw_result
+from bostruct.comparison.statistics import reported_value, suggestion_seconds
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.study.history import Trial
 from tests.cli.invoke import SMALL, as_json, call
@@ -35,8 +37,8 @@ def test_reports_the_best_point_and_its_regret():
 def test_text_says_the_same():
     shown = call("run", SMALL, "--method", "random", "--trials", 12).stdout
     summary = as_json("run", SMALL, "--method", "random", "--trials", 12)
-    assert text.format_number(summary["best_value"], 10) in shown
-    assert text.format_number(summary["regret"]) in shown
+    assert format_number(summary["best_value"], 10) in shown
+    assert format_number(summary["regret"]) in shown
 
 
 def test_the_same_line_goes_on_and_ends_where_an_uninterrupted_run_does(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bostruct.analysis.tables import format_table
 from bostruct.cli import text
 
 
@@ -14,5 +15,5 @@ def test_sparkline_keeps_order_and_width():
 
 
 def test_tables_align():
-    lines = text.format_table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
+    lines = format_table(("name", "value"), [("a", "1"), ("long name", "22")]).splitlines()
     assert {len(line) for line in lines} == {len("long name  value")}

@@ -72,7 +72,7 @@ def test_goals_that_make_no_sense_are_refused_by_name(
         ),
         (TWO, 1.0, TypeError, r"expected a tuple of 2 numbers, one for each direction, got 1"),
         (TWO, (1.0, 2.0, 3.0), TypeError, r"expected a tuple of 2 numbers, .* got 3"),
-        (TWO, {"value": (1.0, 2.0), "sd": 1.0}, ValueError, r"sd, repeats: expected none where there are several"),
+        (TWO, {"value": (1.0, 2.0), "sd": 1.0}, TypeError, r"sd, repeats: expected none where there are several"),
         (Goals(), (1.0, 2.0), TypeError, r"value: expected a number, got 2: .* the study has one objective"),
         (Goals(), (1.0,), TypeError, r"value: expected a number, or a tuple of two or more"),
         (Goals(), [1.0, 2.0], TypeError, r"or a tuple of numbers for several objectives, got \[1.0, 2.0\]"),

@@ -268,11 +268,12 @@ def test_the_kernel_of_combo_is_served_too() -> None:
 
 def test_the_documentation_runs_as_it_stands() -> None:
     page = Path(__file__).parents[2] / "docs" / "gpytorch.md"
-    first, second = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    first, second, mixed = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
     names: dict[str, Any] = {}
     torch.manual_seed(0)  # GPyTorch and BoTorch draw from the global generator
     exec(first, names)
     assert names["point"]["unroll"] == 4
+    exec(mixed, names)
     if importlib.util.find_spec("botorch") is not None:
         exec(second, names)
         assert names["found"].shape == (1, 3)

@@ -10,7 +10,7 @@ import pytest
 from bostruct import problems
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.graphs import PathGraph
-from bostruct.problems.base import Problem, prove_by_enumeration, relabel
+from bostruct.problems.base import SpaceProblem, prove_by_enumeration, relabel
 from bostruct.problems.registry import ENTRIES, old_name
 
 SPECS = [
@@ -32,11 +32,11 @@ DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 
 @pytest.fixture(scope="module", params=SPECS)
-def problem(request) -> Problem:
+def problem(request) -> SpaceProblem:
     return problems.load(request.param)
 
 
-def some_points(problem: Problem, m: int = 40) -> np.ndarray:
+def some_points(problem: SpaceProblem, m: int = 40) -> np.ndarray:
     return problem.space.sample(m, np.random.default_rng(5))
 
 

@@ -39,7 +39,7 @@ def test_suggestions_are_one_mutation_away_and_say_what_they_are():
     search = EvolutionSearch(domain, ByRank(0.01), n_initial=2, origin="random")
     history = History.of(SMALL_MLP, told, [3.0, 1.0, 2.0, 5.0])
     found = search.suggest(history, None, np.random.default_rng(8))
-    assert found.info == {"origin": "random"}
+    assert found.info == {"origin": "random", "parent_position": 1}
     assert set(domain.parents) == {told[1]}  # so steep a selection has one parent only
 
 

@@ -174,8 +174,11 @@ def test_trials_of_another_space_are_on_no_front(tmp_path: Path, capsys: pytest.
 
 
 def test_a_target_value_of_several_objectives_is_refused() -> None:
+    def never(_: object) -> tuple[float, float]:
+        raise AssertionError("a trial was paid for")
+
     with pytest.raises(BostructError, match="TargetValue: expected a study of one objective, got 2"):
-        bo.minimize(both, SPACE, 3, method="random", directions=["minimize", "minimize"], callbacks=TargetValue(1.0))
+        bo.minimize(never, SPACE, 3, method="random", directions=["minimize", "minimize"], callbacks=TargetValue(1.0))
 
 
 def test_what_a_user_does_to_measured_numbers_changes_no_file(tmp_path: Path) -> None:

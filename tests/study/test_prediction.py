@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -95,3 +96,48 @@ def test_no_points_have_no_predictions(k: int) -> None:
     found = study.predict([])
     shape = (0,) if k == 1 else (0, 2)
     assert (found.mean.shape, found.sd.shape, found.chance.shape) == (shape, shape, (0,))
+
+
+def test_a_result_predicts_what_its_study_does_and_no_pickle_holds_the_model() -> None:
+    result = bo.minimize(lambda point: float(sum(point.values())), SPACE, n_trials=8, seed=0, progress=False)
+    assert result.predict(POINTS[:4]).mean.shape == (4,)
+    with pytest.raises(BostructError, match=r"predict: the result has no model: it was pickled"):
+        pickle.loads(pickle.dumps(result)).predict(POINTS[:4])
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_values_are_predicted_without_themselves_in_the_users_units(direction: str) -> None:
+    study = bo.Study(SPACE, seed=0, direction=direction)
+    study.optimize(worth, 30, progress=False)
+    found = study.result.cross_validate()
+    completed = study.result.list_completed()
+    assert found.numbers.tolist() == [trial.number for trial in completed]
+    assert found.told.tolist() == pytest.approx([trial.value for trial in completed])
+    assert np.corrcoef(found.told, found.mean)[0, 1] > 0.9  # additive: easy to learn
+    assert found.residuals == pytest.approx((found.told - found.mean) / found.sd)
+    assert found.coverage(0.95) == np.mean(np.abs(found.residuals) < 1.959964)
+
+
+def test_each_objective_is_validated_and_limits_are_kept_apart() -> None:
+    def both(point: dict[str, bool]) -> dict[str, object]:
+        total = float(sum(point.values()))
+        return {"value": (total, 10.0 - 3.0 * total), "constraints": {"first": float(point["b0"])}}
+
+    study = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"], constraints={"first": ("<=", 0.5)})
+    study.optimize(both, 12, progress=False)
+    second = study.result.cross_validate(1)
+    assert second.told.tolist() == pytest.approx([trial.values[1] for trial in study.result.list_completed()])
+    with pytest.raises(ValueError, match="objective: expected"):
+        study.result.cross_validate(2)
+
+
+def test_what_cannot_be_validated_is_refused() -> None:
+    for method, why in (("random", "has no Gaussian process"), ("smac", "expected a Gaussian process")):
+        study = bo.Study(SPACE, method=method, seed=0)
+        study.optimize(lambda point: float(sum(point.values())), 4, progress=False)
+        with pytest.raises(BostructError, match=f"cross_validate: .*{why}"):
+            study.result.cross_validate()
+    study = bo.Study(SPACE, seed=0)
+    study.tell(study.ask(), 1.0)
+    with pytest.raises(BostructError, match="expected at least 3 completed trials, got 1"):
+        study.result.cross_validate()

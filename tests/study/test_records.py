@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
@@ -24,7 +25,6 @@ from bostruct.study.history import Trial
 from bostruct.study.records import (
     JsonDomain,
     OtherVersion,
-    as_domain,
     blame_rebuilt,
     check_agreement,
     check_domain,

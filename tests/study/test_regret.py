@@ -52,7 +52,11 @@ def test_a_method_without_a_model_is_refused_in_words() -> None:
     study = bo.Study(BITS, method="random", seed=0)
     with pytest.raises(bo.BostructError, match="random has no model that says how much better"):
         study.optimize(value, 20, callbacks=bo.StopWhen(0.5))
-    assert study.n_finished == 1
+    assert study.n_finished == 0
+    limited = bo.Study(BITS, seed=0, constraints={"weight": ("<=", 1.0)})
+    with pytest.raises(bo.BostructError, match="one objective without limits"):
+        limited.optimize(value, 20, callbacks=bo.StopWhen(0.5))
+    assert limited.n_finished == 0
     with pytest.raises(bo.BostructError, match="model has no covariances"):
         bo.minimize(value, BITS, 60, method="smac", seed=0, callbacks=bo.StopWhen(0.5))
     searcher = methods.searcher("auto", study.domain)

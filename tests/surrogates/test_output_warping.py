@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -18,6 +18,7 @@ VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e150, 1e150
 
 
 @given(VALUES)
+@example(np.array([5e-324]))  # a quarter of which is 0
 def test_order_is_kept_and_the_better_half_untouched(values):
     told = compress_upper_tail(values, 3.0)
     assert np.isfinite(told).all()
@@ -26,6 +27,11 @@ def test_order_is_kept_and_the_better_half_untouched(values):
     order = np.argsort(values, kind="stable")
     assert (np.diff(told[order]) >= 0).all()
     assert (told <= values).all()
+
+
+def test_a_median_whose_sum_overflows_is_finite():
+    values = np.array([1.0e308, 1.5e308, -1.0, 1.7e308])
+    assert np.isfinite(compress_upper_tail(values, 3.0)).all()
 
 
 @given(VALUES, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))

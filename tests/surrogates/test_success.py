@@ -18,8 +18,8 @@ class Says:
     at_one: float
     at_zero: float
 
-    def condition(self, points, succeeded, rng):
-        del points, succeeded, rng
+    def condition(self, points, succeeded, rng, before=None):
+        del points, succeeded, rng, before
         return self
 
     def log_chance(self, xs):
@@ -55,9 +55,9 @@ def test_models_are_shown_the_other_points():
     shown = []
 
     class Looks(Says):
-        def condition(self, points, succeeded, rng):
+        def condition(self, points, succeeded, rng, before=None):
             shown.append((points[:, 0].tolist(), succeeded.tolist()))
-            return super().condition(points, succeeded, rng)
+            return super().condition(points, succeeded, rng, before)
 
     points = np.column_stack([XS[:, 0], np.arange(30)])
     average((Looks(0.6, 0.4), Looks(0.4, 0.6), RIGHT), points, XS[:, 0] == 1)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
-from bostruct.analysis.plots import plot_importance
+from bostruct.analysis.importances import plot_importance
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import count_noun, shorten
 from bostruct.checks import load_by_name, optional_import
@@ -73,7 +73,7 @@ def _clean_names(found: Importances) -> Importances:
     """Return importances whose names fit beside bars; equal ones are told apart by their position."""
     names = [shorten(printable(name), LONGEST_NAME) for name in found.main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    return Importances(dict(zip(distinct, found.main.values(), strict=True)), {}, found.left_out)
+    return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)), pairs={})
 
 
 def find_architecture(point: object) -> Any:

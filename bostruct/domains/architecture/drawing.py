@@ -29,10 +29,10 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
         raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")
     places = layer_positions(architecture)
     xs, ys = zip(*places, strict=True)
-    canvas: Axes = new_axes(2.5 + 1.6 * (max(xs) - min(xs)), 1.0 + 0.55 * (1.0 - min(ys))) if axes is None else axes
+    canvas: Axes = new_axes(1.8 + 1.6 * (max(xs) - min(xs)), 0.55 * (1.0 - min(ys))) if axes is None else axes
     draw_layers(canvas, architecture, places)
-    canvas.set_xlim(min(xs) - 1.0, max(xs) + 1.0)
-    canvas.set_ylim(min(ys) - 0.7, max(ys) + 0.7)
+    canvas.set_xlim(min(xs) - 0.56, max(xs) + 0.56)
+    canvas.set_ylim(min(ys) - 0.5, max(ys) + 0.5)
     canvas.set_axis_off()
     return canvas
 

@@ -17,6 +17,7 @@ from bostruct.display import html_table
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
+from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import (
@@ -491,9 +492,12 @@ class Space:
         return roll_out(self, made, rng)
 
     def to_json(self) -> Json:
-        """Describe the space as JSON; of constraints it holds the number only."""
+        """Describe the space as JSON; of constraints it holds the number only, unless all of them are clauses."""
         variables = {name: v.to_json() for name, v in self.variables.items()}
-        return {"domain": "space", "variables": variables, "constraints": len(self.constraints)}
+        clauses = [rule.to_json() for rule in self.constraints if isinstance(rule, Clause)]
+        n_rules = len(self.constraints)
+        rules: Json = clauses if clauses and len(clauses) == n_rules else n_rules
+        return {"domain": "space", "variables": variables, "constraints": rules}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Space:
@@ -503,9 +507,11 @@ class Space:
 
         Raises DomainError where that needs code or objects that no file holds.
         """
-        if data["constraints"]:
+        rules = data["constraints"]
+        if rules and not isinstance(rules, list):
             raise DomainError("the space has constraints, whose code no file holds")
-        return cls({name: variable_from_json(name, v) for name, v in data["variables"].items()})
+        variables = {name: variable_from_json(name, v) for name, v in data["variables"].items()}
+        return cls(variables, [clause_from_json(rule) for rule in rules or ()])
 
     @cached_property
     def grids(self) -> dict[int, NumberGrid]:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, PredicateError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
+from bostruct.domains.space.clauses import Clause, clause_from_json
 
 
 class OneOf:
@@ -90,11 +91,13 @@ def describe_when(when: When) -> str:
 def _describe_test(test: object) -> str:
     if isinstance(test, OneOf):
         return f"is one of {', '.join(short_repr(value) for value in test.values)}"
+    if isinstance(test, Clause):
+        return f"is {test!r}"
     return f"satisfies {predicate_name(test)}" if callable(test) else f"is {short_repr(test)}"
 
 
 def when_to_json(when: When) -> dict[str, Json]:
-    """Return conditions as JSON; of a predicate its name alone.
+    """Return conditions as JSON; of a predicate that is no `Clause` its name alone.
 
     when: as `check_when` returned it.
     """
@@ -104,6 +107,8 @@ def when_to_json(when: When) -> dict[str, Json]:
 def _test_to_json(test: object) -> Json:
     if isinstance(test, OneOf):
         return {"one_of": [choice_to_json(value) for value in test.values]}
+    if isinstance(test, Clause):
+        return {"clause": test.to_json()}
     return {"predicate": predicate_name(test)} if callable(test) else {"is": choice_to_json(test)}
 
 
@@ -120,6 +125,8 @@ def when_from_json(data: ParsedJson) -> dict[str, Any]:
 def _test_from_json(test: ParsedJson) -> Any:
     if "predicate" in test:
         raise DomainError(f"when: the predicate {short_repr(test['predicate'])} is code that no file holds")
+    if "clause" in test:
+        return clause_from_json(test["clause"])
     if "one_of" in test:
         return OneOf(*choices_from_json(test["one_of"]))
     return choices_from_json([test["is"]])[0]

@@ -1,0 +1,133 @@
+"""The picture of how far a Gaussian process can be trusted: each value told, against its prediction without it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, read_result, set_title
+from bostruct.analysis.value_axis import choose_scale
+from bostruct.checks import short_repr
+from bostruct.display import new_axes
+from bostruct.study.prediction import LeftOutTrials
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from bostruct.study.study import Study
+
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations
+MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
+LOOSE = 3.5  # a residual from which on a trial is named
+
+
+def plot_calibration(
+    study: Study | Result, objective: int = 0, axes: NDArray[np.object_] | None = None
+) -> NDArray[np.object_]:
+    """Draw the value of each trial against what the model predicts without it, and return both matplotlib axes (2,).
+
+    On the left are predictions with their 95 % intervals, noise included. On the right are the differences in standard
+    deviations, by trial: they should look like draws of a standard normal distribution, 95 % of them between the lines.
+    The predictions are leave-one-out in closed form (`Result.cross_validate`), at the hyperparameters that the model
+    learned from all values.
+
+    study: a study or its result, of a method with a Gaussian process, such as ``auto`` or ``combo``.
+    objective: the position of the objective, from 0.
+    axes: two of them to draw on; None for those of a new figure.
+
+    Raises MissingExtra without matplotlib; BostructError for a method without a Gaussian process, for fewer than 3
+    completed trials and for a result without its model; TypeError, ValueError.
+    """
+    result = read_result(study)
+    found = result.cross_validate(objective)
+    if axes is None:
+        axes = new_axes(9.6, 4.2, 1, 2)
+    pair = np.asarray(axes, dtype=object).ravel()
+    if len(pair) != 2:
+        raise ValueError(f"axes: expected two of them, got {short_repr(axes)}")
+    of_objective = f", objective {objective}" if result.goals.n_objectives > 1 else ""
+    _draw_predictions(pair[0], found, result.goals.directions[objective] + "d" + of_objective)
+    _draw_residuals(pair[1], found)
+    set_title(pair[0], result, "leave-one-out")
+    return pair
+
+
+def _draw_predictions(axes: Axes, found: LeftOutTrials, what: str) -> None:
+    is_inside = np.abs(found.residuals) <= HALF_WIDTH
+    for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
+        own = is_inside == inside
+        axes.errorbar(
+            found.told[own],
+            found.mean[own],
+            HALF_WIDTH * found.sd[own],
+            fmt=marker,
+            ms=4,
+            color=color,
+            ecolor=color,
+            elinewidth=0.8,
+            alpha=0.85,
+            label=f"{int(own.sum())} values {'inside' if inside else 'outside'} the 95 % interval",
+        )
+    low, high = _find_ends(found)
+    axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="told = predicted")
+    outside = int(np.sum((found.told < low) | (found.told > high)))
+    beyond = f", {outside} beyond" if outside else ""
+    axes.set(xlabel=f"told ({what}){beyond}", ylabel="predicted without it, 95 % interval", xlim=(low, high))
+    _limit_predictions(axes, found, low, high)
+    clear_frame(axes, "both")
+    axes.legend(frameon=False, fontsize=8, loc="upper left")
+
+
+def _find_ends(found: LeftOutTrials) -> tuple[float, float]:
+    """Return the ends of the values told, and a little more; without outliers, which would squeeze all others."""
+    low, high = choose_scale(found.told, np.quantile(found.told, [0.05, 0.95]))[1:3]
+    if high <= low:
+        low, high = float(np.min(found.told)), float(np.max(found.told))
+    pad = 0.05 * (high - low) or 0.05 * max(abs(low), 1.0)
+    return low - pad, high + pad
+
+
+def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float) -> None:
+    """Show the intervals as far as they do not flatten the means."""
+    span = high - low
+    ends = float(np.min(found.mean - HALF_WIDTH * found.sd)), float(np.max(found.mean + HALF_WIDTH * found.sd))
+    lowest, highest = min(low, max(ends[0], low - 0.5 * span)), max(high, min(ends[1], high + 0.5 * span))
+    axes.set_ylim(lowest, highest)
+
+
+def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
+    """Draw standardized residuals by trial, between the lines that 95 % of them should keep."""
+    residuals = found.residuals
+    is_inside = np.abs(residuals) <= HALF_WIDTH
+    for own, color, marker in ((is_inside, BLUE, "o"), (~is_inside, ORANGE, "D")):
+        heights = np.clip(residuals[own], -MOST_DEVIATIONS, MOST_DEVIATIONS)
+        axes.scatter(found.numbers[own], heights, s=18, color=color, marker=marker, linewidths=0, zorder=2)
+    for height, line in ((0.0, "solid"), (HALF_WIDTH, (0, (4, 3))), (-HALF_WIDTH, (0, (4, 3)))):
+        axes.axhline(height, color=GRAY, linestyle=line, linewidth=1.0, zorder=1)
+    worst = np.flatnonzero(np.abs(residuals) >= LOOSE)
+    for i in worst[np.argsort(-np.abs(residuals[worst]))][:5].tolist():
+        height = float(np.clip(residuals[i], -MOST_DEVIATIONS, MOST_DEVIATIONS))
+        text = f"trial {found.numbers[i]}" + (f": {residuals[i]:.1f}" if abs(residuals[i]) > MOST_DEVIATIONS else "")
+        place = (float(found.numbers[i]), height)
+        axes.annotate(text, place, (5, 3), textcoords="offset points", fontsize=8, color=INK)
+    axes.set(xlabel="trial", ylabel="(told - predicted) / s.d.")
+    reach = max(3.0, 1.1 * min(float(np.max(np.abs(residuals))), MOST_DEVIATIONS))
+    axes.set_ylim(-reach, reach)
+    clear_frame(axes)
+    axes.set_title(describe_coverage(found), loc="left", fontsize=10, pad=14)
+
+
+def describe_coverage(found: LeftOutTrials) -> str:
+    """Say how many of the values lie in their intervals, and what that means.
+
+    found: of `Result.cross_validate`.
+    """
+    count, n = int(np.sum(np.abs(found.residuals) <= HALF_WIDTH)), len(found.told)
+    slack = 2.0 * float(np.sqrt(0.95 * 0.05 / n))  # two standard errors of a share of 0.95
+    verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
+    if not verdict:
+        verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
+    return f"{count} of {n} in the 95 % interval: {verdict}"

@@ -1,0 +1,137 @@
+"""The picture of what two variables do together: the mean prediction of a random forest over all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bostruct.analysis.importances import DesignData, read_design
+from bostruct.analysis.picture_style import read_result, set_title, shorten
+from bostruct.checks import check_choice, has_capability, short_repr
+from bostruct.contracts import Array, BostructError, HasVariables, IntArray
+from bostruct.display import new_axes
+from bostruct.domains.space.variable import Variable
+from bostruct.study.result import Result
+from bostruct.surrogates.fanova import Feature, grow_forest, mean_effect, scale_to_unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bostruct.study.study import Study
+
+MOST_STEPS = 24  # values of a variable in the picture
+TREES = 64
+
+
+class _Scale(NamedTuple):
+    """The values of a variable in the picture.
+
+    atoms: in the columns of its feature (a, c). labels: of the values that are named, by position. places: of the
+    trials on this axis (n,), NaN where they lack the variable and it has no place for that. is_listed: False for a
+    continuous variable.
+    """
+
+    atoms: Array
+    labels: dict[int, str]
+    places: Array
+    is_listed: bool = True
+
+
+def plot_effects(
+    study: Study | Result, pair: Sequence[str], ax: Axes | None = None, objective: int = 0, seed: int = 0
+) -> Axes:
+    """Draw what a random forest expects for the values of two variables, all others averaged, and return the axes.
+
+    Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
+    value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
+    conditions or constraints exclude have a shade, too, and no trials.
+
+    study: or a result, over a space of named variables.
+    pair: the names of the two variables, across and up, as `bostruct.importance` names them.
+    ax: axes to draw on, None for those of a new figure.
+    objective: the position of the objective, from 0.
+    seed: of the forest.
+
+    Raises MissingExtra without matplotlib; BostructError for fewer than two completed trials, for points that are not
+    made of named choices and for a variable whose values are too many to draw; TypeError, ValueError.
+    """
+    result = read_result(study)
+    data = read_design(result, seed, objective)
+    names = [feature.name for feature in data.features]
+    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+        raise ValueError(f"pair: expected two names of variables, got {short_repr(pair)}")
+    for name in pair:
+        check_choice("pair", name, names)
+    chosen = names.index(pair[0]), names.index(pair[1])
+    scales = [_read_scale(result, data, data.features[i]) for i in chosen]
+    forest = grow_forest(data.design, scale_to_unit(data.values), seed, TREES)
+    means = mean_effect(forest, data.features, chosen, (scales[0].atoms, scales[1].atoms))
+    low, high = float(np.min(data.values)), float(np.max(data.values))
+    axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
+    _draw_map(axes, low + (high - low) * means.T, scales, result.goals.directions[objective])
+    axes.set_xlabel(shorten(pair[0]))
+    axes.set_ylabel(shorten(pair[1]))
+    set_title(axes, result, "mean effects")
+    return axes
+
+
+def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str) -> None:
+    """Draw the map, darker where it is better, the trials on it, and what the shades mean."""
+    shades = "cividis" if direction == "minimize" else "cividis_r"
+    drawn = axes.imshow(means, origin="lower", aspect="auto", cmap=shades, interpolation="nearest")
+    figure: Any = axes.figure
+    figure.colorbar(drawn, ax=axes, label=f"mean value ({direction}d), darker is better")
+    spread = np.random.default_rng(0).uniform(-0.3, 0.3, (2, len(scales[0].places)))  # the same every time
+    across, up = (one.places + own * one.is_listed for one, own in zip(scales, spread, strict=True))
+    axes.scatter(across, up, s=14, facecolors="white", edgecolors="black", linewidths=0.7, zorder=3)
+    axes.set_xlim(-0.5, means.shape[1] - 0.5)
+    axes.set_ylim(-0.5, means.shape[0] - 0.5)
+    for set_ticks, scale, turns in ((axes.set_xticks, scales[0], True), (axes.set_yticks, scales[1], False)):
+        crowded = turns and sum(map(len, scale.labels.values())) > 40
+        set_ticks(list(scale.labels), list(scale.labels.values()), fontsize=8, rotation=40 if crowded else 0)
+
+
+def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
+    """Return the values of a variable to draw, and where the trials lie."""
+    domain: Any = result.domain
+    variables = domain.variables if has_capability(domain, HasVariables) else {}
+    variable = variables.get(feature.name)
+    rows = data.design[:, feature.columns]
+    if feature.atoms is None:
+        atoms = (np.arange(MOST_STEPS) + 0.5)[:, None] / MOST_STEPS
+        places = np.where(rows[:, 0] < 0.0, np.nan, rows[:, 0] * MOST_STEPS - 0.5)
+        return _Scale(atoms, _name_numbers(variable), np.clip(places, -0.5, MOST_STEPS - 0.5), False)
+    atoms = feature.atoms
+    if len(atoms) > MOST_STEPS and atoms.shape[1] > 1:
+        raise BostructError(f"pair: {feature.name!r} has {len(atoms)} values, too many to draw; at most {MOST_STEPS}")
+    kept = np.unique(np.linspace(0, len(atoms) - 1, min(MOST_STEPS, len(atoms))).round().astype(np.int64))
+    nearest = np.abs(rows[:, None, :] - atoms[None, kept, :]).sum(axis=2).argmin(axis=1)
+    return _Scale(atoms[kept], _name_atoms(variable, atoms, kept), nearest.astype(np.float64))
+
+
+def _name_numbers(variable: Variable | None) -> dict[int, str]:
+    """Return labels of a continuous variable: of its ends and quarters."""
+    steps = [0, MOST_STEPS // 4, MOST_STEPS // 2, 3 * MOST_STEPS // 4, MOST_STEPS - 1]
+    shares = [(step + 0.5) / MOST_STEPS for step in steps]
+    described: dict[str, Any] = {} if variable is None else variable.describe()
+    if "low" not in described:
+        return {step: f"{share:.2g}" for step, share in zip(steps, shares, strict=True)}
+    low, high = float(described["low"]), float(described["high"])
+    values = [low * (high / low) ** share if described.get("log") else low + share * (high - low) for share in shares]
+    return {step: f"{value:.3g}" for step, value in zip(steps, values, strict=True)}
+
+
+def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict[int, str]:
+    """Return labels of listed values, every so many of them where they are many."""
+    values: list[object] = []
+    if variable is not None and variable.size <= len(atoms):
+        values = [variable.present(row) for row in variable.enumerate().tolist()]
+    step = -(-len(kept) // 12)
+    labels = {}
+    for place, i in enumerate(kept.tolist()):
+        is_absent = bool(np.all(atoms[i] == -1.0))
+        if place % step == 0 or is_absent:
+            labels[place] = "absent" if is_absent else shorten(values[i] if i < len(values) else i, 12)
+    return labels

@@ -1,0 +1,102 @@
+"""The picture of a search that changes points: which trial each one came from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bostruct.analysis.histories import choose_run_scale
+from bostruct.analysis.picture_style import (
+    BLUE,
+    GRAY,
+    ORANGE,
+    clear_frame,
+    compress_beginning,
+    count_beginning,
+    list_told,
+    put_legend_below,
+    read_result,
+    set_title,
+)
+from bostruct.contracts import BostructError
+from bostruct.display import new_axes
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bostruct.study.study import Study
+
+PARENT = "parent"  # in `Trial.info`: the number of the trial that a point is a change of
+
+
+def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
+    """Draw a line from each trial to the trial that its point is a change of, and return the matplotlib axes.
+
+    The ancestors of the best trial are a thick line. Trials that no trial came from, and that came from none, are
+    small. Methods that change told points record their parents, as ``trial.info["parent"]``: ``evolution``,
+    ``regularized-evolution``, ``annealing`` and ``hill-climbing``.
+
+    result: a result or a study of one objective.
+    ax: axes to draw on, None for those of a new figure.
+
+    Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
+    parents were recorded, and where no trial has completed; TypeError.
+    """
+    result = read_result(result)
+    told = list_told(result, 0)
+    places = {number: at for at, number in enumerate(result.order, start=1)}
+    drawn = {trial.number: trial for trial in told}
+    pairs = [(drawn[parent], trial) for trial in told if (parent := trial.info.get(PARENT)) in drawn]
+    if not pairs:
+        raise BostructError(
+            f"result: no trial of {result.method} records which trial it came from; evolution, regularized-evolution, "
+            "annealing and hill-climbing do, other methods choose points from all that was told"
+        )
+    scale = choose_run_scale(result)
+    axes: Axes = new_axes(7.2, 4.4) if ax is None else ax
+    scale.apply(axes, result.direction)
+    beginning = count_beginning(result)
+    compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
+    _draw_pairs(axes, pairs, places)
+    if result.has_feasible:
+        _draw_line_of(axes, result.best_trial, drawn, places)
+    values = np.array([trial.values[0] for trial in told])
+    outside = int(scale.is_outside(values).sum())
+    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
+    clear_frame(axes)
+    set_title(axes, result, "genealogy")
+    put_legend_below(axes)
+    return axes
+
+
+def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, int]) -> None:
+    """Draw all lines, with marks that grow with the number of children."""
+    children: dict[int, int] = {}
+    for parent, child in pairs:
+        children[parent.number] = children.get(parent.number, 0) + 1
+        children.setdefault(child.number, 0)
+        xs, ys = (places[parent.number], places[child.number]), (parent.values[0], child.values[0])
+        axes.plot(xs, ys, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1)
+    by_number = {trial.number: trial for pair in pairs for trial in pair}
+    axes.scatter(
+        [places[number] for number in by_number],
+        [trial.values[0] for trial in by_number.values()],
+        s=[12.0 + 9.0 * children[number] for number in by_number],
+        color=BLUE,
+        linewidths=0,
+        label="trial, larger with more children",
+        zorder=2,
+    )
+
+
+def _draw_line_of(axes: Axes, best: Trial, drawn: dict[int, Trial], places: dict[int, int]) -> None:
+    """Draw the ancestors of the best trial, and say how many there are."""
+    line = [best]
+    while (parent := line[-1].info.get(PARENT)) in drawn and drawn[parent] not in line:
+        line.append(drawn[parent])
+    xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
+    label = f"best, trial {best.number}, and its {len(line) - 1} ancestors"
+    axes.plot(xs, ys, color=ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)

@@ -1,0 +1,133 @@
+"""The picture of all variables of all trials at once: a line a trial, colored by its value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, read_result, set_title, shorten
+from bostruct.analysis.point_columns import PointColumn, read_columns
+from bostruct.analysis.slices import GOLDEN
+from bostruct.checks import optional_import
+from bostruct.contracts import Array, BostructError, IntArray
+from bostruct.display import new_axes
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from bostruct.study.study import Study
+
+MOST_COLUMNS = 14
+
+
+def plot_parallel_coordinates(
+    result: Result | Study, names: Sequence[str] | None = None, ax: Axes | None = None, objective: int = 0
+) -> Axes:
+    """Draw a line a trial through its variables and its value, and return the matplotlib axes.
+
+    Better trials are darker and drawn later, the best one last, thick and in another color. Color follows ranks, so
+    that an outlier takes no color from the rest. A line has a gap where the trial lacks a variable under its condition.
+    The last axis is the value, better up.
+
+    result: a result or a study over a space of named variables.
+    names: of the variables, in the order wanted; None for the first 14.
+    ax: axes to draw on, None for those of a new figure.
+    objective: the position of the objective, from 0.
+
+    Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
+    of named variables; TypeError, ValueError.
+    """
+    result = read_result(result)
+    trials = list_told(result, objective)
+    table = read_columns(result, trials, names)
+    columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
+    if not columns:
+        raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
+    axes: Axes = new_axes(2.0 + 1.0 * max(len(columns), 4), 4.2) if ax is None else ax
+    sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
+    values = np.array([trial.values[objective] for trial in trials])
+    ranks = np.argsort(np.argsort(sign * values, kind="stable"), kind="stable")  # 0 is the best
+    heights = np.column_stack([*map(_place, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
+    _draw_lines(axes, heights, ranks, trials)
+    _draw_columns(axes, columns)
+    _name_values(axes, values, sign, len(columns), result.goals.directions[objective])
+    hidden = len(table.columns) - len(columns) + len(table.left_out)
+    set_title(axes, result, "variables")
+    if hidden:
+        axes.set_title(f"{hidden} more not drawn", loc="right", fontsize=8, color=GRAY, pad=14)
+    return axes
+
+
+def _place(column: PointColumn) -> Array:
+    """Return heights in [0, 1]; trials of one category are spread a little, the same way every time (n,)."""
+    shares = column.shares()
+    if not column.categories:
+        return shares
+    jitter = 2.0 * (np.arange(len(shares)) * GOLDEN % 1.0) - 1.0
+    return shares + jitter * min(0.25 / len(column.categories), 0.04)
+
+
+def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]) -> None:
+    """Draw the worst trial first; stretches between two variables that a trial both has."""
+    colors = optional_import("matplotlib", "plot").colormaps["cividis"]
+    at = np.arange(heights.shape[1], dtype=np.float64)
+    kept = [i for i, trial in enumerate(trials) if trial.is_feasible]
+    best = min(kept, key=lambda i: ranks[i]) if kept else None
+    for i in np.argsort(-ranks, kind="stable").tolist():
+        if i == best:
+            continue
+        share = ranks[i] / max(len(trials) - 1, 1)
+        look: dict[str, Any] = {"color": colors(0.05 + 0.85 * share), "alpha": 0.35 + 0.5 * (1.0 - share)}
+        axes.plot(at, heights[i], linewidth=0.9, marker=".", markersize=3, zorder=2, **look)
+    if best is not None:
+        label = f"best, trial {trials[best].number}"
+        axes.plot(at, heights[best], color=ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label)
+        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.16), frameon=False, fontsize=9)
+
+
+def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
+    """Draw an axis for each variable, with its ends or its categories."""
+    for x, column in enumerate(columns):
+        axes.axvline(x, color=GRAY, linewidth=0.8, zorder=1)
+        for height, text in _label_heights(column):
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+            axes.text(x + 0.05, height, text, fontsize=7.5, va="center", color=INK, bbox=box, zorder=5)
+    axes.axvline(len(columns), color=INK, linewidth=1.2, zorder=1)
+    axes.set_xlim(-0.1, len(columns) + 0.1)
+    axes.set_ylim(-0.06, 1.06)
+    axes.set_yticks([])
+    names = [shorten(column.name, 16) for column in columns]
+    crowded = max(map(len, names)) > 9
+    axes.set_xticks(range(len(columns)), names, rotation=25 if crowded else 0, ha="right" if crowded else "center")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
+    if column.categories:
+        last = max(len(column.categories) - 1, 1)
+        single = len(column.categories) == 1
+        step = -(-len(column.categories) // 12)
+        return [
+            (0.5 if single else i / last, shorten(value, 11))
+            for i, value in enumerate(column.categories)
+            if i % step == 0
+        ]
+    low, high = float(np.nanmin(column.places)), float(np.nanmax(column.places))
+    return [(0.5, f"{low:.4g}")] if low == high else [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")]
+
+
+def _name_values(axes: Axes, values: Array, sign: float, x: int, direction: str) -> None:
+    """Write values beside their ranks on the last axis: the best, quartiles, the worst."""
+    ordered = np.sort(sign * values) * sign
+    for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
+        i = round(share * (len(ordered) - 1))
+        height = 1.0 - i / max(len(ordered) - 1, 1)
+        axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=INK)
+        if len(ordered) == 1:
+            break
+    axes.text(x + 0.12, -0.13, f"value, by rank\n({direction}d)", fontsize=8, va="top", ha="center", color=INK)

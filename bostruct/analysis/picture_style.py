@@ -1,0 +1,186 @@
+"""Colors, marks and titles that all pictures share, told apart in gray and by color-blind readers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, BostructError
+from bostruct.display import printable
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4e7eb"  # the first two: Okabe and Ito
+COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
+DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
+MARKS = "os^DvPX*<>"
+BEGINNING = ("given", "initial", "added")  # origins of the trials before the method chooses
+UNNAMED = "study"  # the name of a study whose user gave it none
+MOST_LETTERS = 32  # of a name on an axis
+
+
+class CurveStyle(NamedTuple):
+    """The look of one of several curves: neighbors in the order differ in color, lightness, dashes and mark.
+
+    color: as ``#rrggbb``.
+    linestyle: as matplotlib takes it.
+    marker: as matplotlib takes it.
+    """
+
+    color: str
+    linestyle: Any
+    marker: str
+
+
+def curve_style(number: int) -> CurveStyle:
+    """Return the look of a curve.
+
+    number: of the curve, from 0; from the 10th on colors come again, with other dashes and marks.
+    """
+    lap = number // len(COLORS)
+    return CurveStyle(
+        COLORS[number % len(COLORS)],
+        DASHES[(number + 2 * lap) % len(DASHES)],
+        MARKS[(number + 3 * lap) % len(MARKS)],
+    )
+
+
+def read_result(study: object) -> Result:
+    """Return the result of a study, or the result itself; raise TypeError for anything else.
+
+    study: a Study or a Result.
+    """
+    result = getattr(study, "result", study)
+    if not isinstance(result, Result):
+        raise TypeError(f"result: expected a Result or a Study, got {short_repr(study)}")
+    return result
+
+
+def list_told(result: Result, objective: int) -> list[Trial]:
+    """Return the completed trials that were kept, in the order told; raise BostructError without any, ValueError.
+
+    result: of a study.
+    objective: the position of the objective to draw, from 0.
+    """
+    if not 0 <= objective < result.goals.n_objectives:
+        raise ValueError(f"objective: expected 0 to {result.goals.n_objectives - 1}, got {short_repr(objective)}")
+    completed = result.list_completed()
+    if not completed:
+        raise BostructError("result: expected at least one completed trial, got none")
+    return completed
+
+
+def count_beginning(result: Result) -> int:
+    """Return how many trials were told before the first one that the method chose from values.
+
+    result: of a study.
+    """
+    origins = [result.trials[number].origin for number in result.order]
+    return next((i for i, origin in enumerate(origins) if origin not in BEGINNING), len(origins))
+
+
+def shorten(text: object, most: int = MOST_LETTERS) -> str:
+    """Write a name or a value on one line of a picture, its middle left out where it is long.
+
+    text: of anybody; a dollar sign in it starts no formula.
+    most: number of letters, at least 3.
+    """
+    line = printable(str(text))
+    if len(line) > most:
+        half = (most - 1) // 2
+        line = f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
+    return line.replace("$", r"\$")
+
+
+def set_title(axes: Axes, result: Result, what: str = "") -> None:
+    """Write above a picture of which study it is, its method, and how many trials were told.
+
+    axes: of the picture.
+    result: of the study.
+    what: shown, in front of that; empty where the axes say it.
+    """
+    count = len(result.order)
+    name = f"{shorten(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
+    told = f"{name}{shorten(result.method)}, {count} trial{'s' * (count != 1)}"
+    axes.set_title(f"{what} of {told}" if what else told, loc="left", fontsize=10, pad=14)
+
+
+def clear_frame(axes: Axes, grid: str = "y") -> None:
+    """Take two sides of the frame away, and draw pale lines behind everything.
+
+    axes: of the picture.
+    grid: ``x``, ``y``, ``both`` or nothing.
+    """
+    axes.spines[["top", "right"]].set_visible(False)
+    if grid:
+        axes.grid(axis=grid, color=PALE, linewidth=0.8)  # pyright: ignore[reportArgumentType]
+    axes.set_axisbelow(True)
+
+
+def put_legend_below(axes: Axes, columns: int = 5) -> None:
+    """Put the legend below the axes, where it covers no data; nothing without labels.
+
+    axes: of the picture.
+    columns: of the legend at most, from 1.
+    """
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        axes.legend(
+            handles,
+            labels,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.13),
+            ncols=min(columns, len(labels)),
+            frameon=False,
+            fontsize=9,
+        )
+
+
+def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> None:
+    """Give the first trials a seventh of the width at most, on gray, so that the rest of the run has the room.
+
+    axes: whose x axis counts trials from 1.
+    beginning: number of first trials; none are compressed where they are few, or all.
+    total: number of trials.
+    label: of the gray stretch.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    axes.set_xlim(0.5, max(total, 1) + 0.5)
+    if total <= 8:
+        axes.set_xticks(range(1, total + 1))
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    if not 0 < beginning < total:
+        return
+    border = beginning + 0.5
+    axes.axvspan(0.5, border, color="#f1f3f5", linewidth=0, zorder=0)
+    slope = min(1.0, (total - beginning) / 6.0 / beginning)
+    axes.set_xscale(
+        "function",
+        functions=(lambda x: _bend(x, border, slope), lambda x: _bend(x, border, 1.0 / slope)),
+    )
+    axes.set_xlim(0.5, total + 0.5)
+    axes.set_xticks(_choose_ticks(beginning, total, slope))
+    place = axes.get_xaxis_transform()
+    axes.text(0.5, 1.01, label, transform=place, ha="left", va="bottom", fontsize=8, color=GRAY)
+
+
+def _bend(x: Array, border: float, slope: float) -> Array:
+    """Scale the distances left of a border, which stays where it is."""
+    x = np.asarray(x, dtype=np.float64)
+    return np.where(x < border, border + slope * (x - border), x)
+
+
+def _choose_ticks(beginning: int, total: int, slope: float) -> list[int]:
+    """Return the trials to name: the last of the beginning, and round ones after it that do not touch it."""
+    from matplotlib.ticker import MaxNLocator
+
+    width = slope * beginning + total - beginning
+    found = MaxNLocator(7, integer=True, steps=[1, 2, 5, 10]).tick_values(beginning, total)
+    return [beginning, *(int(x) for x in found if beginning + 0.05 * width < x <= total)]

@@ -1,0 +1,140 @@
+"""The variables of points as numbers on an axis, with a gap where a point lacks one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import check_choice, has_capability, short_repr
+from bostruct.contracts import Array, BostructError, HasVariables
+from bostruct.domains.space.variable import Variable
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+MOST_CATEGORIES = 24  # of a variable on an axis
+LOG_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
+
+
+class PointColumn(NamedTuple):
+    """One variable of n points on an axis.
+
+    name: of the variable, ``part.variable`` in a part.
+    places: on the axis (n,), NaN where a point lacks the variable.
+    categories: the values at the places 0, 1, ...; empty where places are the numbers themselves.
+    is_log: True where the axis is logarithmic.
+    """
+
+    name: str
+    places: Array
+    categories: tuple[object, ...] = ()
+    is_log: bool = False
+
+    def shares(self) -> Array:
+        """Return the places between 0 and 1 on the axis, 0.5 where all are the same (n,)."""
+        scaled = np.log(self.places) if self.is_log else self.places
+        low, high = (
+            (0.0, float(len(self.categories) - 1)) if self.categories else (np.nanmin(scaled), np.nanmax(scaled))
+        )
+        return (scaled - low) / (high - low) if high > low else np.where(np.isnan(scaled), np.nan, 0.5)
+
+
+class PointTable(NamedTuple):
+    """The variables of some trials.
+
+    columns: the variables that can be drawn.
+    left_out: the names of others, whose values are no numbers and too many to list.
+    """
+
+    columns: tuple[PointColumn, ...]
+    left_out: tuple[str, ...]
+
+
+def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] | None) -> PointTable:
+    """Read the variables of trials.
+
+    result: knows the space, where it has one.
+    trials: n of them, at least one.
+    names: of the variables, in the order wanted; None for all.
+
+    Raises BostructError for points that are not made of named variables, ValueError for an unknown name.
+    """
+    points = [flatten_point(trial.point) for trial in trials]
+    known = dict.fromkeys(name for point in points for name in point)
+    variables = _find_variables(result)
+    ordered = [*(name for name in variables if name in known), *(name for name in known if name not in variables)]
+    for name in names or ():
+        check_choice("names", name, [*ordered, *variables])
+    columns, left_out = [], []
+    for name in ordered if names is None else [name for name in names if name in known]:
+        values = [point.get(name, _ABSENT) for point in points]
+        column = _read_column(name, values, variables.get(name))
+        if column is None:
+            left_out.append(name)
+        else:
+            columns.append(column)
+    return PointTable(tuple(columns), tuple(left_out))
+
+
+_ABSENT = object()
+
+
+def flatten_point(point: object) -> dict[str, Any]:
+    """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError.
+
+    point: as the objective receives it.
+    """
+    if not isinstance(point, Mapping):
+        raise BostructError(
+            f"result: expected points made of named variables, got {short_repr(point)}; the pictures of single "
+            "variables are for spaces"
+        )
+    found: dict[str, Any] = {}
+    for name, value in point.items():
+        if isinstance(value, Mapping):
+            found |= {f"{name}.{inner}": one for inner, one in flatten_point(value).items()}
+        else:
+            found[str(name)] = value
+    return found
+
+
+def _find_variables(result: Result) -> dict[str, Variable]:
+    domain: Any = result.domain
+    return dict(domain.variables) if domain is not None and has_capability(domain, HasVariables) else {}
+
+
+def _read_column(name: str, values: list[Any], variable: Variable | None) -> PointColumn | None:
+    """Return the values on an axis; None where they are no numbers, and too many to list."""
+    present = [value for value in values if value is not _ABSENT]
+    if all(_is_number(value) for value in present) and (variable is None or variable.ordered):
+        places = np.array([np.nan if value is _ABSENT else float(value) for value in values])
+        return PointColumn(name, places, is_log=_is_logarithmic(variable, places))
+    if variable is not None and variable.width > 1 and variable.size > MOST_CATEGORIES:
+        return None  # an order, a sequence: what was seen of it says little
+    categories = _list_categories(variable, present)
+    if len(categories) > MOST_CATEGORIES:
+        return None
+    texts = {repr(value): place for place, value in enumerate(categories)}
+    places = [np.nan if value is _ABSENT else float(texts[repr(value)]) for value in values]
+    return PointColumn(name, np.array(places), tuple(categories))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
+    """Tell whether numbers are on a logarithmic scale: one that is declared so, or a list that spreads over decades."""
+    seen = places[~np.isnan(places)]
+    if not len(seen) or np.min(seen) <= 0.0:
+        return False
+    described = {} if variable is None else variable.describe()
+    return bool(described.get("log", "choices" in described and np.max(seen) / np.min(seen) >= LOG_RATIO))
+
+
+def _list_categories(variable: Variable | None, present: list[Any]) -> list[Any]:
+    """Return all values of a variable of few, in its order; else those that occur, in the order that they came."""
+    if variable is not None and variable.size <= MOST_CATEGORIES:
+        return [variable.present(row) for row in variable.enumerate().tolist()]
+    return list({repr(value): value for value in present}.values())

@@ -1,0 +1,247 @@
+"""The picture of values against each variable, with what the model expects on lines through the best point."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from bostruct.analysis.histories import choose_run_scale
+from bostruct.analysis.importances import importance
+from bostruct.analysis.picture_style import (
+    BEGINNING,
+    BLUE,
+    GRAY,
+    INK,
+    ORANGE,
+    clear_frame,
+    list_told,
+    read_result,
+    set_title,
+    shorten,
+)
+from bostruct.analysis.point_columns import PointColumn, read_columns
+from bostruct.analysis.value_axis import ValueScale, choose_scale
+from bostruct.checks import optional_import, short_repr
+from bostruct.contracts import Array, BostructError, PointError
+from bostruct.display import new_axes
+from bostruct.study.history import Trial
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from bostruct.study.study import Study
+
+MOST_PANELS = 9
+ACROSS = 3  # panels in a row
+MOST_TICKS = 7  # numbers that are named one by one on a logarithmic axis
+GRID = 48  # points of a line through the best point
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations
+GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
+
+
+class _Slice(NamedTuple):
+    """The expectations of the model where one variable of the best point changes; NaN where that is no point."""
+
+    places: Array
+    mean: Array
+    sd: Array
+
+
+def plot_slices(
+    result: Result | Study,
+    names: Sequence[str] | None = None,
+    axes: NDArray[np.object_] | None = None,
+    objective: int = 0,
+) -> NDArray[np.object_]:
+    """Draw values against each variable, the most important first, and return the matplotlib axes (k,).
+
+    A line and its 95 % band are what the method's model expects, noise aside, where one variable of the best point
+    changes and all others stay. A method without a model draws trials alone. Categories stand side by side, jittered.
+    Trials of the initial phase are gray, the best one is a star.
+
+    result: a result or a study over a space of named variables.
+    names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`.
+    axes: one for each variable to draw on; None for those of a new figure.
+    objective: the position of the objective, from 0.
+
+    Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
+    of named variables; TypeError, ValueError.
+    """
+    result = read_result(result)
+    trials = list_told(result, objective)
+    table = read_columns(result, trials, names)
+    columns = list(table.columns) if names is not None else _sort_by_importance(result, table.columns, objective)
+    if not columns:
+        raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
+    hidden = len(columns) - MOST_PANELS if names is None else 0
+    shown = columns[:MOST_PANELS] if names is None else columns
+    panels = _take_panels(axes, len(shown))
+    best = _find_best(result, trials, objective)
+    scale = _choose_scale(result, trials, objective)
+    for panel, column in zip(panels, shown, strict=True):
+        found = None if best is None else _predict_slice(result, column, trials[best].point, objective)
+        _draw_panel(panel, column, trials, best, objective, found)
+        scale.apply(panel, result.goals.directions[objective])
+        clear_frame(panel)
+    values = np.array([trial.values[objective] for trial in trials])
+    panels[0].set_ylabel(f"value{scale.describe(int(scale.is_outside(values).sum()))}", fontsize=9)
+    left_out = len(table.left_out) + max(hidden, 0)
+    set_title(panels[0], result, "slices through the best")
+    if axes is None:
+        _put_legend(panels[0].figure)
+    if left_out:
+        panels[-1].set_title(f"{left_out} more not drawn", loc="right", fontsize=8, color=GRAY)
+    return panels
+
+
+def _sort_by_importance(result: Result, columns: Sequence[PointColumn], objective: int) -> list[PointColumn]:
+    """Return the variables, the most important ones first; as they are where nothing can be said."""
+    if len(columns) < 2:
+        return list(columns)
+    try:
+        shares = importance(result, objective=objective).main
+    except BostructError:
+        return list(columns)
+    return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
+
+
+def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:
+    """Return one axes a variable, those that are left over switched off in a figure of our own."""
+    if axes is not None:
+        panels = np.asarray(axes, dtype=object).ravel()
+        if len(panels) != count:
+            raise ValueError(f"axes: expected one for each of {count} variables, got {short_repr(axes)}")
+        return panels
+    across = min(count, ACROSS)
+    rows = -(-count // across)
+    panels = np.asarray(new_axes(3.2 * across, 2.6 * rows + 0.4, rows, across), dtype=object).ravel()
+    for panel in panels[count:]:
+        panel.set_axis_off()
+    return panels[:count]
+
+
+def _find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
+    """Return the position of the best trial that keeps all limits; None where none does."""
+    sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
+    feasible = [i for i, trial in enumerate(trials) if trial.is_feasible]
+    return min(feasible, key=lambda i: sign * trials[i].values[objective]) if feasible else None
+
+
+def _choose_scale(result: Result, trials: list[Trial], objective: int) -> ValueScale:
+    if result.goals.n_objectives == 1:
+        return choose_run_scale(result)
+    return choose_scale(np.array([trial.values[objective] for trial in trials]), np.empty(0))
+
+
+def _predict_slice(result: Result, column: PointColumn, best: Mapping[str, Any], objective: int) -> _Slice | None:
+    """Return what the model expects on a line through the best point; None without a model, or without the variable."""
+    if result.model is None or result.domain is None or column.name not in best:
+        return None
+    places, values = _list_values(column, best)
+    is_point = np.array([_is_point(result, {**best, column.name: value}) for value in values])
+    if not is_point.any():
+        return None
+    points = [{**best, column.name: value} for value, fits in zip(values, is_point, strict=True) if fits]
+    try:
+        found = result.predict(points)
+    except BostructError:  # a method without a model, or a model that cannot be fitted
+        return None
+    mean, sd = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    several = found.mean.ndim == 2
+    mean[is_point] = found.mean[:, objective] if several else found.mean
+    sd[is_point] = found.sd[:, objective] if several else found.sd
+    return _Slice(places, mean, sd)
+
+
+def _list_values(column: PointColumn, best: Mapping[str, Any]) -> tuple[Array, list[Any]]:
+    """Return places on the axis and the values that stand for them: all categories, or numbers among those told."""
+    if column.categories:
+        return np.arange(len(column.categories), dtype=np.float64), list(column.categories)
+    seen = np.unique(column.places[~np.isnan(column.places)])
+    low, high = float(seen[0]), float(seen[-1])
+    spread = np.geomspace if column.is_log else np.linspace
+    places = np.unique(np.concatenate([spread(low, high, GRID), seen]))
+    if isinstance(best[column.name], int):
+        places = np.unique(np.round(places))
+        return places, [int(place) for place in places]
+    return places, [float(np.clip(place, low, high)) for place in places]
+
+
+def _is_point(result: Result, point: Mapping[str, Any]) -> bool:
+    assert result.domain is not None  # asked before
+    try:
+        result.domain.parse(point)
+    except PointError:
+        return False
+    return True
+
+
+def _draw_panel(
+    axes: Axes, column: PointColumn, trials: list[Trial], best: int | None, objective: int, found: _Slice | None
+) -> None:
+    """Draw the trials, the best of them, and what the model expects through it."""
+    values = np.array([trial.values[objective] for trial in trials])
+    jitter = 0.28 * (2.0 * (np.arange(len(trials)) * GOLDEN % 1.0) - 1.0) if column.categories else 0.0
+    places = column.places + jitter
+    is_early = np.array([trial.origin in BEGINNING for trial in trials])
+    is_kept = np.array([trial.is_feasible for trial in trials])
+    if found is not None:
+        _draw_slice(axes, column, found)
+    for own, look in (
+        (is_kept & is_early, {"color": "#999999", "marker": "s"}),
+        (is_kept & ~is_early, {"color": BLUE, "marker": "o"}),
+        (~is_kept, {"facecolors": "none", "edgecolors": GRAY, "linewidths": 1.0}),
+    ):
+        if own.any():
+            axes.scatter(places[own], values[own], s=16, zorder=2, **{"linewidths": 0, "alpha": 0.85, **look})
+    if best is not None and not np.isnan(column.places[best]):
+        axes.scatter(column.places[best : best + 1], values[best : best + 1], s=110, marker="*", color=INK, zorder=4)
+    _name_places(axes, column)
+    if lacking := int(np.isnan(column.places).sum()):
+        axes.set_xlabel(f"{shorten(column.name)} ({lacking} trials lack it)", fontsize=9)
+
+
+def _put_legend(figure: Any) -> None:
+    """Explain the marks of all panels below them."""
+    lines = optional_import("matplotlib.lines", "plot")
+    marks = (
+        ("initial", {"marker": "s", "color": "#999999", "ls": ""}),
+        ("chosen by the method", {"marker": "o", "color": BLUE, "ls": "", "ms": 5}),
+        ("best", {"marker": "*", "color": INK, "ls": "", "ms": 10}),
+        ("model through the best, 95 %", {"color": ORANGE}),
+    )
+    handles = [lines.Line2D([], [], label=label, **look) for label, look in marks]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(marks), frameon=False, fontsize=9)
+
+
+def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
+    low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
+    if column.categories:
+        axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, color=ORANGE, lw=1.2, zorder=3)
+        return
+    if (is_lacking := np.isnan(found.mean)).any():  # a list of numbers, or constraints: no line between points
+        at, mean, sd = (one[~is_lacking] for one in found)
+        axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, color=ORANGE, lw=1.0, zorder=3)
+        return
+    axes.fill_between(found.places, low, high, color=ORANGE, alpha=0.18, linewidth=0, zorder=1)
+    axes.plot(found.places, found.mean, color=ORANGE, linewidth=1.4, zorder=3)
+
+
+def _name_places(axes: Axes, column: PointColumn) -> None:
+    axes.set_xlabel(shorten(column.name), fontsize=9)
+    axes.tick_params(labelsize=8)
+    if column.categories:
+        names = [shorten(value, 12) for value in column.categories]
+        crowded = sum(map(len, names)) > 24
+        axes.set_xticks(range(len(names)), names, rotation=40 if crowded else 0, ha="right" if crowded else "center")
+        axes.set_xlim(-0.6, len(names) - 0.4)
+    elif column.is_log:
+        axes.set_xscale("log")
+        seen = np.unique(column.places[~np.isnan(column.places)])
+        if len(seen) <= MOST_TICKS:
+            axes.set_xticks(seen, [f"{place:g}" for place in seen])
+            axes.set_xticks([], minor=True)

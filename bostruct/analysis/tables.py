@@ -1,0 +1,84 @@
+"""Tables and numbers as text, in monospace and in Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def format_number(value: float | None, digits: int = 6) -> str:
+    """Write a number in short; a dash for what is not there.
+
+    value: None and what is not finite are not there.
+    digits: significant ones, at least 1.
+    """
+    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}g}"
+
+
+def format_measured(value: float | None, error: float | None) -> tuple[str, str]:
+    """Write a number with as many digits as its standard error allows, and the error with two.
+
+    value: None and what is not finite are written as a dash.
+    error: at least 0; where it is None, 0 or not finite the number has six significant digits.
+
+    Returns both as text.
+    """
+    if value is None or not math.isfinite(value):
+        return "-", "-"
+    if error is None or not math.isfinite(error):
+        return format_number(value), "-"
+    if not error:
+        return format_number(value), "0"
+    decimals = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    if decimals > 8:
+        return format_number(value), f"{error:.2g}"
+    shown = (f"{round(number, decimals):.{max(decimals, 0)}f}" for number in (value, error))
+    return next(shown), next(shown)
+
+
+def pluralize(n: int, noun: str) -> str:
+    """Write a count with its noun: ``1 seed``, ``5 seeds``.
+
+    n: the count.
+    noun: in the singular, whose plural ends in s.
+    """
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Align columns: the first and those with letters to the left, numbers to the right.
+
+    header: a title for each column.
+    rows: a cell for each column.
+    """
+    from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
+
+    rows = [[printable(cell) for cell in row] for row in rows]
+    columns = list(zip(header, *rows, strict=True))
+    widths = [max(map(len, column)) for column in columns]
+    right = [all(_is_numeric(cell) for cell in column[1:]) for column in columns]
+    lines = []
+    for row in (header, ["-" * width for width in widths], *rows):
+        cells = [f"{c:>{w}}" if r else f"{c:<{w}}" for c, w, r in zip(row, widths, right, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def format_markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write header and rows as a Markdown table.
+
+    header: a title for each column.
+    rows: a cell for each column.
+    """
+    from bostruct.display import printable  # here: it brings numpy, which no help of a command needs
+
+    lines = [header, ["---"] * len(header), *([printable(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines)
+
+
+def _is_numeric(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return cell == "-"
+    return True

@@ -1,0 +1,120 @@
+"""A scale for the values of a run that shows what happened near the best of them, and says what it leaves out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Kind = Literal["linear", "log", "symlog"]
+ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
+LOG_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
+SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
+BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: one end has the name of the best, one the marked trials
+
+
+class ValueScale(NamedTuple):
+    """The scale of an axis of values.
+
+    kind: ``linear``, ``log``, or ``symlog`` for values of both signs.
+    low, high: ends of the values that are shown; others are marked at the border.
+    threshold: up to which a ``symlog`` axis is linear, 0 for the others.
+    """
+
+    kind: Kind
+    low: float
+    high: float
+    threshold: float = 0.0
+
+    def is_outside(self, values: Array) -> npt.NDArray[np.bool_]:
+        """Tell which values lie beyond the ends (n,).
+
+        values: (n,).
+        """
+        return (values < self.low) | (values > self.high)
+
+    def apply(self, axes: Axes, direction: str) -> None:
+        """Set the scale and the limits of the y axis, with room for marks at the worse end.
+
+        axes: of the picture.
+        direction: ``minimize`` or ``maximize``.
+        """
+        if self.kind == "symlog":
+            axes.set_yscale("symlog", linthresh=self.threshold)
+        else:
+            axes.set_yscale(self.kind)
+        if self.kind != "linear":
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        transform = axes.yaxis.get_transform()
+        ends = np.asarray(transform.transform(np.array([self.low, self.high], dtype=np.float64)))
+        width = float(ends[1] - ends[0]) or 0.1 * max(abs(float(ends[0])), 1e-300)
+        pads = (BETTER_PAD, WORSE_PAD) if direction == "minimize" else (WORSE_PAD, BETTER_PAD)
+        padded = np.array([ends[0] - pads[0] * width, ends[1] + pads[1] * width])
+        low, high = np.asarray(transform.inverted().transform(padded)).tolist()
+        axes.set_ylim(low, high)
+
+    def describe(self, outside: int) -> str:
+        """Say on the axis what is unusual about it; empty for a linear one that shows everything.
+
+        outside: number of values beyond the ends.
+        """
+        kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
+        return f"{kind}, {outside} beyond ▲▼" if outside else kind
+
+
+def choose_scale(values: Array, matters: Array) -> ValueScale:
+    """Choose a scale that shows what matters, and all other values where they leave it enough room.
+
+    values: all finite values that are drawn (n,); may be empty.
+    matters: those that must be seen well, such as the best so far (m,); empty for all.
+    """
+    every = np.concatenate([values, matters])
+    if not len(every):
+        return ValueScale("linear", 0.0, 1.0)
+    inner = matters if len(matters) and np.ptp(matters) > 0.0 else every
+    low, high = float(np.min(inner)), float(np.max(inner))
+    all_low, all_high = float(np.min(every)), float(np.max(every))
+    if all_low > 0.0 and high / low >= LOG_RATIO:
+        fits = math.log(all_high / all_low) <= 2.0 * ROOMY * math.log(high / low)
+        return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
+    sizes = np.abs(inner[inner != 0.0])
+    if len(sizes) and float(np.max(sizes)) >= SYMLOG_RATIO * (middle := float(np.median(sizes))) and low <= 0.0:
+        return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(middle)))
+    fits = all_high - all_low <= ROOMY * (high - low)
+    return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
+
+
+def first_that_matters(beginning: int, total: int) -> int:
+    """Return the trial, from 1, from which on the best so far must be seen well: the last of the initial phase.
+
+    beginning: number of trials of the initial phase; of a run without one, a fifth of it counts as such.
+    total: number of trials.
+    """
+    return max(beginning if beginning < total else 0, total // 5, 1)
+
+
+def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction: str, optimum: float | None) -> Array:
+    """Return the values that the picture of a run must show well: the best so far, and most of what the method chose.
+
+    values: all that were told (n,).
+    incumbents: the best so far, from the end of the initial phase on (m,).
+    chosen: values of the points that the method chose (k,); empty where it chose none.
+    direction: ``minimize`` or ``maximize``.
+    optimum: shown where it is no farther from the best than the best has come; None where unknown.
+    """
+    several = chosen if len(chosen) >= 4 else values
+    share = 0.8 if direction == "minimize" else 0.2
+    found = [incumbents, np.quantile(several, [share])] if len(several) else [incumbents]
+    inner = np.concatenate(found)
+    if optimum is not None and len(inner):
+        nearest = float(np.min(np.abs(inner - optimum)))
+        if nearest <= max(float(np.ptp(inner)), 1e-12 * abs(optimum)):
+            inner = np.append(inner, optimum)
+    return inner

@@ -1,0 +1,1 @@
+"""Methods x seeds on problems: runs over processes, paired statistics, tables and pictures."""

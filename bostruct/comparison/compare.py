@@ -1,0 +1,90 @@
+"""One call for a whole comparison: `compare`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from bostruct.checks import check_integer, short_repr
+from bostruct.comparison.inputs import read_methods, read_problems
+from bostruct.comparison.plan import Plan
+from bostruct.comparison.runs import execute, read_cpu_seconds, read_results
+from bostruct.comparison.value import Comparison, ProblemComparison
+
+
+def compare(
+    problems: Any,
+    methods: Any,
+    *,
+    n_trials: int,
+    seeds: int = 10,
+    workers: int = 1,
+    storage: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Comparison:
+    """Compare methods on problems, each with several seeds, and return tables of paired differences.
+
+    The runs of a method have the seeds 0, 1, ... All methods of a seed begin with the same initial points, so that
+    their differences are paired.
+
+    problems: one, a list, or a dict from names to problems. A problem is a `bostruct.Problem`, a pair (objective,
+        space), an object with `objective` and `space`, or a name as the command line spells it, such as
+        ``"contamination:lambda=0.01"`` or ``"my_module:problem"``.
+    methods: one, a list, or a dict from labels to methods, the first of which the others are compared with. A method is
+        a name, a searcher, or a function from a domain to a searcher.
+    n_trials: finished trials of each run, from 1; those at initial points count.
+    seeds: runs of each method, from 1.
+    workers: runs side by side, each in a process of one thread, from 1.
+    storage: a folder, in which the same call resumes; of several problems each has a folder in it. Tables are written
+        there, too, and the report covers all runs there that have so many trials. None keeps nothing.
+    progress: a bar on stderr, None shows it on a terminal and in a notebook.
+
+    A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call; a note of it
+    says where the finished trials are. Raises DomainError where a method cannot search a problem, StorageError where
+    the folder holds another comparison, TypeError, ValueError.
+    """
+    named, labeled = read_problems(problems), read_methods(methods)
+    check_integer("n_trials", n_trials, 1)
+    check_integer("seeds", seeds, 1)
+    check_integer("workers", workers, 1)
+    if storage is not None and not isinstance(storage, str | os.PathLike):
+        raise TypeError(f"storage: expected the path of a folder, got {short_repr(storage)}")
+    folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else storage)
+    alone = len(named) == 1
+    plans = [
+        Plan(given, labeled, seeds, n_trials, folder if alone else folder / quote(name, safe=" +,()[]=:"))
+        for name, given in named.items()
+    ]
+    try:
+        loaded = [plan.load_problem() for plan in plans]
+        for plan, problem in zip(plans, loaded, strict=True):
+            plan.check_methods(problem)
+        found = tuple(_compare_on(plan, workers, progress) for plan in plans)
+    except (KeyboardInterrupt, SystemExit) as error:
+        error.add_note(f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes.")
+        raise
+    except BaseException:
+        _remove(folder, storage)
+        raise
+    _remove(folder, storage)
+    return Comparison(found)
+
+
+def _compare_on(plan: Plan, workers: int, progress: bool | None) -> ProblemComparison:
+    plan.claim_folder()
+    failed = execute(plan, workers, progress)
+    results, left_out = read_results(plan)
+    timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}
+    compared = ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
+    if results:
+        compared.write_tables(plan.folder)
+    return compared
+
+
+def _remove(folder: Path, storage: object) -> None:
+    if storage is None:
+        shutil.rmtree(folder, ignore_errors=True)

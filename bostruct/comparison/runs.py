@@ -1,0 +1,247 @@
+"""The runs of a comparison, over processes: each is a study in its own file, and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from bostruct.comparison.plan import Plan, RunKey, initial_points
+from bostruct.contracts import BostructError
+from bostruct.execution.interrupts import exit_on_sigterm
+from bostruct.goals.declared import Goals
+from bostruct.problems.registry import old_name
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.sqlite import SqliteStorage
+from bostruct.study.progress import progress_bar
+from bostruct.study.result import Result
+from bostruct.study.study import Study
+
+POLL_SECONDS = 1.0
+
+
+@exit_on_sigterm()
+def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str]:
+    """Bring every run to its number of trials, and return why runs failed, if any did.
+
+    plan: its folder is claimed.
+    workers: runs side by side, each in a process, at least 1.
+    progress: a bar on stderr; None shows it on a terminal and in a notebook.
+
+    KeyboardInterrupt passes.
+    """
+    from bostruct.execution.processes import ProcessPool
+
+    counts = {cell: finished_trials(plan, cell) for cell in plan.cells}
+    missing = [cell for cell, count in counts.items() if count < plan.trials]
+    if not missing:
+        return {}
+    failed: dict[RunKey, str] = {}
+    pool = ProcessPool(partial(execute_run, plan), min(workers, len(missing)), None)
+    try:
+        with _watch_progress(plan, counts, progress):
+            begun = ended = 0
+            while ended < len(missing):
+                while begun < len(missing) and begun - ended < pool.slots:
+                    pool.submit(begun, missing[begun])
+                    begun += 1
+                finished = pool.wait()
+                ended += len(finished)
+                for number, evaluation in finished:
+                    if evaluation.outcome.failed is not None:
+                        failed[missing[number]] = evaluation.outcome.failed
+    finally:
+        pool.close()
+    return failed
+
+
+@contextmanager
+def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None) -> Iterator[None]:
+    """Show a bar that counts, from a thread of its own, the trials that are on disk."""
+    most = plan.trials
+    stop = Event()
+    done = sum(min(count, most) for count in counts.values())
+    with progress_bar(plan.problem, most * len(counts), done, progress) as bar:
+
+        def look() -> None:
+            for cell in [cell for cell, count in counts.items() if count < most]:
+                now = min(finished_trials(plan, cell), most)
+                bar.update(now - counts[cell])
+                counts[cell] = now
+            ended = sum(count == most for count in counts.values())
+            bar.set_postfix_str(f"{ended} of {len(counts)} runs")
+
+        def keep_looking() -> None:
+            while not stop.wait(POLL_SECONDS):
+                look()
+
+        thread = Thread(target=keep_looking, daemon=True)
+        if bar is not None:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            if bar is not None:
+                thread.join()
+                look()
+
+
+def execute_run(plan: Plan, cell: RunKey) -> int:
+    """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has.
+
+    plan: gives problem, trials and folder.
+    cell: names the run.
+    """
+    problem = plan.load_problem()
+    with Study(
+        problem.space,
+        method=plan.build_method(cell.method, problem.space),
+        seed=cell.seed,
+        storage=plan.file(cell),
+        name=name_in_file(plan.file(cell), problem.name),
+        initial_points=initial_points(problem, cell.seed),
+        threads=1,
+        **study_goals(problem.goals),
+    ) as study:
+        objective = _Timed(problem)
+        before, began = _count_chosen(study), time.process_time()
+        try:
+            study.optimize(objective, plan.trials, progress=False)
+        finally:
+            spent = time.process_time() - began - objective.seconds
+            _add_cpu_seconds(plan.file(cell), _count_chosen(study) - before, spent)
+        return study.n_finished
+
+
+def _count_chosen(study: Study) -> int:
+    """Count the trials whose points the method chose."""
+    return sum(trial.origin not in ("given", "added") for trial in study.trials)
+
+
+class _Timed:
+    """An objective that sums up its CPU seconds."""
+
+    def __init__(self, objective: Callable[[Any], object]) -> None:
+        self.objective = objective
+        self.seconds = 0.0
+
+    def __call__(self, point: Any) -> object:
+        began = time.process_time()
+        try:
+            return self.objective(point)
+        finally:
+            self.seconds += time.process_time() - began
+
+
+def study_goals(goals: Goals) -> dict[str, Any]:
+    """Return goals as arguments of `Study`.
+
+    goals: of a problem.
+    """
+    several = goals.n_objectives > 1
+    return {
+        "direction": "minimize" if several else goals.direction,
+        "directions": goals.directions if several else None,
+        "constraints": {limit.name: (limit.sense, limit.bound) for limit in goals.limits} or None,
+    }
+
+
+def name_in_file(path: str | Path | None, name: str) -> str:
+    """Return the name of a study, or its name before the parameters of its problem were renamed, if a file has that.
+
+    path: of the file; None for none.
+    name: begins with the name of a problem.
+    """
+    before = old_name(name)
+    if path is None or before == name or not Path(path).exists():
+        return name
+    try:
+        held = {row.name for row in SqliteStorage(Path(path)).studies()}
+    except StorageError:  # what is wrong shows when the file is opened for writing
+        return name
+    return before if before in held and name not in held else name
+
+
+def finished_trials(plan: Plan, cell: RunKey) -> int:
+    """Count the trials of a run that are on disk; 0 where it has no file, or a file without a study.
+
+    plan: gives the folder.
+    cell: names the run.
+    """
+    path = plan.file(cell)
+    if not path.exists():
+        return 0
+    try:
+        return SqliteStorage(path).count_finished()
+    except StorageError:  # it holds no study yet; what else is wrong shows when it is opened for writing
+        return 0
+
+
+def read_results(plan: Plan) -> tuple[dict[RunKey, Result], dict[RunKey, str]]:
+    """Return all runs in the folder, those asked for first; and why some of them cannot be compared.
+
+    plan: gives the folder, and the runs that were asked for.
+    """
+    found = plan.find_files()
+    results: dict[RunKey, Result] = {}
+    left_out: dict[RunKey, str] = {}
+    for cell in dict.fromkeys([*plan.cells, *found]):
+        try:
+            if cell in found:
+                results[cell] = read_result(plan, cell)
+        except BostructError as error:
+            left_out[cell] = str(error)
+    return results, left_out
+
+
+def read_result(plan: Plan, cell: RunKey) -> Result:
+    """Return the first `trials` trials of a run.
+
+    plan: gives problem, trials and folder.
+    cell: names the run.
+
+    Raises StorageError, and BostructError where there are fewer, or none of them has a value that counts.
+    """
+    space = plan.load_problem().space
+    with Study.load(plan.file(cell), space=space, read_only=True) as study:
+        result = study.result
+        if study.n_finished < plan.trials and study.n_finished < space.size:
+            raise BostructError(f"it has {study.n_finished} of {plan.trials} trials")
+    order = result.order[: plan.trials]
+    kept = replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])
+    if not kept.n_completed:
+        raise BostructError("no trial has completed")
+    if not kept.has_feasible and kept.goals.n_objectives == 1:
+        raise BostructError("no trial keeps all limits")
+    return kept
+
+
+def _cpu_file(path: Path) -> Path:
+    return path.with_suffix(".cpu.json")
+
+
+def _add_cpu_seconds(path: Path, suggestions: int, seconds: float) -> None:
+    """Keep, beside the file of a run, the CPU seconds that its process spent outside the objective."""
+    before = read_cpu_seconds(path) or (0, 0.0)
+    _cpu_file(path).write_text(
+        json.dumps({"suggestions": before[0] + suggestions, "seconds": before[1] + seconds}) + "\n", encoding="utf-8"
+    )
+
+
+def read_cpu_seconds(path: Path) -> tuple[int, float] | None:
+    """Return over how many suggestions a run was timed, and its CPU seconds outside the objective; None for no record.
+
+    path: of the file of the run.
+    """
+    try:
+        record = json.loads(_cpu_file(path).read_text(encoding="utf-8"))
+        return int(record["suggestions"]), float(record["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,179 @@
+"""Statistics of a comparison: means over seeds, and differences to the first method on the same seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+from typing import NamedTuple
+
+from bostruct.analysis.differences import correct_by_holm, estimate_difference, mean_and_error
+from bostruct.analysis.fronts import find_corner
+from bostruct.comparison.plan import RunKey
+from bostruct.contracts import Presented
+from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.own import AnyProblem, Problem
+from bostruct.study.result import Result
+
+
+class MethodRow(NamedTuple):
+    """A method over its seeds. NaN and None stand for what cannot be known, such as the error of a single run.
+
+    method: its label.
+    runs: number of seeds that the row covers.
+    mean, error: of the figure of merit over these, and its standard error: the best value, without noise where it is
+        known; the best that keeps all limits; the hypervolume of several objectives.
+    difference, difference_error: to the first method, over the seeds that both have.
+    pairs: number of these seeds; 0 for the first method itself.
+    low, high: ends of the 95 % interval of the difference.
+    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods.
+    regret: mean distance to the optimum.
+    optima: number of runs that reached the optimum.
+    seconds: median of a suggestion, by the clock.
+    cpu_seconds: mean CPU seconds of the method a trial, where the runs have a record of them.
+    reported, reported_error: of what runs are judged by, None where that is the value.
+    """
+
+    method: str
+    runs: int
+    mean: float
+    error: float
+    difference: float
+    difference_error: float
+    pairs: int
+    low: float
+    high: float
+    p: float | None
+    p_holm: float | None
+    regret: float | None
+    optima: int | None
+    seconds: float | None
+    cpu_seconds: float | None
+    reported: float | None
+    reported_error: float | None
+
+
+def method_rows(
+    problem: AnyProblem,
+    results: Mapping[RunKey, Result],
+    cpu: Mapping[RunKey, tuple[int, float]] | None = None,
+) -> list[MethodRow]:
+    """Return a row a method, in their order; the differences are over the seeds that both methods have.
+
+    problem: that was optimized.
+    results: of all runs; the first method is the one that the others are compared with.
+    cpu: trials and CPU seconds of runs that have a record of them; None for none.
+    """
+    final = final_values(problem, results)
+    names = list(dict.fromkeys(cell.method for cell in results))
+    rows = [_method_row(name, names[0], problem, final, results, cpu or {}) for name in names]
+    tested = [position for position, row in enumerate(rows) if row.p is not None]
+    for position, p in zip(tested, correct_by_holm([rows[i].p or 0.0 for i in tested]), strict=True):
+        rows[position] = rows[position]._replace(p_holm=p)
+    return rows
+
+
+def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[RunKey, float]:
+    """Return the figure of merit of each run.
+
+    problem: that was optimized.
+    results: of all runs.
+    """
+    if problem.goals.n_objectives == 1:
+        return {cell: _final_value(problem, result) for cell, result in results.items()}
+    corner = _reference(problem, results)
+    return {cell: result.hypervolume(corner) for cell, result in results.items()}
+
+
+def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float]:
+    given = problem.reference if isinstance(problem, Problem) else None
+    return find_corner(list(results.values())) if given is None else given
+
+
+def is_maximized(problem: AnyProblem) -> bool:
+    """Tell whether a larger figure of merit is better.
+
+    problem: whose goals say so.
+    """
+    return problem.goals.n_objectives > 1 or problem.goals.direction == "maximize"
+
+
+def merit_name(problem: AnyProblem) -> str:
+    """Name the figure of merit of a problem's runs.
+
+    problem: whose goals say so.
+    """
+    if problem.goals.n_objectives > 1:
+        return "hypervolume"
+    return "best feasible value" if problem.goals.limits else "best value"
+
+
+def _method_row(
+    method: str,
+    first: str,
+    problem: AnyProblem,
+    final: Mapping[RunKey, float],
+    results: Mapping[RunKey, Result],
+    cpu: Mapping[RunKey, tuple[int, float]],
+) -> MethodRow:
+    own = {cell.seed: value for cell, value in final.items() if cell.method == method}
+    others = {cell.seed: value for cell, value in final.items() if cell.method == first}
+    differences = [value - others[seed] for seed, value in own.items() if seed in others and method != first]
+    paired = mean_and_error(differences) if differences else (math.nan, math.nan)
+    estimate = estimate_difference(differences)
+    interval = (math.nan, math.nan, None) if estimate is None else (estimate.low, estimate.high, estimate.p)
+    runs = {cell: result for cell, result in results.items() if cell.method == method}
+    mean, error = mean_and_error(list(own.values()))
+    optimum = problem.optimum
+    sign = -1.0 if is_maximized(problem) else 1.0
+    regret = None if optimum is None else sign * (mean - optimum)
+    reached = None if optimum is None else sum(_is_optimum(value, optimum, sign) for value in own.values())
+    known = [second for result in runs.values() if (second := suggestion_seconds(result)) is not None]
+    timed = [seconds / trials for cell, (trials, seconds) in cpu.items() if cell in runs and trials]
+    pace = median(known) if known else None
+    reports = [value for result in runs.values() if (value := reported_value(problem, result)) is not None]
+    report = mean_and_error(reports) if reports else (None, None)
+    seconds = (pace, fmean(timed) if timed else None)
+    return MethodRow(
+        method, len(own), mean, error, *paired, len(differences), *interval, None, regret, reached, *seconds, *report
+    )
+
+
+def _is_optimum(value: float, optimum: float, sign: float) -> bool:
+    return sign * value <= sign * optimum or math.isclose(value, optimum, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def _final_value(problem: AnyProblem, result: Result) -> float:
+    value = value_without_noise(problem, result.best_point)
+    return result.best_value if value is None else value
+
+
+def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
+    """Return the value of a point without noise; None where the problem has no noise, or its mean is not known.
+
+    problem: that gives the mean.
+    point: as an objective receives it.
+    """
+    return float(problem.noise_free(point)) if problem.noisy and problem.noise_free is not None else None
+
+
+def suggestion_seconds(result: Result) -> float | None:
+    """Return the median seconds of the points that the method chose by itself; None where there are none.
+
+    result: of a study.
+    """
+    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("given", "initial", "added")]
+    return median(chosen) if chosen else None
+
+
+def reported_value(problem: AnyProblem, result: Result) -> float | None:
+    """Return the figure that runs on the problem are judged by, such as a test error, at the best point.
+
+    Returns None where that is the value of the best point.
+
+    problem: that was optimized.
+    result: of a study on it.
+    """
+    if isinstance(problem, ArchitectureProblem) and problem.report is not None:
+        return problem.reported(result.best_point)
+    return None

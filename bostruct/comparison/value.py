@@ -1,0 +1,201 @@
+"""A comparison as a value: tables, differences, a picture."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bostruct.analysis.fronts import plot_hypervolume
+from bostruct.analysis.plots import plot_convergence
+from bostruct.analysis.tables import format_markdown, format_number, format_table, pluralize
+from bostruct.checks import did_you_mean, optional_import
+from bostruct.comparison.plan import RunKey
+from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
+from bostruct.comparison.tables import describe_rows, table_of
+from bostruct.display import html_table
+from bostruct.problems.own import AnyProblem, Problem
+from bostruct.study.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+CSV_HEADER = ("method", "seed", "n_trials", "value", "best_value", "regret", "origin", "suggest_seconds")
+
+
+@dataclass(frozen=True, repr=False)
+class ProblemComparison:
+    """Methods compared on one problem.
+
+    name: of the problem, as it was asked for.
+    problem: that was optimized.
+    n_trials: finished trials of each run.
+    results: of the runs, by method and seed, those of the first method first.
+    failed: why runs that were asked for failed, by method and seed.
+    left_out: why runs that are in the folder are not compared, by method and seed.
+    cpu: over how many suggestions runs were timed, and their CPU seconds outside the objective.
+    """
+
+    name: str
+    problem: AnyProblem
+    n_trials: int
+    results: Mapping[RunKey, Result]
+    failed: Mapping[RunKey, str] = field(default_factory=dict)
+    left_out: Mapping[RunKey, str] = field(default_factory=dict)
+    cpu: Mapping[RunKey, tuple[int, float]] = field(default_factory=dict)
+
+    @cached_property
+    def rows(self) -> list[MethodRow]:
+        """A row of statistics for each method; empty where no run can be compared."""
+        return method_rows(self.problem, self.results, self.cpu) if self.results else []
+
+    @property
+    def title(self) -> str:
+        """The problem, the number of trials, and the optimum as far as it is known, in words."""
+        problem = self.problem
+        known = problem.best_known if problem.optimum is None else problem.optimum
+        value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
+        optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
+        noise = " Values are without noise." if problem.noisy else ""
+        goals = "" if problem.goals.is_single and problem.goals.direction == "minimize" else f" Goals: {problem.goals}."
+        return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run.{goals}{optimum}{noise}"
+
+    @property
+    def notes(self) -> list[str]:
+        """The runs that failed or are left out, with the reason, a line each."""
+        failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
+        left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
+        return failed + [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return the head and the rows of the table, as text."""
+        return table_of(self.rows, merit_name(self.problem))
+
+    def to_text(self, form: Any = format_table) -> str:
+        """Return title, table, the words that explain it, and notes.
+
+        form: `format_table` for monospace, `format_markdown` for Markdown.
+        """
+        body = [form(*self.table()), describe_rows(self.rows)] if self.rows else []
+        return "\n\n".join(part for part in (self.title, *body, "\n".join(self.notes)) if part)
+
+    def to_html(self) -> str:
+        """Return the same as HTML."""
+        header, cells = self.table()
+        said = [*([describe_rows(self.rows)] if self.rows else []), *self.notes]
+        return html_table(cells, header, self.title) + "".join(f"<p>{escape(line)}</p>" for line in said if line)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean best value, or hypervolume, of each method against trials, and return the matplotlib axes.
+
+        ax: axes to draw on, None for those of a new figure.
+
+        Raises MissingExtra without matplotlib, and ValueError where there is no run.
+        """
+        groups: dict[str, list[Result]] = {}
+        for cell, result in self.results.items():
+            groups.setdefault(cell.method, []).append(result)
+        if self.problem.goals.n_objectives > 1:
+            reference = self.problem.reference if isinstance(self.problem, Problem) else None
+            axes = plot_hypervolume(groups, ax, reference)
+        else:
+            axes = plot_convergence(groups, ax, None if self.problem.noisy else self.problem.optimum)
+        runs = sorted({len(group) for group in groups.values()})
+        means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
+        noise = ", values with their noise" if self.problem.noisy else ""
+        error = "" if self.problem.goals.n_objectives > 1 else ", one standard error"
+        title = f"{self.problem.name}, mean of {means}{error}{noise}"
+        axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
+        return axes
+
+    def write_tables(self, folder: Path) -> None:
+        """Write comparison.txt, comparison.md and incumbents.csv into a folder.
+
+        folder: that exists; files of earlier calls are overwritten.
+        """
+        (folder / "comparison.txt").write_text(self.to_text() + "\n", encoding="utf-8")
+        (folder / "comparison.md").write_text(self.to_text(format_markdown) + "\n", encoding="utf-8")
+        self.write_incumbents(folder / "incumbents.csv")
+
+    def write_incumbents(self, path: str | os.PathLike[str]) -> None:
+        """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret.
+
+        path: of the file, which is overwritten. Of several objectives there is a column of values, and no best one.
+        """
+        several = self.problem.goals.n_objectives > 1
+        optimum = None if self.problem.noisy else self.problem.optimum
+        sign = -1.0 if is_maximized(self.problem) else 1.0
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(CSV_HEADER)
+            for cell, result in self.results.items():
+                bests = [None] * len(result.order) if several else [step.best_value for step in result.incumbents]
+                for position, (number, best) in enumerate(zip(result.order, bests, strict=True), start=1):
+                    trial = result.trials[number]
+                    regret = None if best is None or optimum is None else sign * (best - optimum)
+                    told = trial.values if several else trial.value
+                    seconds = trial.info.get("suggest_seconds")
+                    writer.writerow((*cell, position, told, best, regret, trial.origin, seconds))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Methods compared on problems, a table for each problem.
+
+    problems: the comparison on each problem, in the order given; ``comparison["name"]`` is that on one of them.
+    """
+
+    problems: tuple[ProblemComparison, ...]
+
+    def __getitem__(self, name: str) -> ProblemComparison:
+        found = {one.name: one for one in self.problems}
+        if name not in found:
+            raise KeyError(f"expected one of {', '.join(found)}; got {name!r}{did_you_mean(name, found)}")
+        return found[name]
+
+    def __iter__(self) -> Iterator[ProblemComparison]:
+        return iter(self.problems)
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __repr__(self) -> str:
+        return "\n\n\n".join(one.to_text() for one in self.problems)
+
+    def _repr_html_(self) -> str:
+        return "".join(one.to_html() for one in self.problems)
+
+    def to_markdown(self) -> str:
+        """Return the tables in Markdown."""
+        return "\n\n".join(one.to_text(format_markdown) for one in self.problems)
+
+    def rows(self) -> list[dict[str, object]]:
+        """Return a dict a problem and method, from the name of a statistic to its number."""
+        return [{"problem": one.name, **row._asdict()} for one in self.problems for row in one.rows]
+
+    def to_dataframe(self) -> DataFrame:
+        """Return the rows as a pandas DataFrame; raise MissingExtra without pandas."""
+        return optional_import("pandas", "pandas").DataFrame(self.rows())
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the convergence of all methods on each problem, and return the matplotlib axes, an array of several.
+
+        axes: as many matplotlib axes as there are problems, None for those of a new figure.
+
+        Raises MissingExtra without matplotlib, ValueError.
+        """
+        if len(self.problems) == 1:
+            return self.problems[0].plot(axes)
+        if axes is None:
+            figure = optional_import("matplotlib.figure", "plot").Figure
+            height = 4.2 * len(self.problems)
+            axes = figure(figsize=(7.2, height), layout="constrained").subplots(len(self.problems))
+        for one, ax in zip(self.problems, axes, strict=True):
+            one.plot(ax)
+        return axes

@@ -1,0 +1,139 @@
+"""Black boxes over sequences of pytorch-holo and poli, as problems: a space with a `Sequence`, and what to minimize.
+
+No package of either is imported here: what is read is their documented interface.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bostruct.checks import check_integer, short_repr
+from bostruct.contracts import DomainError, Infeasible, Presented
+from bostruct.domains.space.sequence import Sequence as SequenceVariable
+from bostruct.domains.space.space import Space
+
+NAME = "sequence"  # of the only variable
+Letters = Sequence[Presented]
+
+
+@dataclass(frozen=True)
+class SequenceProblem:
+    """A black box over sequences, to minimize: minus its value, which it is made to maximize.
+
+    name: of the black box.
+    space: of one variable, `sequence`.
+    function: from a sequence to the value to maximize; an infinite one or NaN where the sequence is infeasible.
+    starts: from a number to as many sequences to begin with, or fewer where there are no more.
+    optimum: the least value, None where it is not known.
+    """
+
+    name: str
+    space: Space
+    function: Callable[[Letters], float]
+    starts: Callable[[int], Iterable[Letters]]
+    optimum: float | None = None
+    direction: ClassVar[str] = "minimize"
+
+    def __call__(self, point: Mapping[str, Any]) -> float:
+        """Return minus the value of one point; raise Infeasible where the black box has none.
+
+        point: dict with `sequence`.
+        """
+        value = self.function(point[NAME])
+        if not math.isfinite(value):
+            raise Infeasible(f"{self.name} is {value} there")
+        return -value
+
+    def initial_points(self, n: int) -> list[dict[str, Presented]]:
+        """Return up to n distinct points that the black box offers to begin with.
+
+        n: int, at least 1.
+        """
+        rows = [self.space.parse({NAME: start}) for start in self.starts(check_integer("n", n, 1))]
+        return [self.space.present(row) for row in {self.space.key(row): row for row in rows}.values()][:n]
+
+
+def read_test_function(function: Any, alphabet: Iterable[Presented] | None = None) -> SequenceProblem:
+    """Read a test function of pytorch-holo, such as an Ehrlich function (Stanton et al. 2024), as a problem.
+
+    function: callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
+        `initial_solution` and the optimal value. Its instance is drawn from its own seed.
+    alphabet: `num_states` letters, such as a text; None for 0, 1 and so on.
+
+    Raises DomainError for another number of letters, or a function without these attributes.
+    """
+    n_states, length = getattr(function, "num_states", None), getattr(function, "dim", None)
+    if not isinstance(n_states, int) or not isinstance(length, int):
+        raise DomainError(f"function: expected one with num_states and dim, got {short_repr(function)}")
+    variable = SequenceVariable(range(n_states) if alphabet is None else alphabet, length)
+    if len(variable.letters) != n_states:
+        raise DomainError(f"alphabet: expected {n_states} letters, got {len(variable.letters)}")
+    codes = {letter: code for code, letter in enumerate(variable.letters)}
+
+    def value(letters: Letters) -> float:
+        import torch
+
+        return float(function(torch.tensor([[codes[letter] for letter in letters]]))[0])
+
+    def starts(n: int) -> list[Letters]:
+        if not hasattr(function, "initial_solution"):
+            return []
+        found = np.asarray(function.initial_solution(n)).reshape(-1, length)
+        return [_write(variable, [variable.letters[code] for code in row]) for row in found.tolist()]
+
+    best = getattr(function, "_optimal_value", None)
+    optimum = None if best is None or getattr(function, "negate", False) else -float(best)
+    return SequenceProblem(type(function).__name__, Space({NAME: variable}), value, starts, optimum)
+
+
+def read_black_box(
+    black_box: Any, x0: Any = None, length: int | tuple[int, int] | None = None, optimum: float | None = None
+) -> SequenceProblem:
+    """Read a black box of poli as a problem: `problem = poli.create(...)` has `problem.black_box` and `problem.x0`.
+
+    black_box: callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
+    x0: arrays of letters to begin with (n, length), or texts (n,); None for none.
+    length: int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to
+        `max_sequence_length` where `fixed_length` is False.
+    optimum: the greatest value of the black box, None where it is not known.
+
+    Letters of several characters are allowed; sequences are tuples of them then, else texts. Raises DomainError, naming
+    the argument, where the interface does not say what is needed.
+    """
+    info = getattr(black_box, "info", None)
+    letters = getattr(black_box, "alphabet", None) or getattr(info, "alphabet", None)
+    if letters is None:
+        raise DomainError(f"black_box: expected one with an alphabet, got {short_repr(black_box)}")
+    single = all(isinstance(letter, str) and len(letter) == 1 for letter in letters)
+    variable = SequenceVariable("".join(letters) if single else list(letters), _read_length(info, length))
+
+    def value(sequence: Letters) -> float:
+        return float(np.asarray(black_box(np.array([list(sequence)]))).reshape(-1)[0])
+
+    def starts(n: int) -> list[Letters]:
+        return [] if x0 is None else [_write(variable, list(start)) for start in np.asarray(x0)[:n].tolist()]
+
+    name = getattr(info, "name", None) or type(black_box).__name__
+    return SequenceProblem(name, Space({NAME: variable}), value, starts, None if optimum is None else -float(optimum))
+
+
+def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[int, int]:
+    """Return the length of sequences, as given or as the information on a black box says."""
+    if given is not None:
+        return given
+    fixed, longest = getattr(info, "sequence_length", None), getattr(info, "max_sequence_length", None)
+    if isinstance(fixed, int):
+        return fixed
+    if longest is None or not math.isfinite(longest):
+        raise DomainError("length: expected an int or (shortest, longest), because the black box does not say")
+    return int(longest) if getattr(info, "fixed_length", False) else (1, int(longest))
+
+
+def _write(variable: SequenceVariable, letters: list[Presented]) -> Letters:
+    """Return letters in the form of a point: a text, or a tuple."""
+    return "".join(map(str, letters)) if variable.is_text else tuple(letters)

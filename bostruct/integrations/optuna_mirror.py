@@ -1,0 +1,161 @@
+"""Studies of bostruct written to a storage of Optuna, where its dashboard and plots show them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from optuna.storages import BaseStorage, JournalStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState, create_trial
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, ParsedJson, PointError
+from bostruct.integrations.optuna_spaces import describe_parameters, encode_structures, fit_value
+from bostruct.study.history import Trial
+from bostruct.study.records import JsonDomain
+
+if TYPE_CHECKING:
+    from bostruct.study.study import Study
+
+MIRRORED = "bostruct"  # the user attribute, of studies and trials, with what Optuna has no place for
+
+
+def mirror_study(study: Study, storage: str | os.PathLike[str] | BaseStorage) -> None:
+    """Write a study to a storage of Optuna, under its name; mirrored again, what is new is added.
+
+    study: of bostruct.
+    storage: the path of a journal file, which is made where there is none, or any storage of Optuna.
+
+    `StudyMirror` says what is written, and mirrors a study while it runs. Raises what its call raises.
+    """
+    StudyMirror(storage)(study)
+
+
+class StudyMirror:
+    """A callback of `Study.optimize` that keeps a study of Optuna equal to one of bostruct.
+
+    storage: the path of a journal file, which is made where there is none, or any storage of Optuna. SQLite is an order
+        of magnitude slower than a journal.
+
+    The study of Optuna has the name and the directions of ours. Plain values are parameters, absent ones are left out,
+    others are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that a rule stopped
+    PRUNED; `bostruct.report` makes intermediate values. A limit is a constraint that is kept up to 0. The user
+    attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A trial that was handed out
+    again after it had failed is there twice, for Optuna reopens none.
+
+    Raises TypeError for what is no storage.
+    """
+
+    def __init__(self, storage: str | os.PathLike[str] | BaseStorage) -> None:
+        if not isinstance(storage, str | os.PathLike | BaseStorage):
+            raise TypeError(f"storage: expected a path or a storage of Optuna, got {short_repr(storage)}")
+        is_path = isinstance(storage, str | os.PathLike)
+        self._storage = JournalStorage(JournalFileBackend(os.fspath(storage))) if is_path else storage
+
+    def __call__(self, study: Study, trial: Trial | None = None) -> None:
+        """Write what is new of a study.
+
+        study: of bostruct.
+        trial: ignored, for all that is new is written.
+
+        Raises ValueError where the storage has a study of this name with other directions, and DomainError for a study
+        that was loaded without its space.
+        """
+        del trial
+        if isinstance(study.domain, JsonDomain):
+            raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
+        study_id = self._open(study)
+        known = _find_mirrored(self._storage.get_all_trials(study_id, deepcopy=False))
+        for one in study.trials:
+            mirrored = known.get(one.number)
+            if mirrored is None or (mirrored.state.is_finished() and _read_own(mirrored)["finished"] != one.finished):
+                self._storage.create_new_trial(study_id, template_trial=_freeze(study, one))
+            elif not mirrored.state.is_finished() and one.status != "running":
+                self._finish(
+                    self._storage.get_trial_id_from_study_id_trial_number(study_id, mirrored.number),
+                    _freeze(study, one),
+                )
+
+    def _open(self, study: Study) -> int:
+        """Return the id of the study in the storage, which is made where there is none."""
+        storage, wanted = self._storage, [StudyDirection[one.upper()] for one in study.goals.directions]
+        try:
+            study_id = storage.get_study_id_from_name(study.name)
+        except KeyError:
+            study_id = storage.create_new_study(wanted, study.name)
+            own = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "seed": study.seed}
+            storage.set_study_user_attr(study_id, MIRRORED, own | {"method": study.result.method})
+            return study_id
+        if (found := storage.get_study_directions(study_id)) != wanted:
+            shown = [", ".join(one.name.lower() for one in each) for each in (wanted, found)]
+            raise ValueError(
+                f"storage: expected a study {study.name!r} with the directions {shown[0]}, got {shown[1]}; take "
+                "another file, or another name"
+            )
+        return study_id
+
+    def _finish(self, trial_id: int, told: FrozenTrial) -> None:
+        """Write what came of a trial that is running in the storage."""
+        for key, value in told.user_attrs.items():
+            self._storage.set_trial_user_attr(trial_id, key, value)
+        for key, value in told.system_attrs.items():
+            self._storage.set_trial_system_attr(trial_id, key, value)
+        for step, value in told.intermediate_values.items():
+            self._storage.set_trial_intermediate_value(trial_id, step, value)
+        self._storage.set_trial_state_values(trial_id, told.state, told.values)
+
+
+def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
+    """Return the last trial of Optuna for each trial of ours, by our number."""
+    return {_read_own(trial)["number"]: trial for trial in trials if MIRRORED in trial.user_attrs}
+
+
+def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
+    return trial.user_attrs[MIRRORED]
+
+
+def _freeze(study: Study, trial: Trial) -> FrozenTrial:
+    """Return a trial as Optuna has it."""
+    params, distributions, attributes = _write_point(study, trial)
+    has_stopped = "stopped_at" in trial.info
+    states = {"running": TrialState.RUNNING, "completed": TrialState.PRUNED if has_stopped else TrialState.COMPLETE}
+    frozen = create_trial(
+        state=states.get(trial.status, TrialState.FAIL),
+        values=list(trial.values) or None,
+        params=params,
+        distributions=distributions,
+        user_attrs=attributes | {MIRRORED: _describe(trial)},
+        intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
+        constraints={
+            limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
+        },
+    )
+    frozen.datetime_start = datetime.fromtimestamp(trial.started)
+    frozen.datetime_complete = None if trial.finished is None else datetime.fromtimestamp(trial.finished)
+    return frozen
+
+
+def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
+    """Return the parameters of a trial, their distributions, and its user attributes, none of one that is no data."""
+    if trial.unread is not None:
+        return {}, {}, {}
+    try:
+        x = study.domain.parse(trial.point)
+    except PointError:  # failed before predicates changed
+        return {}, {}, {}
+    found = {name: one for name, one in describe_parameters(study.domain).items() if one is not None}
+    distributions = {name: one for name, one in found.items() if name in trial.point}
+    params = {name: fit_value(name, trial.point[name], one) for name, one in distributions.items()}
+    return params, distributions, encode_structures(study.domain, x)
+
+
+def _describe(trial: Trial) -> dict[str, ParsedJson]:
+    """Return what Optuna has no place for; what says nothing is left out."""
+    told = {"status": trial.status, "reason": trial.reason, "origin": trial.origin, "unread": trial.unread}
+    told |= {"constraints": dict(trial.constraints), "sd": trial.sd, "repeats": list(trial.repeats)}
+    kept = {name: one for name, one in told.items() if one not in (None, {}, [])}
+    return {"number": trial.number, "finished": trial.finished, **kept}

@@ -1,0 +1,213 @@
+"""Variables of bostruct as distributions of Optuna, points as parameters of its trials, and back.
+
+Optuna stores a parameter as one number beside a distribution. A variable whose values are numbers or plain choices
+(None, bool, int, float, str) is such a parameter. A value of any other variable, or of a domain inside a space, is a
+user attribute of the trial, the JSON that its domain encodes it to: nothing is lost, and every storage of Optuna holds
+it. Several parameters for one permutation or subset would have values that are none, for Optuna cannot exclude any.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, cast
+
+from bostruct.checks import install_command, missing_package, short_repr
+from bostruct.contracts import Domain, DomainError, MissingExtra, ParsedJson, Point, PointError, Presented
+from bostruct.domains.mixed import MixedSpace
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.registry import variable, variable_from_json
+from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
+
+try:
+    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+    from optuna.trial import FrozenTrial
+except ModuleNotFoundError as error:
+    raise missing_package(error.name or "optuna", "optuna") from error
+if not hasattr(FrozenTrial, "constraints"):
+    raise MissingExtra(
+        "bostruct.integrations needs Optuna 5.0 or later, whose trials have constraints, and found an older one: "
+        f"{install_command('optuna')}"
+    )
+
+DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # of the kinds that these describe
+WHOLE = "point"  # the user attribute that holds a point of a domain without named variables
+
+
+def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
+    """Return the variable of a distribution.
+
+    name: of the parameter, for messages.
+    distribution: float, int or categorical. A float or int with a step is an `Ordinal`. Where it has more than 1,000
+        values it is a `Real` or an `Integer`, which knows nothing of the step.
+
+    Raises DomainError for a distribution with one value, of another class, and where no variable can be made.
+    """
+    if not isinstance(distribution, FloatDistribution | IntDistribution | CategoricalDistribution):
+        raise DomainError(
+            f"{name}: expected a FloatDistribution, an IntDistribution or a CategoricalDistribution, got "
+            f"{short_repr(distribution)}"
+        )
+    if distribution.single():
+        raise DomainError(f"{name}: expected a distribution of several values, got one of one value, no variable")
+    if isinstance(distribution, CategoricalDistribution):
+        is_binary = list(map(repr, distribution.choices)) == ["False", "True"]
+        return variable(name, bool if is_binary else list(distribution.choices))
+    low, high, step = distribution.low, distribution.high, distribution.step
+    is_even = isinstance(distribution, IntDistribution) and step == 1
+    if is_even or step is None or (high - low) / step >= MAX_CHOICES:
+        kind = "Integer" if isinstance(distribution, IntDistribution) else "Real"
+        return variable_from_json(name, {"kind": kind, "low": low, "high": high, "log": distribution.log})
+    if isinstance(distribution, IntDistribution):
+        numbers: list[float] = list(range(distribution.low, distribution.high + 1, distribution.step))
+    else:
+        first, width = Decimal(str(low)), Decimal(str(step))  # decimal, so that 3 steps of 0.1 are 0.3
+        numbers = [float(first + i * width) for i in range(round((high - low) / step) + 1)]
+    return variable_from_json(name, {"kind": "Ordinal", "choices": numbers})
+
+
+def write_variable(one: Variable | None) -> BaseDistribution | None:
+    """Return the distribution of a variable, None where its values are no plain ones.
+
+    one: a variable; None for a domain inside a space.
+
+    Integers at even steps are an int with a step. The order of other ordered choices is lost.
+    """
+    if one is not None and one.kind in DISTRIBUTIONS:
+        return DISTRIBUTIONS[one.kind](**cast(dict[str, Any], one.describe()))
+    if not isinstance(one, ChoiceVariable) or isinstance(one.choices, NumberGrid):
+        return None
+    choices = list(one.choices)
+    if not all(type(choice) in (type(None), bool, int, float, str) for choice in choices):
+        return None
+    steps = {b - a for a, b in itertools.pairwise(choices)} if set(map(type, choices)) == {int} else set()
+    if one.ordered and len(steps) == 1 and (step := steps.pop()) > 0:
+        return IntDistribution(choices[0], choices[-1], step=step)
+    return CategoricalDistribution(choices)
+
+
+def list_parameters(domain: Domain) -> dict[str, Variable | None] | None:
+    """Return the variables of a space by name, with None for a domain inside it; None for a domain without names.
+
+    domain: any.
+    """
+    if isinstance(domain, Space):
+        return dict(domain.variables)
+    if not isinstance(domain, MixedSpace):
+        return None
+    parts = dict(zip(domain.part_names, domain.domains, strict=True))
+    own = parts.get("")
+    variables = own.variables if isinstance(own, Space) else {}
+    return {name: None if name in parts else variables[name] for name in domain.order}
+
+
+def describe_parameters(domain: Domain) -> dict[str, BaseDistribution | None]:
+    """Return the distribution of each parameter that a trial of a domain has, None for a user attribute.
+
+    domain: any. One without names is the user attribute `point`.
+    """
+    names = list_parameters(domain)
+    return {WHOLE: None} if names is None else {name: write_variable(one) for name, one in names.items()}
+
+
+def encode_structures(domain: Domain, x: Point) -> dict[str, ParsedJson]:
+    """Return the user attributes of a point: the JSON of all values that are no plain ones.
+
+    domain: of the point.
+    x: the point.
+    """
+    encoded = json.loads(json.dumps(domain.encode(x)))
+    if list_parameters(domain) is None:
+        return {WHOLE: encoded}
+    return {name: encoded[name] for name, one in describe_parameters(domain).items() if one is None and name in encoded}
+
+
+def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
+    """Return the value of a structured parameter, as an objective receives it.
+
+    domain: that has it.
+    name: of the parameter.
+    data: the user attribute.
+
+    Raises PointError.
+    """
+    try:
+        if (variables := list_parameters(domain)) is None:
+            return domain.present(domain.decode(data))
+        if (one := variables[name]) is not None:
+            return one.present(one.decode(data))
+        assert isinstance(domain, MixedSpace)
+        part = domain.domains[domain.part_names.index(name)]
+        return part.present(part.decode(data))
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise PointError(f"{name}: expected a value of the space as JSON, got {short_repr(data)}: {error}") from error
+
+
+def read_point(domain: Domain, params: Mapping[str, object], attributes: Mapping[str, ParsedJson]) -> Presented:
+    """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
+
+    domain: of the point.
+    params: of the trial; those of other names are left out.
+    attributes: of the trial, that hold structured values; others are left out.
+
+    Raises PointError.
+    """
+    variables = list_parameters(domain)
+    if variables is None:
+        if WHOLE not in attributes:
+            raise PointError(f"the trial has no user attribute {WHOLE!r}, which holds the point")
+        return read_structure(domain, WHOLE, attributes[WHOLE])
+    point: dict[str, Presented] = {}
+    for name, one in variables.items():
+        if name in params and one is not None:
+            point[name] = snap(one, params[name])
+        elif name in attributes and write_variable(one) is None:
+            point[name] = read_structure(domain, name, attributes[name])
+    return point
+
+
+def snap(one: Variable, value: object) -> object:
+    """Return the choice that a number stands for up to rounding, as Optuna's steps are; any other value as it is.
+
+    one: a variable that has the choices.
+    value: of a parameter of Optuna.
+    """
+    if type(value) not in (int, float) or not isinstance(one, ChoiceVariable):
+        return value
+    if isinstance(one.choices, NumberGrid):
+        return value
+    numbers = [choice for choice in one.choices if type(choice) in (int, float)]
+    near = (choice for choice in numbers if math.isclose(choice, value, rel_tol=1e-9, abs_tol=1e-12))  # type: ignore[arg-type]
+    return next(near, value)
+
+
+def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> Any:
+    """Return the value of a distribution that a value of a variable stands for.
+
+    name: of the parameter, for messages.
+    value: as the variable presents it.
+    distribution: as the objective asks for it. Of more than 1,000 steps the nearest one is taken.
+
+    Raises ValueError where the distribution does not have it.
+    """
+    if isinstance(distribution, CategoricalDistribution):
+        equal = [choice for choice in distribution.choices if choice == value]
+        for choice in sorted(equal, key=lambda one: type(one) is not type(value)):  # True == 1
+            return choice
+    elif isinstance(distribution, FloatDistribution | IntDistribution) and type(value) in (int, float):
+        low, high, step = distribution.low, distribution.high, distribution.step
+        number = value if step is None else low + step * round((value - low) / step)
+        has_many = step is not None and (high - low) / step >= MAX_CHOICES
+        if low <= value <= high and (has_many or math.isclose(number, value, rel_tol=1e-9, abs_tol=1e-12)):
+            nearest = min(max(number, low), high)
+            return int(nearest) if isinstance(distribution, IntDistribution) else float(nearest)
+    raise ValueError(
+        f"{name}: expected an objective that asks for what the search space of the sampler has, such as "
+        f"{short_repr(value)}; it asked for {distribution}"
+    )

@@ -1,0 +1,257 @@
+"""Hyperparameter search of scikit-learn estimators: a drop-in for `sklearn.model_selection.RandomizedSearchCV`."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.model_selection import RandomizedSearchCV
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.utils import check_random_state
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError, SpaceExhausted
+from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.choices import list_entries
+from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.real import Real
+from bostruct.domains.space.registry import variable
+from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
+from bostruct.study.result import Result
+from bostruct.study.study import Study
+
+SWITCH = "param_distributions"  # the variable that says which of several dicts a candidate is of
+
+Candidate = dict[str, Any]  # parameters of the estimator
+
+
+class BostructSearchCV(BaseSearchCV):
+    """Search the parameters of an estimator by cross-validation, where a model of the scores chooses the candidates.
+
+    Parameters and attributes are those of `sklearn.model_selection.RandomizedSearchCV`, with `method` beside them.
+
+    estimator: of scikit-learn, which has `score` unless `scoring` is given.
+    param_distributions: dict from names of parameters to `scipy.stats` uniform, loguniform or randint, to a list of
+        choices, or to a variable of bostruct, whose `when=` may name other parameters. Arrays of ascending numbers are
+        ordered. A list of dicts is searched as one space, in which a choice says which dict counts.
+    n_iter: candidates to evaluate, at least 1; fewer where the space has fewer.
+    method: name of a method of bostruct, or a searcher.
+    scoring: as in scikit-learn. The search maximizes the score, or of several the one that `refit` names.
+    n_jobs: folds evaluated side by side. Where it is more than the number of folds, several candidates are asked at a
+        time, each with those before it running.
+    refit, cv, verbose, pre_dispatch, return_train_score: as in scikit-learn.
+    random_state: int, `numpy.random.RandomState` or None. The same int, with the same number of candidates asked at a
+        time, gives the same candidates where the scores are the same.
+    error_score: score of a fold whose fit fails, or "raise". NaN makes the candidate a failure, from which the method
+        learns to avoid its like; a number is told as a score.
+
+    Beside the attributes of scikit-learn, `search_result_` is the `bostruct.Result` of the search.
+
+    Raises DomainError, naming the parameter, for distributions of other kinds, and ValueError for several scores of
+    which `refit` names none.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  # a class attribute that scikit-learn reads
+        **RandomizedSearchCV._parameter_constraints,
+        "method": "no_validation",
+    }
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Mapping[str, object] | Sequence[Mapping[str, object]],
+        *,
+        n_iter: int = 10,
+        method: Any = "auto",
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: bool | str | Callable[..., Any] = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: int | str = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+    ) -> None:
+        self.param_distributions = param_distributions
+        self.n_iter = n_iter
+        self.method = method
+        self.random_state = random_state
+        super().__init__(
+            estimator=estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,  # type: ignore[arg-type]  # scikit-learn's stubs take it for a bool
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,  # type: ignore[arg-type]  # or an int
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
+
+    def _run_search(  # type: ignore[override]  # callbacks are passed to searches that take them
+        self, evaluate_candidates: Callable[[list[Candidate]], dict[str, Any]]
+    ) -> None:
+        """Ask for candidates, have them evaluated and tell the scores, until there are `n_iter`."""
+        grid = CandidateSpace(self.param_distributions)
+        if grid.space is None:
+            evaluate_candidates([grid.candidate({})])
+            return
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        n_together = math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)  # type: ignore[arg-type]  # None is the default
+        study = Study(grid.space, direction="maximize", method=self.method, seed=seed)
+        self._failed: list[tuple[int, Candidate]] = []  # candidates no fit of which succeeded, and their places
+        results: dict[str, Any] = {}
+        last_error: ValueError | None = None
+        try:
+            while study.n_finished < self.n_iter:
+                trials = study.ask(min(n_together, self.n_iter - study.n_finished))
+                candidates = [grid.candidate(trial.point) for trial in trials]
+                try:
+                    results = evaluate_candidates(candidates)
+                    scores = self._scores(results)[-len(trials) :]
+                except ValueError as error:
+                    if self.error_score == "raise" or "fits failed" not in str(error):
+                        raise
+                    self._failed += [(trial.number, one) for trial, one in zip(trials, candidates, strict=True)]
+                    scores, last_error = [self.error_score] * len(trials), error
+                for trial, score in zip(trials, scores, strict=True):
+                    is_score = bool(np.isfinite(score))
+                    study.tell(trial, float(score) if is_score else None, failed=None if is_score else "error_score")
+        except SpaceExhausted:
+            warnings.warn(
+                f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated",
+                UserWarning,
+                stacklevel=2,
+            )
+        if last_error is not None and not results:
+            raise last_error
+        results.update(self._format_results(*self._evaluated))  # with those that failed after the last that did not
+        del self._failed, self._evaluated
+        self.search_result_: Result = study.result
+
+    def _format_results(self, candidate_params: Any, n_splits: int, out: Any, more_results: Any = None) -> Any:
+        """Return `cv_results_`, with the candidates no fit of which succeeded in their places.
+
+        scikit-learn raises an error for a call in which all fits fail, though it be that of a single candidate.
+        """
+        self._evaluated = candidate_params, n_splits, out, more_results
+        candidates, rows = list(candidate_params), list(out)
+        for place, candidate in getattr(self, "_failed", ()):
+            candidates.insert(place, candidate)
+            rows[place * n_splits : place * n_splits] = [_failed_fit(out[0], self.error_score)] * n_splits
+        return super()._format_results(candidates, n_splits, rows, more_results)
+
+    def _scores(self, results: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+        """Return the mean scores to maximize, one a candidate evaluated so far."""
+        wanted = f"mean_test_{self.refit if isinstance(self.refit, str) else 'score'}"
+        if wanted not in results:
+            names = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+            raise ValueError(
+                f"refit: expected the name of the score to search by, one of {', '.join(names)}; got {self.refit!r}"
+            )
+        return results[wanted]
+
+
+def _failed_fit(like: Mapping[str, Any], error_score: float) -> dict[str, Any]:
+    """Return the record of a fit that failed, which took no time that is known, in the form of another."""
+    row = {**like, "fit_time": 0.0, "score_time": 0.0}
+    for part in {"test_scores", "train_scores"} & row.keys():
+        row[part] = dict.fromkeys(row[part], error_score) if isinstance(row[part], dict) else error_score
+    return row
+
+
+class CandidateSpace:
+    """The space of the candidates of a search, and candidates from its points.
+
+    given: `param_distributions`, a dict or several.
+
+    Raises DomainError, naming the parameter.
+    """
+
+    def __init__(self, given: object) -> None:
+        dicts = [given] if isinstance(given, Mapping) else given
+        if not isinstance(dicts, list | tuple) or not dicts or not all(isinstance(one, Mapping) for one in dicts):
+            raise DomainError(f"param_distributions: expected a dict, or a list of dicts, got {short_repr(given)}")
+        read = [{name: _read(name, one) for name, one in own.items()} for own in dicts]
+        self._fixed = [{name: v for name, v in own.items() if not isinstance(v, Variable)} for own in read]
+        free = [{name: v for name, v in own.items() if isinstance(v, Variable)} for own in read]
+        self._names = [_label(free, i) for i in range(len(free))]  # of a dict: parameter -> variable
+        variables: dict[str, Variable] = {}
+        if len(free) > 1:
+            variables[SWITCH] = Categorical(range(len(free)))
+        for i, own in enumerate(free):
+            for name, label in self._names[i].items():
+                variables[label] = own[name] if label == name else _only_in(i, name, own[name])
+        self.space = Space(variables) if variables else None
+
+    def candidate(self, point: Mapping[str, Any]) -> Candidate:
+        """Return a point as parameters of the estimator; of a variable that it has not there is none.
+
+        point: of the space.
+        """
+        i = point.get(SWITCH, 0)
+        chosen = {name: point[label] for name, label in self._names[i].items() if label in point}
+        return {name: value[0] for name, value in self._fixed[i].items()} | chosen
+
+
+def _label(dicts: list[dict[str, Variable]], i: int) -> dict[str, str]:
+    """Name the variable of each parameter of a dict: its own name where all dicts have it alike."""
+    is_shared = {name: all(other.get(name) == v for other in dicts) for name, v in dicts[i].items()}
+    return {name: name if is_shared[name] else f"{name} of {i}" for name in dicts[i]}
+
+
+def _only_in(i: int, name: str, given: Variable) -> Variable:
+    """Return a variable that exists where the i-th dict counts."""
+    if given.when:
+        raise DomainError(f"{name}: when: expected none in a list of dicts; give one dict, with when= on its variables")
+    found = type(given).from_json(given.to_json()) if not isinstance(given, Categorical) else Categorical(given.choices)
+    found.when = {SWITCH: i}
+    return found
+
+
+def _read(name: str, given: Any) -> Variable | tuple[object]:
+    """Return what a parameter may be: a variable, or its only value in a tuple."""
+    if isinstance(given, Variable):
+        return given
+    if hasattr(given, "rvs"):
+        return _read_distribution(name, given)
+    values = list_entries(given)
+    if isinstance(values, list | tuple):
+        distinct = [value for i, value in enumerate(values) if not any(_is_same(value, one) for one in values[:i])]
+        if len(distinct) == 1:
+            return (distinct[0],)
+        is_ordered = isinstance(given, np.ndarray) and given.dtype.kind in "iuf" and bool((np.diff(given) > 0).all())
+        return variable(name, given if is_ordered and len(values) > 2 else distinct)
+    if given is bool or isinstance(given, range):
+        return variable(name, given)
+    raise DomainError(
+        f"{name}: expected a distribution of scipy.stats, a list of choices or a variable of bostruct, such as "
+        f"bostruct.Real(low, high); got {short_repr(given)}"
+    )
+
+
+def _is_same(value: object, other: object) -> bool:
+    return value is other or (type(value) is type(other) and bool(np.all(value == other)))
+
+
+def _read_distribution(name: str, given: Any) -> Variable:
+    """Return a frozen distribution as a variable of its range."""
+    kind = getattr(getattr(given, "dist", None), "name", type(given).__name__)
+    if kind not in ("uniform", "loguniform", "reciprocal", "randint"):
+        raise DomainError(
+            f"{name}: expected uniform, loguniform or randint of scipy.stats, got {kind}; give its range as "
+            "bostruct.Real(low, high) or bostruct.Integer(low, high)"
+        )
+    low, high = given.support()
+    if kind == "randint":
+        return Integer(int(low), int(high))
+    is_log = kind != "uniform"
+    if is_log and given.dist._parse_args(*given.args, **given.kwds)[1] != 0.0:
+        raise DomainError(f"{name}: expected a loguniform with loc=0, got {short_repr(given.kwds)}")
+    return Real(float(low), float(high), log=is_log)

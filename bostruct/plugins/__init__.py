@@ -1,0 +1,1 @@
+"""Parts that other packages bring, by name."""

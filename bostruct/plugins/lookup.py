@@ -1,0 +1,128 @@
+"""Parts that other packages bring: by an entry point of an installed one, or as `module:name`.
+
+Nothing here is imported, and no entry point is read, before a name is looked up that the package itself does not have.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import re
+import sys
+import traceback
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from bostruct.checks import did_you_mean, short_repr
+
+METHODS, DOMAINS, PROBLEMS = (f"bostruct.{kind}" for kind in ("methods", "domains", "problems"))
+REFERENCE = re.compile(r"(?P<module>[^:=]+):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)")
+MOST_LISTED = 10  # names of a module, in a message
+
+
+def is_reference(text: object) -> bool:
+    """Tell whether a text has the form `module:name`, or `file.py:name`.
+
+    text: as given.
+    """
+    return isinstance(text, str) and REFERENCE.fullmatch(text) is not None
+
+
+def import_reference(argument: str, reference: str) -> Any:
+    """Import what `module:name` names, from the current directory and the path, as ``python -m`` does.
+
+    argument: whose value it is, which opens messages.
+    reference: a dotted module or the path of a Python file, a colon, and a name in it, which may be dotted.
+
+    Raises ValueError, which names the module, the name and what was found, and shows what went wrong in the module.
+    """
+    found = REFERENCE.fullmatch(reference)
+    if found is None:
+        raise ValueError(f"{argument}: expected module:name, got {short_repr(reference)}")
+    value: Any = _import_module(argument, found["module"])
+    for name in found["name"].split("."):
+        if not hasattr(value, name):
+            public = [one for one in vars(value) if not one.startswith("_")] if hasattr(value, "__dict__") else []
+            listed = ", ".join(public[:MOST_LISTED]) + (", ..." if len(public) > MOST_LISTED else "")
+            raise ValueError(
+                f"{argument}: {reference}: {_describe(value)} has no {name!r}; it has {listed or 'no names'}"
+                f"{did_you_mean(name, public)}"
+            )
+        value = getattr(value, name)
+    return value
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__} ({getattr(value, '__file__', None) or 'built in'})"
+    return short_repr(value)
+
+
+def _import_module(argument: str, given: str) -> ModuleType:
+    file = Path(given) if given.endswith(".py") else None
+    if file is not None and not file.is_file():
+        raise ValueError(f"{argument}: {given}: there is no such file")
+    folder, name = (os.getcwd(), given) if file is None else (str(file.resolve().parent), file.stem)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # for good: what the module imports later, and worker processes, need it too
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise ValueError(f"{argument}: importing {given} failed: {explain(error)}") from error
+        raise ValueError(
+            f"{argument}: there is no module {error.name!r}, neither in {folder} nor on Python's path"
+        ) from error
+    except Exception as error:
+        raise ValueError(f"{argument}: importing {given} failed: {explain(error)}") from error
+    where = getattr(module, "__file__", None)
+    if file is not None and (where is None or Path(where).resolve() != file.resolve()):
+        raise ValueError(
+            f"{argument}: {given}: the module {name!r} is {where or 'built in'}; give the file another name"
+        )
+    return module
+
+
+def explain(error: BaseException) -> str:
+    """Return an exception as text: its kind, its message, and the line of code that raised it.
+
+    error: that was caught.
+    """
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
+    own = [frame for frame in frames if Path(__file__).parent not in Path(frame.filename).parents]
+    where = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def list_plugins(group: str, taken: Any = ()) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name, in alphabetical order; none is loaded.
+
+    group: such as `METHODS`.
+    taken: names that the package itself has, which nobody takes over.
+    """
+    found = sorted(entry_points(group=group), key=lambda one: (one.name, one.value))
+    return {one.name: one for one in reversed(found) if one.name not in taken} if found else {}
+
+
+def load_plugin(argument: str, point: EntryPoint) -> Any:
+    """Load an entry point; raise ValueError, which names it and its package, where that fails.
+
+    argument: whose value it is, which opens messages.
+    point: of `list_plugins`.
+    """
+    try:
+        return point.load()
+    except Exception as error:
+        raise ValueError(f"{argument}: {describe_plugin(point)} cannot be loaded: {explain(error)}") from error
+
+
+def describe_plugin(point: EntryPoint) -> str:
+    """Name an entry point, its group and its package, for a message.
+
+    point: of an installed package.
+    """
+    package = "an unknown package" if point.dist is None else f"the package {point.dist.name} {point.dist.version}"
+    return f"{point.name!r} ({point.value}, of the group {point.group} of {package})"

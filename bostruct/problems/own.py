@@ -1,0 +1,169 @@
+"""A problem of the user's own, in the form in which benchmark problems are compared."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.contracts import Domain, Presented
+from bostruct.domains.registry import as_domain
+from bostruct.goals.declared import Declared, Direction, declare_goals
+from bostruct.plugins import lookup
+from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import SpaceProblem, draw_points
+
+N_INITIAL = 10  # shared points of a seed, unless the user says otherwise
+OPTIONS = ("direction", "directions", "constraints", "optimum", "initial", "reference", "noise_free")
+EXPECTED = (
+    "a bostruct.Problem, a pair (objective, space), an object with objective and space, or a function without "
+    "arguments that returns one of these"
+)
+InitialPoints = int | Sequence[object] | Callable[[int], Iterable[object]]
+
+
+class Problem:
+    """A problem of your own: an objective and the space of its points.
+
+    objective: called with a point as you wrote it, returns a number, or what else `Study.tell` takes as a value.
+    space: a `Space`, a dict of variables, or any other domain.
+    name: for tables and files; None for the name of the objective.
+    direction: ``minimize`` or ``maximize``, of the only objective.
+    directions: of several objectives, one each; None for one objective. Runs are compared by hypervolume.
+    constraints: limits on numbers that each evaluation measures, as of `Study`; None for none. Runs are compared by the
+        best value that keeps all of them.
+    optimum: the best value there is, without noise; None where it is unknown.
+    initial: the points that every run of a seed begins with, whatever its method: how many are drawn at random, from 0;
+        a list of points for all seeds; or a function from a seed to a list of points.
+    reference: of several objectives, a number each, the corner up to which the hypervolume counts; None for the worst
+        values of the front of all runs and a tenth of their range beyond.
+    noise_free: of a noisy objective, a function from a point to its value without noise, by which runs are compared;
+        None where the objective has no noise, or its mean is unknown.
+
+    Raises TypeError, ValueError.
+    """
+
+    source = "your own"
+    optimum_source = "as given"
+    best_known = None
+    configs = ()  # seeds have initial points of their own
+
+    def __init__(
+        self,
+        objective: Callable[[Presented], object],
+        space: Domain | Mapping[str, object],
+        *,
+        name: str | None = None,
+        direction: Direction = "minimize",
+        directions: Sequence[Direction] | None = None,
+        constraints: Declared | None = None,
+        optimum: float | None = None,
+        initial: InitialPoints = N_INITIAL,
+        reference: Sequence[float] | None = None,
+        noise_free: Callable[[Presented], float] | None = None,
+    ) -> None:
+        if not callable(objective):
+            raise TypeError(f"objective: expected a function of a point, got {short_repr(objective)}")
+        if name is not None and (not isinstance(name, str) or not name):
+            raise TypeError(f"name: expected a non-empty string, got {short_repr(name)}")
+        self.objective = objective
+        self.space = as_domain(space)
+        self.name = _name_of(objective) if name is None else name
+        self.goals = declare_goals(direction, directions, constraints)
+        self.optimum = None if optimum is None else check_number("optimum", optimum)
+        self.reference = reference
+        self.noise_free = noise_free
+        self.initial = initial
+        if isinstance(initial, bool | str | Mapping) or not (isinstance(initial, int | Sequence) or callable(initial)):
+            raise TypeError(
+                f"initial: expected a number of points, a list of points or a function from a seed to one, "
+                f"got {short_repr(initial)}"
+            )
+        if isinstance(initial, int):
+            check_integer("initial", initial, 0)
+        if self.optimum is not None and self.goals.n_objectives > 1:
+            raise ValueError("optimum: expected None for several objectives, which have no single best value")
+
+    def __call__(self, point: Presented) -> object:
+        """Evaluate a point."""
+        return self.objective(point)
+
+    @property
+    def noisy(self) -> bool:
+        """True where the value without noise is known."""
+        return self.noise_free is not None
+
+    def initial_points(self, seed: int) -> list[Presented]:
+        """Return the points that every run of a seed begins with.
+
+        seed: of the runs, from 0.
+        """
+        if isinstance(self.initial, int):
+            return draw_points(self.space, self.initial, seed)
+        return list(self.initial(seed) if callable(self.initial) else self.initial)
+
+    def __repr__(self) -> str:
+        return f"Problem({self.name!r}: {self.goals}, over {short_repr(self.space)})"
+
+
+def _name_of(objective: Callable[..., object]) -> str:
+    while isinstance(objective, partial):
+        objective = objective.func
+    return str(getattr(objective, "__name__", type(objective).__name__))
+
+
+AnyProblem = SpaceProblem | ArchitectureProblem | Problem
+
+
+def as_problem(argument: str, given: object, name: str | None = None) -> AnyProblem:
+    """Return a problem of what a user gives for one.
+
+    argument: whose value it is, which opens messages.
+    given: a problem, a pair of objective and space, an object that has both, or a function without arguments that
+        returns one of these.
+    name: that a problem of the user's own gets; None for the name it has.
+
+    Raises ValueError for anything else, and for a function that fails.
+    """
+    if callable(given) and (isinstance(given, type) or not _is_problem(given)) and _takes_nothing(given):
+        try:
+            given = given()
+        except Exception as error:
+            raise ValueError(f"{argument}: making the problem failed: {lookup.explain(error)}") from error
+    if isinstance(given, SpaceProblem | ArchitectureProblem):
+        return given
+    try:
+        return _read_own(given, name)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{argument}: {error}") from error
+
+
+def _read_own(given: object, name: str | None) -> Problem:
+    if isinstance(given, Problem):
+        if name is None:
+            return given
+        copy = Problem.__new__(Problem)
+        copy.__dict__.update(given.__dict__, name=name)
+        return copy
+    if isinstance(given, tuple) and len(given) == 2 and callable(given[0]):
+        return Problem(given[0], given[1], name=name)
+    if _is_problem(given):
+        options: dict[str, Any] = {option: getattr(given, option) for option in OPTIONS if hasattr(given, option)}
+        own = getattr(given, "name", None) or getattr(given, "__name__", None)
+        return Problem(given.objective, given.space, name=name or own, **options)  # type: ignore[attr-defined]
+    raise ValueError(f"expected {EXPECTED}, got {short_repr(given)}")
+
+
+def _is_problem(given: object) -> bool:
+    return hasattr(given, "objective") and hasattr(given, "space")
+
+
+def _takes_nothing(function: Callable[..., object]) -> bool:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of some built-in functions
+        return False
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return all(one.default is not one.empty or one.kind in variadic for one in parameters)

@@ -1,0 +1,142 @@
+"""Write the reference of the package's public names from their docstrings, a page for each module."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+from types import ModuleType
+
+from bostruct.domains.space.variable import Variable
+
+MODULES = {  # page by page: the module, and what it is for
+    "bostruct": "Everything that most users need; `import bostruct as bo`.",
+    "bostruct.methods": "Searchers made by hand, with settings of their own, for `method=`.",
+    "bostruct.study.callbacks": "Callbacks for `optimize`, beside `bostruct.StopWhen`.",
+    "bostruct.problems": "Benchmark problems.",
+    "bostruct.language": "The search-space language.",
+    "bostruct.nas": "Networks in torch.",
+    "bostruct.integrations.gpytorch": "Kernels for GPyTorch and BoTorch.",
+    "bostruct.contracts": "The protocols of parts of your own.",
+    "bostruct.testing": "The laws that parts of your own are checked by.",
+}
+_ITEM = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
+
+
+def write_page(name: str, about: str) -> str:
+    """Return the page of a module as Markdown.
+
+    name: of the module.
+    about: what it is for, a sentence.
+    """
+    module = importlib.import_module(name)
+    entries = [format_entry(name, member, value) for member, value in list_public(module)]
+    return "\n\n".join([f"# {name}", about, *entries]) + "\n"
+
+
+def list_public(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """Yield the public names of a module and what they are: those of `__all__`, else the ones that it defines."""
+    names = getattr(module, "__all__", None) or [
+        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+    ]
+    for name in sorted(names, key=str.lower):
+        value = getattr(module, name)
+        if not name.startswith("_") and (inspect.isclass(value) or inspect.isroutine(value)):
+            yield name, value
+
+
+def format_entry(module: str, name: str, value: object) -> str:
+    """Return what the reference says of a class or function, with the public members of a class.
+
+    module: that the name is in.
+    name: of the value.
+    value: a class or function.
+    """
+    head = f"## {name} {{ #{module}.{name} }}"
+    parts = [head, format_signature(name, value), format_docstring(inspect.getdoc(value) or "")]
+    if inspect.isclass(value):
+        parts += [_format_member(module, value, member, one) for member, one in _list_members(value)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def format_signature(name: str, value: object) -> str:
+    """Return the signature as a block of code, a parameter a line where it is long; empty where there is none."""
+    try:
+        signature = inspect.signature(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return ""
+    named = list(signature.parameters.values())
+    if named and named[0].name == "self":
+        signature = signature.replace(parameters=named[1:])
+    if inspect.isclass(value):
+        signature = signature.replace(return_annotation=signature.empty)
+    text = f"{name}{_unquote(str(signature))}"
+    if len(text) > 88 and signature.parameters:
+        marks = _unquote(str(signature.replace(return_annotation=signature.empty)))[1:-1]
+        returned = _unquote(str(signature))[len(marks) + 2 :]
+        text = f"{name}(\n    " + ",\n    ".join(_split(marks)) + f",\n){returned}"
+    return f"```python\n{text}\n```"
+
+
+def _unquote(text: str) -> str:
+    """Return a signature without the quotes of its annotations."""
+    return re.sub(r"(: |-> )'([^']*)'", r"\1\2", re.sub(r"(: |-> )\"([^\"]*)\"", r"\1\2", text))
+
+
+def _split(parameters: str) -> list[str]:
+    """Return the parameters of a signature, which are parted by the commas outside of all brackets."""
+    parts, depth = [""], 0
+    for character in parameters:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def format_docstring(text: str) -> str:
+    """Return a docstring as Markdown: a block of lines `name: text` becomes a list.
+
+    text: without the indent.
+    """
+    return "\n\n".join(_format_block(block) for block in re.split(r"\n\s*\n", text.strip()) if block.strip())
+
+
+def _format_block(block: str) -> str:
+    items: list[str] = []
+    for line in block.splitlines():
+        if line.startswith(" ") and items:
+            items[-1] += " " + line.strip()
+        else:
+            items.append(line)
+    if all(_ITEM.match(item) for item in items):
+        return "\n".join(f"- `{found[1]}`: {found[2]}" for item in items if (found := _ITEM.match(item)))
+    return block
+
+
+def _list_members(value: type) -> Iterator[tuple[str, object]]:
+    """Yield the public methods and properties of a class of this package, in the order of its source.
+
+    A kind of variable has none: its methods are for the package, and the contract `Variable` has them.
+    """
+    if issubclass(value, Variable):
+        return
+    seen: set[str] = set()
+    for base in (base for base in value.__mro__ if base.__module__.startswith("bostruct")):
+        for name, one in vars(base).items():
+            is_own = inspect.isfunction(one) or isinstance(one, property | classmethod | staticmethod)
+            if is_own and not name.startswith("_") and name not in seen:
+                yield name, one
+            seen.add(name)
+
+
+def _format_member(module: str, owner: type, name: str, value: object) -> str:
+    function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
+    text = inspect.getdoc(function) or ""
+    if not text:
+        return ""
+    head = f"### {owner.__name__}.{name} {{ #{module}.{owner.__name__}.{name} }}"
+    signature = "" if isinstance(value, property) else format_signature(name, getattr(owner, name))
+    return "\n\n".join(part for part in (head, signature, format_docstring(text)) if part)

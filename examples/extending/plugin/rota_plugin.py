@@ -1,0 +1,103 @@
+"""A plug-in package: a domain, a method and a problem, which bostruct finds by the entry points in pyproject.toml."""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import bostruct as bo
+from bostruct.contracts import PointError, SpaceExhausted, Suggestion
+
+
+@dataclass(frozen=True)
+class Rota:
+    """The orders in which n people take turns, as tuples; a batch is a list. A mutation swaps two of them."""
+
+    n: int
+
+    @property
+    def size(self):
+        return math.factorial(self.n)
+
+    def sample(self, m, rng):
+        return [tuple(rng.permutation(self.n).tolist()) for _ in range(m)]
+
+    def sample_unseen(self, seen, rng):
+        for x in itertools.chain(self.sample(1_000, rng), itertools.permutations(range(self.n))):
+            if x not in seen:
+                return x
+        raise SpaceExhausted(f"all {self.size} orders have been seen")
+
+    def check(self, x):
+        if not isinstance(x, tuple) or len(x) != self.n or any(person not in x for person in range(self.n)):
+            raise PointError(f"point: expected an order of {self.n} people, got {x!r}")
+
+    def parse(self, point):
+        x = tuple(point) if isinstance(point, list) else point
+        self.check(x)
+        return x
+
+    def present(self, x):
+        return list(x)
+
+    encode = present
+
+    def decode(self, data):
+        return tuple(data)
+
+    def key(self, x):
+        return x
+
+    def keys(self, batch):
+        return list(batch)
+
+    def take(self, batch, positions):
+        return [batch[i] for i in positions]
+
+    def join(self, *batches):
+        return [x for batch in batches for x in batch]
+
+    def to_json(self):
+        return {"domain": "rota", "n": self.n}
+
+
+def rota_from_json(description):
+    """Build the domain that a file describes."""
+    return Rota(description["n"])
+
+
+@dataclass(frozen=True)
+class Swaps:
+    """Swap two people of the best order told."""
+
+    domain: Rota
+
+    def settings(self):
+        return {}
+
+    def initial_state(self):
+        return None
+
+    def suggest(self, history, state, rng):
+        if len(history.values):
+            best = history.completed[int(history.values.argmin())]
+            for i, j in rng.permuted(list(itertools.combinations(range(self.domain.n), 2)), axis=0):
+                order = list(best)
+                order[i], order[j] = order[j], order[i]
+                if tuple(order) not in history.seen:
+                    return Suggestion(tuple(order), state, {"origin": "model"})
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+
+
+def swaps(domain):
+    """Swap two people of the best order told; needs a rota."""
+    if not isinstance(domain, Rota):
+        raise bo.DomainError(f"method: swaps needs a Rota, got {type(domain).__name__}")
+    return Swaps(domain)
+
+
+def complaints(order):
+    """Count the people who follow somebody that they do not like."""
+    return float(sum((7 * first + 3 * second) % 5 < 2 for first, second in itertools.pairwise(order)))
+
+
+problem = bo.Problem(complaints, Rota(7), name="rota", optimum=0.0)

@@ -1,0 +1,49 @@
+"""The picture of leave-one-out predictions: all trials are in it, and its verdict follows the coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.calibration import describe_coverage, plot_calibration
+from bostruct.contracts import BostructError
+from bostruct.study.prediction import LeftOutTrials
+
+SPACE = {f"b{i}": bool for i in range(6)}
+
+
+def worth(point: dict[str, bool]) -> float:
+    return float(sum(2.0**i * bit for i, bit in enumerate(point.values())))
+
+
+def left_out(n_outside: int, n: int = 100) -> LeftOutTrials:
+    told = np.where(np.arange(n) < n_outside, 3.0, 0.5)
+    return LeftOutTrials(np.arange(n), told, np.zeros(n), np.ones(n))
+
+
+@pytest.mark.parametrize(
+    ("n_outside", "verdict"), [(5, "as it should be"), (30, "too sure of itself"), (0, "too cautious")]
+)
+def test_the_verdict_follows_the_coverage(n_outside, verdict):
+    assert describe_coverage(left_out(n_outside)) == f"{100 - n_outside} of 100 in the 95 % interval: {verdict}"
+
+
+def test_all_trials_are_drawn():
+    study = bo.Study(SPACE, seed=0, direction="maximize")
+    study.optimize(worth, 16, progress=False)
+    left, right = plot_calibration(study)
+    found = study.result.cross_validate()
+    drawn = sorted(x for line in left.get_lines() if line.get_marker() in "oD" for x in np.asarray(line.get_xdata()))
+    assert drawn == pytest.approx(sorted(found.told))
+    residuals = sorted(y for marked in right.collections for _, y in marked.get_offsets())
+    assert residuals == pytest.approx(sorted(np.clip(found.residuals, -6.0, 6.0)))
+    assert left.get_title(loc="left") == "leave-one-out of auto, 16 trials"
+    left.figure.canvas.draw()
+
+
+def test_methods_without_a_gaussian_process_are_refused_in_words():
+    study = bo.Study(SPACE, method="smac", seed=0)
+    study.optimize(worth, 4, progress=False)
+    with pytest.raises(BostructError, match=r"expected a Gaussian process.*the method has RandomForest"):
+        plot_calibration(study)

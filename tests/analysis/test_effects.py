@@ -1,0 +1,53 @@
+"""The map of two variables: its shades are the forest's means over all others, by brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.effects import plot_effects
+from bostruct.analysis.importances import read_design
+from bostruct.contracts import BostructError
+from bostruct.surrogates.fanova import grow_forest, scale_to_unit
+
+SPACE = bo.Space({"a": bo.Ordinal([1, 2, 3]), "b": ["x", "y"], "c": bool, "r": bo.Real(1e-4, 1.0, log=True)})
+
+
+def study(space: bo.Space = SPACE, n: int = 30) -> bo.Study:
+    found = bo.Study(space, method="random", seed=0)
+    found.optimize(lambda p: p["a"] * (p["b"] == "x") + 3.0 * p["c"], n, progress=False)
+    return found
+
+
+def test_shades_are_means_over_all_other_variables():
+    space = bo.Space({name: SPACE.variables[name] for name in "abc"})
+    done = study(space, 10)
+    axes = plot_effects(done, ("a", "b"))
+    shades = np.asarray(axes.get_images()[0].get_array())
+    data = read_design(done, 0, 0)
+    forest = grow_forest(data.design, scale_to_unit(data.values), 0, 64)
+    low, high = data.values.min(), data.values.max()
+    parts = {feature.name: feature.atoms for feature in data.features}
+    for (i, a), (k, b) in itertools.product(enumerate(parts["a"]), enumerate(parts["b"])):
+        rows = [np.concatenate([{"a": a, "b": b, "c": c}[one.name] for one in data.features]) for c in parts["c"]]
+        mean = low + (high - low) * forest.predict(np.array(rows)).mean()
+        assert shades[k, i] == pytest.approx(mean, rel=1e-6)
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
+
+
+def test_numbers_are_named_on_their_scale():
+    axes = plot_effects(study(), ("r", "c"))
+    assert axes.get_xticklabels()[0].get_text() == "0.000121"
+    axes.figure.canvas.draw()
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(ValueError, match="pair: expected two names of variables, got"):
+        plot_effects(study(n=3), ("a", "a"))
+    with pytest.raises(ValueError, match="pair: "):
+        plot_effects(study(n=3), ("a", "z"))
+    with pytest.raises(BostructError, match="at least two completed trials"):
+        plot_effects(study(n=1), ("a", "b"))

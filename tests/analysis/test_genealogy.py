@@ -1,0 +1,51 @@
+"""Genealogies are those on record: each suggestion is one change away from its parent, and others are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.genealogy import plot_genealogy
+from bostruct.contracts import BostructError
+
+SPACE = {f"b{i}": bool for i in range(8)}
+
+
+@pytest.mark.parametrize("method", ["evolution", "regularized-evolution", "annealing", "hill-climbing"])
+def test_the_parent_on_record_is_one_change_away(method):
+    def worth(point: dict[str, bool]) -> float:
+        if point["b0"] and point["b1"] and point["b2"]:
+            raise bo.Infeasible("all three")  # so that trials and completed points are numbered otherwise
+        return float(sum(point.values()))
+
+    study = bo.Study(SPACE, method=method, seed=0)
+    study.optimize(worth, 40, progress=False)
+    with_parents = [trial for trial in study.trials if "parent" in trial.info]
+    assert len(with_parents) > 10
+    for trial in with_parents:
+        parent = study.trials[trial.info["parent"]]
+        assert parent.status == "completed"
+        assert parent.number < trial.number
+        assert sum(trial.point[name] != parent.point[name] for name in SPACE) == 1
+    axes = plot_genealogy(study)
+    assert axes.get_title(loc="left") == f"genealogy of {method}, 40 trials"
+    lines = [line for line in axes.get_lines() if len(line.get_xdata()) == 2 and line.get_linewidth() < 1.0]
+    assert len(lines) == sum(trial.status == "completed" for trial in with_parents)
+    axes.figure.canvas.draw()
+
+
+def test_the_line_of_the_best_ends_at_a_trial_without_a_parent():
+    study = bo.Study(SPACE, method="evolution", seed=1)
+    study.optimize(lambda point: float(sum(point.values())), 40, progress=False)
+    line = next(line for line in plot_genealogy(study).get_lines() if line.get_label().startswith("best"))
+    xs = np.asarray(line.get_xdata())
+    assert study.result.order[int(xs[0]) - 1] == study.best_trial.number
+    assert "parent" not in study.trials[study.result.order[int(xs[-1]) - 1]].info
+
+
+def test_methods_without_parents_are_refused_in_words():
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.optimize(lambda point: float(sum(point.values())), 4, progress=False)
+    with pytest.raises(BostructError, match="no trial of random records which trial it came from"):
+        plot_genealogy(study)

@@ -1,0 +1,121 @@
+"""The picture of a run: values by origin, the best so far, what failed, and an axis that shows what the model did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis import histories
+from bostruct.analysis.histories import plot_history
+from bostruct.contracts import BostructError
+from bostruct.goals.declared import Goals
+from bostruct.study.history import Trial
+from bostruct.testing.searcher_laws import ORIGINS
+from tests.analysis.test_plots import curve, result
+
+
+def marks(axes: object) -> dict[str, list[list[float]]]:
+    return {marked.get_label(): marked.get_offsets().tolist() for marked in axes.collections}
+
+
+@pytest.mark.parametrize(
+    ("direction", "best"), [("minimize", [5.0, 3.0, 3.0, 1.0]), ("maximize", [5.0, 5.0, 7.0, 7.0])]
+)
+def test_the_line_is_the_best_so_far(direction, best):
+    axes = plot_history(result([5.0, 3.0, 7.0, 1.0], direction=direction))
+    assert curve(axes, "best so far") == ([1, 2, 3, 4], best)
+
+
+def test_failures_are_marked_and_the_line_begins_at_the_first_value():
+    axes = plot_history(result([None, 4.0, None, 2.0]))
+    assert curve(axes, "best so far") == ([2, 3, 4], [4.0, 4.0, 2.0])
+    assert [x for x, _ in marks(axes)["2 failed"]] == [1, 3]
+
+
+def test_every_value_is_marked_by_its_origin():
+    axes = plot_history(result([5.0, 3.0, None, 1.0], ["initial", "initial", "model", "model"]))
+    assert marks(axes)["initial"] == [[1, 5], [2, 3]]
+    assert marks(axes)["model"] == [[4, 1]]
+
+
+def test_every_origin_of_a_method_has_a_look_of_its_own():
+    origins = (*ORIGINS, "repeat")
+    assert len({histories.ORIGINS[origin] for origin in origins}) == len(origins)
+
+
+def test_the_best_is_named_with_its_value_and_trial():
+    axes = plot_history(result([5.0, 3.25, 7.0]))
+    assert "best 3.25, trial 1" in {text.get_text() for text in axes.texts}
+
+
+def test_a_title_names_study_method_and_trials():
+    study = bo.Study({"a": bool}, method="random", seed=0, name="flags of $gcc")
+    study.optimize(lambda point: 1.0 * point["a"], 2, progress=False)
+    axes = plot_history(study)
+    assert axes.get_title(loc="left") == r"flags of \$gcc: random, 2 trials"
+    axes.figure.canvas.draw()  # a dollar sign is no formula
+
+
+def test_the_initial_phase_takes_a_seventh_of_the_width():
+    axes = plot_history(result([9.0] * 40 + [5.0, 4.0, 3.0] * 10, ["initial"] * 40 + ["model"] * 30))
+    axes.figure.canvas.draw()
+    start, border, end = (axes.transData.transform((x, 5.0))[0] for x in (0.5, 40.5, 70.5))
+    assert (border - start) / (end - start) == pytest.approx(1 / 7, abs=0.01)
+    assert axes.get_xticks().tolist() == [40, 45, 50, 55, 60, 65, 70]
+
+
+def test_an_outlier_is_at_the_border_and_counted():
+    axes = plot_history(result([1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]))
+    assert axes.get_ylim()[1] < 10.0
+    assert axes.get_ylabel() == "value (minimized), 1 beyond ▲▼"
+    assert [1.0, 0.955] in [place for label, found in marks(axes).items() if label[0] == "_" for place in found]
+
+
+def test_positive_values_over_decades_are_on_a_log_scale():
+    axes = plot_history(result([300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3]))
+    assert axes.get_yscale() == "log"
+    assert "log scale" in axes.get_ylabel()
+
+
+def test_noise_is_drawn_as_told_and_as_measured():
+    trials = (
+        Trial(0, {}, "completed", 2.0, sd=0.5),
+        Trial(1, {}, "completed", 3.0, repeats=(2.0, 4.0)),  # the mean has a standard error of 1
+    )
+    axes = plot_history(bo.Result(trials, (0, 1), Goals(("minimize",)), 0, "fake", "done"))
+    (bars,) = [
+        found for found in axes.collections if found.get_label() == "_nolegend_" or hasattr(found, "get_segments")
+    ]
+    lengths = [np.ptp(segment[:, 1]) / 2 for segment in bars.get_segments()]
+    assert lengths == pytest.approx([0.5, 1.0])
+
+
+@pytest.mark.parametrize("values", [[None, None], [None]])
+def test_a_run_without_a_value_says_so(values):
+    axes = plot_history(result(values))
+    assert "no trial has a value that counts" in {text.get_text() for text in axes.texts}
+    axes.figure.canvas.draw()
+
+
+def test_a_single_trial_is_drawn():
+    axes = plot_history(result([3.0]))
+    assert axes.get_xticks().tolist() == [1]
+    low, high = axes.get_ylim()
+    assert low < 3.0 < high
+
+
+def test_an_optimum_far_away_is_named_and_does_not_flatten_the_run():
+    axes = plot_history(result([5.0, 3.0, 2.0]), optimum=-1e6)
+    assert axes.get_ylim()[0] > 0.0
+    assert "optimum -1e+06, not in the picture" in {text.get_text() for text in axes.get_legend().get_texts()}
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(TypeError, match="result: expected a Result or a Study, got 'result'"):
+        plot_history("result")
+    with pytest.raises(ValueError, match="expected at least one finished trial"):
+        plot_history(result([]))
+    two = bo.Result((), (), Goals(("minimize", "minimize")), 0, "fake", "done")
+    with pytest.raises(BostructError, match="2 objectives"):
+        plot_history(two)

@@ -1,0 +1,61 @@
+"""Slices: a panel a variable, the model through the best point, and trials alone where there is no model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.slices import plot_slices
+from bostruct.contracts import BostructError
+from tests.analysis.test_plots import result
+
+SPACE = {"x": bo.Real(0.0, 1.0), "c": ["a", "b", "d"], "n": bo.Ordinal([1, 2, 4, 8])}
+
+
+def worth(point: dict) -> float:
+    return 10.0 * (point["x"] - 0.3) ** 2 + {"a": 0.0, "b": 1.0, "d": 2.0}[point["c"]] + 0.01 * point["n"]
+
+
+def study(method: str = "auto", n: int = 20) -> bo.Study:
+    found = bo.Study(SPACE, method=method, seed=0)
+    found.optimize(worth, n, progress=False)
+    return found
+
+
+def test_the_model_goes_through_the_best_point():
+    done = study()
+    panels = plot_slices(done, ["x", "c"])
+    assert [panel.get_xlabel() for panel in panels] == ["x", "c"]
+    (line,) = panels[0].get_lines()
+    xs, ys = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    best = done.best_point
+    expected = done.predict([{**best, "x": float(x)} for x in xs[::10]]).mean
+    np.testing.assert_allclose(ys[::10], expected)
+    assert panels[0].get_title(loc="left") == "slices through the best of auto, 20 trials"
+    panels[0].figure.canvas.draw()
+
+
+def test_the_most_important_variable_comes_first():
+    assert [panel.get_xlabel() for panel in plot_slices(study())] == ["x", "c", "n"]
+
+
+def test_without_a_model_trials_are_drawn_alone():
+    panels = plot_slices(study("random", 6))
+    assert sorted(panel.get_xlabel() for panel in panels) == ["c", "n", "x"]
+    assert all(not panel.get_lines() for panel in panels)
+
+
+def test_a_single_trial_and_two_objectives_are_drawn():
+    plot_slices(study("random", 1))[0].figure.canvas.draw()
+    both = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"])
+    both.optimize(lambda point: (worth(point), point["x"]), 12, progress=False)
+    (panel,) = plot_slices(both, ["x"], objective=1)
+    assert panel.get_lines()
+
+
+def test_what_cannot_be_drawn_is_refused():
+    with pytest.raises(BostructError, match="at least one completed trial"):
+        plot_slices(result([None]))
+    with pytest.raises(ValueError, match="axes: expected one for each of 2 variables"):
+        plot_slices(study("random", 2), ["x", "c"], axes=np.empty(1, dtype=object))

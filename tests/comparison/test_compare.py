@@ -1,0 +1,205 @@
+"""`bostruct.compare`: what may be compared, paired runs, resuming, failures, and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct import methods
+from bostruct.comparison.compare import compare
+from bostruct.comparison.inputs import read_methods, read_problems
+from bostruct.comparison.plan import Plan, RunKey, initial_points
+from bostruct.comparison.runs import read_cpu_seconds
+from bostruct.comparison.value import Comparison
+from bostruct.contracts import DomainError
+from bostruct.storage.protocol import StorageError
+
+SPACE = bo.Space({"a": range(12), "b": range(12)})
+
+
+def cost(point):
+    return float((point["a"] - 3) ** 2 + point["b"])
+
+
+def two_costs(point):
+    return float(point["a"]), float(12 - point["a"] + point["b"])
+
+
+def limited_cost(point):
+    return {"value": float(point["a"] + point["b"]), "constraints": {"weight": float(point["a"] * point["b"])}}
+
+
+def draw(domain):
+    """Draw at random."""
+    return methods.random(domain)
+
+
+@pytest.fixture(scope="module")
+def found() -> Comparison:
+    problem = bo.Problem(cost, SPACE, optimum=0.0, initial=4)
+    return compare(problem, ["hill-climbing", draw], n_trials=14, seeds=3, workers=2, progress=False)
+
+
+def test_runs_of_a_seed_begin_alike_and_differences_are_paired(found):
+    results = found["cost"].results
+    assert set(results) == {RunKey(method, seed) for method in ("hill-climbing", "draw") for seed in range(3)}
+    for seed in range(3):
+        begun = [[trial.point for trial in results[name, seed].trials[:4]] for name in ("hill-climbing", "draw")]
+        assert begun[0] == begun[1] == bo.Problem(cost, SPACE, initial=4).initial_points(seed)
+    first, second = found["cost"].rows
+    best = {cell: result.best_value for cell, result in results.items()}
+    gaps = [best["draw", seed] - best["hill-climbing", seed] for seed in range(3)]
+    assert second.difference == pytest.approx(np.mean(gaps))
+    half = 4.302653 * np.std(gaps, ddof=1) / math.sqrt(3)
+    assert (second.low, second.high) == pytest.approx((np.mean(gaps) - half, np.mean(gaps) + half), rel=1e-5)
+    assert (first.pairs, second.pairs, second.p_holm) == (0, 3, second.p)  # one test: nothing to correct
+    assert first.regret == first.mean
+    assert second.cpu_seconds > 0.0
+
+
+def test_a_run_is_what_minimize_gives(found):
+    points = bo.Problem(cost, SPACE, initial=4).initial_points(1)
+    alone = bo.minimize(cost, SPACE, 14, method="hill-climbing", seed=1, initial_points=points, progress=False)
+    assert [t.point for t in found["cost"].results["hill-climbing", 1].trials] == [t.point for t in alone.trials]
+
+
+def test_it_prints_as_a_table_in_every_form(found):
+    assert "difference to hill-climbing" in repr(found)
+    assert repr(found).startswith("cost: 14 trials a run. Optimum 0 (as given).")
+    assert "| hill-climbing | 3 | " in found.to_markdown()
+    assert "<th>draw</th>" in found._repr_html_()
+    assert found.rows()[1]["problem"] == "cost"
+    assert len(found) == 1
+    assert [one.name for one in found] == ["cost"]
+    with pytest.raises(KeyError, match="Did you mean 'cost'"):
+        found["costs"]
+
+
+def test_it_becomes_a_data_frame_and_a_picture(found):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    frame = found.to_dataframe()
+    assert list(frame["method"]) == ["hill-climbing", "draw"]
+    assert "cost, mean of 3 runs" in found.plot().get_title(loc="left")
+
+
+def test_several_problems_and_labels_have_a_table_each(tmp_path):
+    given = {
+        "bread": (cost, SPACE),
+        "front": bo.Problem(two_costs, SPACE, directions=["minimize", "minimize"], initial=3),
+    }
+    labeled = {"mine": draw, "theirs": "evolution"}
+    found = compare(given, labeled, n_trials=8, seeds=2, storage=tmp_path, progress=False)
+    assert [one.name for one in found] == ["bread", "front"]
+    assert {row["method"] for row in found.rows()} == {"mine", "theirs"}
+    assert "hypervolume" in found["front"].to_text()
+    assert found["front"].rows[0].mean > 0.0
+    assert json.loads((tmp_path / "front" / "comparison.json").read_text())["problem"] == "front"
+    with open(tmp_path / "front" / "incumbents.csv", encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 2 * 2 * 8
+    pytest.importorskip("matplotlib")
+    assert len(found.plot()) == 2
+
+
+def test_with_limits_the_best_value_that_keeps_them_counts():
+    problem = bo.Problem(
+        limited_cost, SPACE, direction="maximize", constraints={"weight": ("<=", 20.0)}, optimum=12.0, initial=4
+    )
+    found = compare(problem, ["random", draw], n_trials=12, seeds=2, progress=False)
+    one = found.problems[0]
+    for cell, result in one.results.items():
+        kept = [t.value or 0.0 for t in result.trials if t.constraints["weight"] <= 20.0]
+        assert result.best_value == max(kept), cell
+    assert "best feasible value" in repr(found)
+    assert one.rows[0].regret == pytest.approx(12.0 - one.rows[0].mean)
+    never = bo.Problem(limited_cost, SPACE, constraints={"weight": ("<=", -1.0)}, initial=2)
+    nothing = compare(never, "random", n_trials=4, seeds=1, progress=False)
+    assert nothing.problems[0].rows == []
+    assert "not compared: random, seed 0: no trial keeps all limits" in repr(nothing)
+
+
+def test_values_of_a_noisy_problem_are_judged_without_noise():
+    problem = bo.Problem(lambda point: cost(point) + point["b"] % 3, SPACE, noise_free=cost, optimum=0.0, initial=3)
+    one = compare(problem, ["random"], n_trials=6, seeds=2, progress=False).problems[0]
+    assert one.rows[0].mean == np.mean([cost(result.best_point) for result in one.results.values()])
+
+
+def test_a_folder_resumes_and_keeps_others_out(tmp_path):
+    problem = bo.Problem(cost, SPACE, initial=2)
+    compare(problem, [draw], n_trials=4, seeds=1, storage=tmp_path, progress=False)
+    timed = read_cpu_seconds(tmp_path / "runs" / "draw-0.db")
+    assert timed is not None
+    assert timed[0] == 2  # suggestions, beside two initial points
+    longer = compare(problem, [draw], n_trials=6, seeds=2, storage=tmp_path, progress=False)
+    whole = compare(problem, [draw], n_trials=6, seeds=2, progress=False)
+    for seed in (0, 1):
+        one, other = (found.problems[0].results[RunKey("draw", seed)] for found in (longer, whole))
+        assert [trial.point for trial in one.trials] == [trial.point for trial in other.trials]
+    with pytest.raises(StorageError, match="holds a comparison on cost, not on other"):
+        compare(bo.Problem(cost, SPACE, name="other"), draw, n_trials=4, storage=tmp_path, progress=False)
+    changed = compare(problem, {"draw": "evolution"}, n_trials=7, seeds=1, storage=tmp_path, progress=False)
+    assert "StudyMismatch" in changed.problems[0].failed[RunKey("draw", 0)]
+
+
+def test_ctrl_c_says_where_the_finished_trials_are(monkeypatch, tmp_path):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("bostruct.comparison.compare.execute", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        compare((cost, SPACE), "random", n_trials=4, seeds=1, progress=False)
+    (kept,) = tmp_path.iterdir()
+    assert f"the same call with storage={str(kept)!r} resumes" in caught.value.__notes__[0]
+
+
+def test_nothing_is_left_without_storage(monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    compare((cost, SPACE), "random", n_trials=2, seeds=1, progress=False)
+    assert not list(tmp_path.glob("bostruct-compare-*"))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((3, "random"), "problems: expected a bostruct.Problem"),
+        (([], "random"), "problems: expected at least one, got none"),
+        (([(cost, SPACE), (cost, SPACE)], "random"), "problems: two are named 'cost'; give a dict"),
+        (({"short": "branin"}, "random"), "a benchmark problem keeps its name"),
+        (("branin", []), "methods: expected at least one, got none"),
+        (("branin", [3]), "expected a name, a searcher or a function from a domain to a searcher, got 3"),
+        (("branin", [draw, type("other", (), {"__name__": "draw", "__call__": draw})()]), "two are labeled 'draw'"),
+        (("branin", "smca"), "Did you mean 'smac'"),
+        (
+            ("branin", {"x": lambda _: None}),
+            r"branin cannot be searched by x: methods\['x'\]: builds None, which is no",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_before_any_run(given, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        compare(*given, n_trials=2, seeds=1, progress=False)
+
+
+def test_a_method_that_cannot_search_a_problem_is_refused_before_any_run():
+    with pytest.raises(DomainError, match="cost cannot be searched by nasbot: method: nasbot needs a domain of arch"):
+        compare((cost, SPACE), ["random", "nasbot"], n_trials=2, progress=False)
+
+
+def test_labels_of_any_letters_are_file_names_that_read_back(tmp_path):
+    plan = Plan("branin", read_methods(["mine.py:method", "a/b"]), 2, 3, tmp_path)
+    plan.claim_folder()
+    for cell in plan.cells:
+        plan.file(cell).touch()
+    assert plan.find_files() == sorted(plan.cells)
+
+
+def test_published_sets_of_initial_points_go_in_a_circle():
+    problem = bo.Problem(cost, SPACE)
+    assert initial_points(problem, 30) == problem.initial_points(30)
+    assert list(read_problems(["branin", problem])) == ["branin", "cost"]

@@ -1,0 +1,298 @@
+"""Spaces and points of ConfigSpace: both sides allow the same points, before and after a file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import strategies as st
+
+import bostruct as bo
+from bostruct.domains.space.clauses import AllOf, Compare, IsIn, Not, ValueOf
+from bostruct.study.space_changes import SpaceChanged, describe_change
+
+cs = pytest.importorskip("ConfigSpace")
+
+from bostruct.integrations.configspace import read_point, read_space, write_point, write_space  # noqa: E402
+from bostruct.integrations.configspace_reading import constant_value  # noqa: E402
+from bostruct.integrations.configspace_writing import DECIMALS  # noqa: E402
+
+LAWS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+
+
+def training_space() -> Any:
+    """Return a ConfigurationSpace with every kind of hyperparameter that has no distribution."""
+    space = cs.ConfigurationSpace(seed=0)
+    model = cs.CategoricalHyperparameter("model", ["net", "forest", ("net", 2)])
+    rate = cs.UniformFloatHyperparameter("rate", 1e-5, 1.0, log=True)
+    layers = cs.UniformIntegerHyperparameter("layers", 1, 5)
+    width = cs.UniformIntegerHyperparameter("width", 8, 4096, log=True)
+    size = cs.OrdinalHyperparameter("size", ["small", "medium", "large"])
+    decay = cs.UniformFloatHyperparameter("decay", 0.0, 0.5, default_value=0.0)
+    seed = cs.Constant("seed", 7)
+    depth = cs.Constant("depth", 3)
+    space.add(model, rate, layers, width, size, decay, seed, depth)
+    space.add(
+        cs.EqualsCondition(rate, model, "net"),
+        cs.AndConjunction(cs.GreaterThanCondition(decay, rate, 1e-3), cs.NotEqualsCondition(decay, model, "forest")),
+        cs.OrConjunction(cs.EqualsCondition(width, size, "small"), cs.GreaterThanCondition(width, size, "medium")),
+        cs.NotEqualsCondition(depth, model, "net"),
+    )
+    space.add(
+        cs.ForbiddenAndConjunction(cs.ForbiddenEqualsClause(model, "forest"), cs.ForbiddenInClause(layers, [4, 5])),
+        cs.ForbiddenAndConjunction(cs.ForbiddenGreaterThanClause(rate, 0.5), cs.ForbiddenEqualsClause(seed, 7)),
+        cs.ForbiddenGreaterThanRelation(decay, rate),
+        cs.ForbiddenAndConjunction(cs.ForbiddenEqualsClause(layers, 1), cs.ForbiddenEqualsClause(seed, 7)),
+    )
+    return space
+
+
+@st.composite
+def finite_spaces(draw: st.DrawFn) -> Any:
+    """Spaces of 2 to 5 short hyperparameters, with conditions and forbidden clauses on those before."""
+    space = cs.ConfigurationSpace(seed=draw(st.integers(0, 99)))
+    parts: list[Any] = []
+    for i in range(draw(st.integers(2, 5))):
+        kind, size = draw(st.sampled_from(["category", "order", "integer", "constant"])), draw(st.integers(1, 3))
+        name = f"h{i}"
+        if kind == "category":
+            parts.append(cs.CategoricalHyperparameter(name, list("abc")[:size]))
+        elif kind == "order":
+            parts.append(cs.OrdinalHyperparameter(name, [8, 2, 4][:size]))
+        elif kind == "integer":
+            parts.append(cs.UniformIntegerHyperparameter(name, 1, 1 + size))
+        else:
+            parts.append(cs.Constant(name, draw(st.sampled_from([3, "x"]))))
+    space.add(*parts)
+    for i, child in enumerate(parts[1:], 1):
+        tests = [_condition(draw, child, parent) for parent in draw(st.lists(st.sampled_from(parts[:i]), max_size=2))]
+        join = draw(st.sampled_from([cs.AndConjunction, cs.OrConjunction]))
+        if tests:
+            space.add(tests[0] if len(tests) == 1 else join(*tests))
+    for _ in range(draw(st.integers(0, 2))):
+        leaves = [_forbidden(draw, parts) for _ in range(draw(st.integers(1, 2)))]
+        join = draw(st.sampled_from([cs.ForbiddenAndConjunction, cs.ForbiddenOrConjunction]))
+        space.add(leaves[0] if len(leaves) == 1 else join(*leaves))
+    return space
+
+
+def _values(given: Any) -> list[Any]:
+    if constant := constant_value(given):
+        return list(constant)
+    if isinstance(given, cs.UniformIntegerHyperparameter):
+        return list(range(given.lower, given.upper + 1))
+    return list(given.choices if isinstance(given, cs.CategoricalHyperparameter) else given.sequence)
+
+
+def _condition(draw: st.DrawFn, child: Any, parent: Any) -> Any:
+    kinds = [cs.EqualsCondition, cs.NotEqualsCondition, cs.InCondition]
+    if isinstance(parent, cs.OrdinalHyperparameter | cs.UniformIntegerHyperparameter):
+        kinds += [cs.LessThanCondition, cs.GreaterThanCondition]
+    kind, values = draw(st.sampled_from(kinds)), _values(parent)
+    if kind is cs.InCondition:
+        return kind(child, parent, draw(st.lists(st.sampled_from(values), min_size=1, unique=True)))
+    return kind(child, parent, draw(st.sampled_from(values)))
+
+
+def _forbidden(draw: st.DrawFn, parts: list[Any]) -> Any:
+    one, other = draw(st.sampled_from(parts)), draw(st.sampled_from(parts))
+    kind = draw(st.sampled_from([cs.ForbiddenEqualsClause, cs.ForbiddenInClause, cs.ForbiddenLessThanClause, None]))
+    if kind is None and one is not other:
+        relations = [cs.ForbiddenEqualsRelation, cs.ForbiddenLessThanRelation, cs.ForbiddenGreaterThanEqualsRelation]
+        return draw(st.sampled_from(relations))(one, other)
+    if kind is cs.ForbiddenLessThanClause and isinstance(one, cs.OrdinalHyperparameter):
+        return kind(one, draw(st.sampled_from(_values(one))))
+    value = draw(st.sampled_from(_values(one)))
+    return cs.ForbiddenInClause(one, [value]) if kind is cs.ForbiddenInClause else cs.ForbiddenEqualsClause(one, value)
+
+
+def allowed_points(space: Any) -> set[frozenset[Any]]:
+    """List by brute force what ConfigSpace allows, constants left out."""
+    absent = object()
+    found = set()
+    for values in itertools.product(*([*_values(one), absent] for one in space.values())):
+        held = {name: value for name, value in zip(space, values, strict=True) if value is not absent}
+        try:
+            point = read_point(cs.Configuration(space, values=held))
+        except (ValueError, cs.exceptions.ActiveHyperparameterNotSetError):
+            continue
+        found.add(frozenset(point.items()))
+    return found
+
+
+@LAWS
+@given(st.data())
+def test_finite_spaces_have_the_same_points_on_both_sides(data):
+    try:
+        theirs = data.draw(finite_spaces())
+    except (ValueError, TypeError):  # what ConfigSpace refuses: conditions twice, a forbidden default
+        reject()
+    try:
+        ours = read_space(theirs)
+    except bo.DomainError as error:
+        words = ("holds where", "in a space", "no configuration", "is on ", "a constant", "forbids every", "several")
+        if not any(word in str(error) for word in words):
+            raise
+        reject()
+    allowed = allowed_points(theirs)
+    assert {frozenset(ours.present(row).items()) for row in ours.enumerate()} == allowed
+    assert len(ours.enumerate()) == len(allowed)
+    for configuration in theirs.sample_configuration(5) if theirs else []:
+        ours.parse(read_point(configuration))
+    for row in ours.sample(5, np.random.default_rng(0)):
+        point = ours.present(row)
+        configuration = write_point(point, theirs)
+        configuration.check_valid_configuration()
+        assert read_point(configuration) == point
+    again = read_space(write_space(ours))
+    assert {frozenset(again.present(row).items()) for row in again.enumerate()} == allowed
+    assert bo.Space.from_json(ours.to_json()) == ours
+
+
+def test_numbers_orders_and_constants_agree():
+    theirs = training_space()
+    ours = read_space(theirs)
+    assert "seed" not in ours.variables
+    for configuration in theirs.sample_configuration(300):
+        point = read_point(configuration)
+        assert all(not isinstance(value, np.generic) for value in point.values())
+        ours.parse(point)
+    for row in ours.sample(300, np.random.default_rng(0)):
+        point = ours.present(row)
+        configuration = write_point(point, theirs)
+        assert configuration["seed"] == 7
+        assert ("depth" in configuration) == (point["model"] != "net")
+        back = read_point(configuration)
+        assert back.keys() == point.keys()
+        for name, value in point.items():
+            assert back[name] == (pytest.approx(value, abs=10**-DECIMALS) if name in ("rate", "decay") else value)
+
+
+def test_our_space_written_and_read_again():
+    ours = bo.Space(
+        {
+            "on": bool,
+            "n": bo.Integer(1, 10**6, log=True),
+            "kind": bo.Categorical(["a", "b"], when={"n": Compare("<", 1000)}),
+            "size": bo.Ordinal([1, 2, 4], when={"kind": "a", "on": True}),
+            "rate": bo.Real(0.0, 1.0, when={"size": lambda size: size > 1}),
+        },
+        [Not(AllOf((ValueOf("rate", Compare(">", 0.5)), ValueOf("n", Compare(">=", 10)))))],
+    )
+    theirs = write_space(ours, "named")
+    assert theirs.name == "named"
+    for row in ours.sample(200, np.random.default_rng(1)):
+        write_point(ours.present(row), theirs)
+    again = read_space(theirs)
+    for configuration in theirs.sample_configuration(200):
+        again.parse(read_point(configuration))
+        ours.parse(read_point(configuration))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        cs.NormalFloatHyperparameter("x", 0.0, 1.0, -3.0, 3.0),
+        cs.NormalIntegerHyperparameter("x", 0.0, 1.0, -3, 3),
+        cs.BetaFloatHyperparameter("x", 2, 3, 0.0, 1.0),
+        cs.BetaIntegerHyperparameter("x", 2, 3, 0, 10),
+        cs.CategoricalHyperparameter("x", ["a", "b"], weights=[1, 2]),
+    ],
+)
+def test_distributions_are_read_as_ranges_with_a_warning(given):
+    space = cs.ConfigurationSpace(seed=0)
+    space.add(given)
+    with pytest.warns(UserWarning, match="x: read as all values of the range, evenly"):
+        ours = read_space(space)
+    for configuration in space.sample_configuration(20):
+        ours.parse(read_point(configuration))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_space(space.remove_hyperparameter_priors())
+
+
+def refused_reading(case: str) -> Any:
+    space = cs.ConfigurationSpace()
+    a, b = cs.CategoricalHyperparameter("a", ["x", "y"]), cs.CategoricalHyperparameter("b", [1, 2])
+    c, f = cs.CategoricalHyperparameter("c", [1, 2]), cs.UniformFloatHyperparameter("f", 0.0, 1.0)
+    k = cs.Constant("k", 1)
+    space.add(a, b, c, f, k)
+    if case == "or":
+        space.add(cs.OrConjunction(cs.EqualsCondition(c, a, "x"), cs.EqualsCondition(c, b, 1)))
+    if case == "inactive":
+        space.add(cs.EqualsCondition(b, a, "x"), cs.NotEqualsCondition(c, b, 1))
+    if case == "between":
+        space.add(cs.EqualsCondition(c, f, 1 / 3 + 1e-13))
+    if case == "constant":
+        space.add(cs.EqualsCondition(k, a, "x"), cs.EqualsCondition(c, k, 1))
+    if case == "relation":
+        space.add(cs.EqualsCondition(f, a, "y"))  # so that ConfigSpace does not compare them in its default
+        space.add(cs.ForbiddenLessThanRelation(b, k), cs.ForbiddenLessThanRelation(a, f))
+    return space
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("or", r"^c: the condition .* is on a or b, and when= joins"),
+        ("inactive", r"^c: the condition c \| b != 1 also holds where b is inactive"),
+        ("between", r"^c: .*lies between the numbers"),
+        ("constant", r"^c: its condition is on k, a constant that has a condition"),
+        ("relation", r"a < f: expected two hyperparameters of numbers, or two of texts"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_name(case, words):
+    with pytest.raises(bo.DomainError, match=words):
+        read_space(refused_reading(case))
+
+
+def test_a_condition_beside_that_of_its_parent_is_read():
+    space = refused_reading("none")
+    space.add(cs.EqualsCondition(space["b"], space["a"], "x"))
+    both = cs.NotEqualsCondition(space["c"], space["b"], 1), cs.EqualsCondition(space["c"], space["a"], "x")
+    space.add(cs.AndConjunction(*both))
+    assert read_space(space).variables["c"].when == {"a": "x", "b": 2}
+
+
+@pytest.mark.parametrize(
+    ("space", "words"),
+    [
+        (bo.Space({"p": bo.Permutation(["a", "b", "c"])}), r"^p: Permutation.* cannot be written to ConfigSpace"),
+        (bo.Space({"w": bo.Ordinal([1, 2, 3], weight=2.0)}), "^w: Ordinal"),
+        (bo.Space({"r": bo.Real(1e-14, 1.0, log=True)}), "^r: ConfigSpace rounds numbers to 13 decimals"),
+        (bo.Space({"a": bool}, [lambda point: point["a"]]), "^constraint <lambda> cannot be written"),
+        (
+            bo.Space({"r": bo.Real(0, 1), "c": bo.Binary(when={"r": lambda r: r > 0.5})}),
+            "^c: when: <lambda> is a function of r",
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_refused_by_name(space, words):
+    with pytest.raises(bo.DomainError, match=words):
+        write_space(space)
+
+
+def test_a_stored_study_loads_with_its_forbidden_clauses(tmp_path):
+    clause = Not(AllOf((ValueOf("layers", Compare(">", 2)), ValueOf("size", IsIn(("large",))))))
+    variables = {"layers": bo.Integer(1, 5), "size": ["small", "large"]}
+    space, path = bo.Space(variables, [clause]), tmp_path / "runs.db"
+    bo.minimize(lambda point: float(point["layers"]), space, method="random", seed=0, n_trials=4, storage=path)
+    with bo.Study.load(path) as study:
+        assert study.domain.constraints == (clause,)
+        asked = [study.ask().point for _ in range(3)]
+    assert all(point["layers"] <= 2 or point["size"] == "small" for point in asked)
+
+
+def test_another_clause_is_another_space(tmp_path):
+    spaces = [bo.Space({"n": range(9)}, [Not(ValueOf("n", Compare(">", top)))]) for top in (7, 3)]
+    before, after = (json.dumps(space.to_json()) for space in spaces)
+    assert describe_change(before, after) == "other constraints"
+    told = {"method": "random", "seed": 0, "storage": tmp_path / "runs.db"}
+    bo.minimize(lambda point: float(point["n"]), spaces[0], n_trials=8, **told)
+    with pytest.warns(SpaceChanged, match="4 of 8 trials"):
+        bo.Study(spaces[1], **told).close()

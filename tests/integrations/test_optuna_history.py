@@ -1,0 +1,84 @@
+"""A model knows the trials of Optuna that it read, each once, and running ones by what was suggested."""
+
+from __future__ import annotations
+
+import numpy as np
+import optuna
+from optuna.distributions import FloatDistribution
+from optuna.trial import TrialState, create_trial
+
+import bostruct as bo
+from bostruct.domains.space.space import Space
+from bostruct.integrations.optuna_history import Model, SeenTrials, count_limits, read_outcome
+
+X = {"x": FloatDistribution(0.0, 1.0)}
+SPACE = Space({"x": bo.Real(0.0, 1.0)})
+
+
+def trial(x, value=1.0, **settings):
+    state = TrialState.COMPLETE if value is not None else settings.pop("state")
+    return create_trial(state=state, value=value, params={"x": x}, distributions=X, **settings)
+
+
+def make_study(*trials):
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    study.add_trials(trials)
+    return study
+
+
+def read(seen, study, domain=SPACE):
+    finished = [one for one in study.get_trials(deepcopy=False) if one.state.is_finished()]
+    return seen.update(study, finished, domain, "random")
+
+
+def test_trials_are_read_once_and_the_model_is_kept():
+    study, seen = make_study(trial(0.1), trial(0.2, None, state=TrialState.FAIL)), SeenTrials("s")
+    model = read(seen, study)
+    study.add_trial(trial(0.3, 2.0))
+    assert read(seen, study) is model
+    assert [SPACE.present(x)["x"] for x in model._completed.read()] == [0.1, 0.3]
+    assert [SPACE.present(x)["x"] for x in model._failed.read()] == [0.2]
+    assert model._measurements.read().values.tolist() == [1.0, 2.0]
+
+
+def test_a_limit_is_what_all_trials_with_values_have():
+    study, seen = make_study(trial(0.1, constraints={"a": -1.0, "b": -1.0})), SeenTrials("s")
+    assert [limit.name for limit in read(seen, study).goals.limits] == ["a", "b"]
+    study.add_trial(trial(0.2, constraints={"b": 1.0, "c": 2.0}))
+    model = read(seen, study)
+    assert [limit.name for limit in model.goals.limits] == ["b"]
+    assert (len(model._completed.read()), len(model._failed.read())) == (1, 1)  # c > 0, of which nothing is known
+    assert count_limits([trial(0.1)], frozenset("ab")) == frozenset()
+    assert count_limits([trial(0.1, None, state=TrialState.FAIL)]) is None
+
+
+def test_trials_that_disappear_are_forgotten():
+    study, seen = make_study(trial(0.1), trial(0.2)), SeenTrials("s")
+    read(seen, study)
+    model = seen.update(study, study.trials[1:], SPACE, "random")  # as a pruner of brackets shows them
+    assert len(model._completed.read()) == 1
+
+
+def test_running_trials_are_known_by_what_was_suggested_or_by_their_parameters():
+    study = make_study(
+        trial(0.1), trial(0.2, None, state=TrialState.RUNNING), create_trial(state=TrialState.RUNNING), trial(0.3)
+    )
+    seen = SeenTrials("s")
+    read(seen, study)
+    seen.points[2] = SPACE.parse({"x": 0.7})
+    assert [SPACE.present(x)["x"] for x in seen.list_running(study.trials, 3)] == [0.2, 0.7]
+    assert [SPACE.present(x)["x"] for x in seen.list_running(study.trials, 1)] == [0.7]
+
+
+def test_a_suggestion_is_neither_finished_nor_running():
+    space = Space({"a": ["x", "y", "z"]})
+    model = Model(space, bo.Study(space).goals, "random", "s")
+    running = [space.parse({"a": "x"}), space.parse({"a": "z"})]
+    rng = np.random.default_rng(0)
+    assert space.present(model.suggest(running, rng)[0]) == {"a": "y"}
+    assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == {"origin": "exhausted"}
+
+
+def test_a_reason_why_a_trial_failed_is_kept():
+    failed = trial(0.1, None, state=TrialState.FAIL, system_attrs={"fail_reason": "killed"})
+    assert read_outcome(failed, ()).failed == "killed"

@@ -1,0 +1,197 @@
+"""A study made of one of Optuna has its points and values; a mirrored study comes back as it was."""
+
+from __future__ import annotations
+
+import optuna
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import InMemoryStorage
+from optuna.trial import TrialState, create_trial
+
+import bostruct as bo
+from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.integrations.optuna_import import import_study
+from bostruct.integrations.optuna_mirror import mirror_study
+
+VARIABLES = {
+    "real": bo.Real(-1.0, 1.0),
+    "log": bo.Real(1e-6, 1.0, log=True),
+    "count": bo.Integer(1, 10**6, log=True),
+    "steps": range(0, 30, 3),
+    "flag": bool,
+    "kind": ["a", 1, None, 0.5],
+    "shape": bo.Ordinal([(1, 2), (3, 4)]),
+    "order": bo.Permutation(list("abcd")),
+    "team": bo.Subset([1, 2, 3], (0, 3)),
+    "word": bo.Sequence("xy", (1, 4)),
+    "child": bo.Real(0.0, 1.0, when={"parent": 2}),
+    "parent": [1, 2],
+}
+X = FloatDistribution(0.0, 1.0)
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    yield
+    optuna.logging.set_verbosity(before)
+
+
+def mirror(study):
+    storage = InMemoryStorage()
+    mirror_study(study, storage)
+    return optuna.load_study(study_name=study.name, storage=storage)
+
+
+def facts(study):
+    shown = ("status", "values", "reason", "constraints", "broken", "sd", "repeats")
+    return [(trial.point, *(getattr(trial, name) for name in shown)) for trial in study.trials]
+
+
+def make_study(*trials, **settings):
+    study = optuna.create_study(**settings)
+    study.add_trials(trials)
+    return study
+
+
+@given(
+    st.sets(st.sampled_from(sorted(VARIABLES.keys() - {"child", "parent", "shape"})), max_size=4),
+    st.sampled_from([("minimize",), ("maximize",), ("maximize", "minimize")]),
+    st.lists(st.tuples(st.sampled_from(["value", "failed", "infeasible"]), st.floats(-1e6, 1e6)), max_size=5),
+)
+@settings(max_examples=25, deadline=None)
+def test_a_mirrored_study_comes_back_as_it_was(names, directions, told):
+    space = {name: VARIABLES[name] for name in (*sorted(names), "parent", "child")}
+    goals = {"direction": directions[0]} if len(directions) == 1 else {"directions": directions}
+    study = bo.Study(space, method="random", seed=0, constraints={"size": ("<=", 10.1)}, **goals)
+    for kind, number in told:
+        value = number if len(directions) == 1 else (number, -number)
+        outcome = {"value": {"value": value, "constraints": {"size": number}}} if kind == "value" else {kind: "why"}
+        study.tell(study.ask(), **outcome)
+    back = bo.Study.from_optuna(mirror(study))
+    assert (back.domain, back.goals) == (study.domain, study.goals)
+    assert facts(back) == facts(study)
+
+
+def test_noise_and_a_trial_that_was_handed_out_again_come_back():
+    study = bo.Study({"x": bo.Real(0, 1)}, method="random", seed=0)
+    study.tell(study.ask(), failed="no network")
+    storage = InMemoryStorage()
+    mirror_study(study, storage)
+    study.requeue(0)
+    study.tell(study.ask(), repeats=[1.0, 2.0, 4.5])
+    study.tell(study.ask(), 3.0, sd=0.5)
+    mirror_study(study, storage)
+    assert facts(bo.Study.from_optuna(optuna.load_study(study_name="study", storage=storage))) == facts(study)
+
+
+def test_a_space_that_no_storage_holds_is_asked_for():
+    study = bo.Study({"shape": VARIABLES["shape"]}, method="random", seed=0)
+    study.optimize(lambda point: point["shape"][0], 2)
+    with pytest.raises(DomainError, match=r"does not hold the space of the study: .*; give it as space="):
+        bo.Study.from_optuna(mirror(study))
+    assert facts(bo.Study.from_optuna(mirror(study), study.domain)) == facts(study)
+
+
+def test_a_study_of_optuna_goes_on_here():
+    def objective(trial):
+        if trial.number == 3:
+            raise ValueError("diverged")
+        trial.set_constraint("size", trial.suggest_int("k", 0, 20, step=2) - 14)
+        return trial.suggest_float("x", 0, 1) + trial.suggest_categorical("kind", ["a", "b"]).count("a")
+
+    theirs = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(seed=0))
+    theirs.optimize(objective, 12, catch=ValueError)
+    study = bo.Study.from_optuna(theirs, method="random", seed=0)
+    assert study.domain == bo.Space({"k": bo.Ordinal(range(0, 21, 2)), "x": bo.Real(0, 1), "kind": ["a", "b"]})
+    done = [trial for trial in theirs.trials if trial.state is TrialState.COMPLETE]
+    assert [(trial.point, trial.value) for trial in study.trials] == [(trial.params, trial.value) for trial in done]
+    assert str(study.goals) == "maximize, size <= 0"
+    assert study.best_trial.value == theirs.best_value
+    result = study.optimize(lambda point: {"value": point["x"], "constraints": {"size": 0.0}}, 2)
+    assert len(result.trials) == 13
+
+
+def test_states_of_optuna_are_outcomes_here():
+    study = make_study(
+        create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
+        create_trial(state=TrialState.PRUNED, params={"x": 0.2}, distributions={"x": X}),
+        create_trial(state=TrialState.PRUNED, value=3.0, params={"x": 0.3}, distributions={"x": X}),
+        create_trial(state=TrialState.FAIL, params={"x": 0.4}, distributions={"x": X}),
+        create_trial(state=TrialState.FAIL),
+        create_trial(value=float("inf"), params={"x": 0.5}, distributions={"x": X}),
+        create_trial(state=TrialState.RUNNING, params={"x": 0.6}, distributions={"x": X}),
+        create_trial(value=2.0, params={"x": 0.7}, distributions={"x": X}, constraints={"size": 1.0}),
+        create_trial(value=2.5, params={"x": 0.8}, distributions={"x": X}, constraints={"size": -1.0}),
+    )
+    found = [(t.point["x"], t.status, t.value) for t in bo.Study.from_optuna(study).trials]
+    assert found == [
+        (0.1, "completed", 1.0),
+        (0.2, "infeasible", None),
+        (0.3, "completed", 3.0),
+        (0.4, "failed", None),
+        (0.5, "failed", None),
+        (0.7, "infeasible", None),
+        (0.8, "completed", 2.5),
+    ]
+
+
+CONDITIONAL = [
+    create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
+    create_trial(value=1.0, params={"x": 0.9, "y": 0.9}, distributions={"x": X, "y": X}),
+]
+
+
+def test_parameters_that_some_trials_lack_need_a_space():
+    study = make_study(*CONDITIONAL)
+    with pytest.raises(DomainError, match=r"y: 1 of 2 trials with values lack it, such as trial 0, .*when="):
+        bo.Study.from_optuna(study)
+    space = {"x": bo.Real(0, 1), "y": bo.Real(0, 1, when={"x": lambda x: x > 0.5})}
+    assert [trial.point for trial in bo.Study.from_optuna(study, space).trials] == [{"x": 0.1}, {"x": 0.9, "y": 0.9}]
+    with pytest.raises(PointError, match="trial 0 of the study of Optuna: point: missing y"):
+        bo.Study.from_optuna(study, {"x": bo.Real(0, 1), "y": bo.Real(0, 1)})
+
+
+@pytest.mark.parametrize(
+    ("trials", "error", "words"),
+    [
+        ([], DomainError, "space: no trial with values has a parameter"),
+        (
+            [
+                create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
+                create_trial(value=1.0, params={"x": 2}, distributions={"x": IntDistribution(0, 3)}),
+            ],
+            DomainError,
+            "x: trial 1 has IntDistribution",
+        ),
+        (
+            [create_trial(value=1.0, params={"x": 1}, distributions={"x": CategoricalDistribution([1, True])})],
+            DomainError,
+            "x: Categorical: expected distinct choices",
+        ),
+    ],
+)
+def test_distributions_that_tell_no_space_are_named(trials, error, words):
+    with pytest.raises(error) as caught:
+        bo.Study.from_optuna(make_study(*trials))
+    assert words in str(caught.value)
+
+
+def test_wrong_arguments_are_named(tmp_path):
+    with pytest.raises(TypeError, match="optuna_study: expected a study of Optuna"):
+        bo.Study.from_optuna("optuna.log")
+    study, path = make_study(CONDITIONAL[0]), tmp_path / "runs.db"
+    bo.Study.from_optuna(study, storage=path, seed=0).close()
+    with pytest.raises(BostructError, match=r"expected none that holds study 'study' already; Study\.load opens it"):
+        bo.Study.from_optuna(study, storage=path, seed=0)
+    assert len(bo.Study.load(path).trials) == 1
+
+
+def test_a_class_of_ones_own_is_made():
+    class Mine(bo.Study):
+        pass
+
+    assert type(import_study(Mine, make_study(CONDITIONAL[0]), None)) is Mine

@@ -1,0 +1,38 @@
+"""Fixed parameters of a trial make a point of the space where they can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.domains.space.space import Space
+from bostruct.integrations.optuna_structure import fix_parameters, read_search_space
+
+SPACE = Space({"a": bool, "b": bo.Real(0, 1, when={"a": True}), "c": range(3)}, constraints=[lambda p: p["c"] < 2])
+
+
+@pytest.mark.parametrize(
+    ("given", "fixed", "names"),
+    [
+        ({"a": False, "c": 0}, {"a": True}, {"a", "b", "c"}),
+        ({"a": True, "b": 0.5, "c": 0}, {"a": False, "b": 0.7}, {"a", "c"}),
+        ({"a": False, "c": 0}, {"other": 1}, {"a", "c"}),
+    ],
+)
+def test_conditions_hold_with_fixed_parameters(given, fixed, names):
+    found = SPACE.present(fix_parameters(SPACE, SPACE.parse(given), fixed, np.random.default_rng(0)))
+    assert found.keys() == names
+    assert found["a"] == fixed.get("a", given["a"])
+
+
+@pytest.mark.parametrize("fixed", [{"c": 2}, {"c": "x"}])
+def test_fixed_parameters_that_make_no_point_leave_it_alone(fixed):
+    x = SPACE.parse({"a": False, "c": 1})
+    assert fix_parameters(SPACE, x, fixed, np.random.default_rng(0)).tolist() == x.tolist()
+
+
+def test_a_search_space_is_a_domain_or_a_dict():
+    domain = bo.mlp_domain()
+    assert read_search_space(domain) is domain
+    assert read_search_space({"a": bool}) == bo.Space({"a": bool})

@@ -1,0 +1,123 @@
+"""Trials in data frames: moments with a time zone, and rows that another study adds."""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import suppress
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+
+import bostruct as bo
+from bostruct.contracts import PointError
+from bostruct.study.frames import NO_REASON, read_frame
+from tests.conditional_spaces import conditional_spaces
+
+SPACE = {
+    "kind": ["net", "forest"],
+    "layers": bo.Integer(1, 5000, when={"kind": "net"}),
+    "width": bo.Integer(1, 9, when={"kind": "net"}),
+    "rate": bo.Real(0.0, 1.0),
+    "seed": [None, 1],
+    "order": bo.Permutation(["a", "b", "c"]),
+}
+
+
+def objective(point):
+    if point["rate"] < 0.2:
+        raise bo.Infeasible("too slow")
+    if point["rate"] > 0.9:
+        raise ValueError("too fast")
+    return point["rate"] + point.get("width", 0)
+
+
+def told(trials):
+    return [(t.point, t.status, t.value, t.values, t.reason, dict(t.constraints)) for t in trials]
+
+
+def test_moments_are_datetimes_in_utc():
+    before = datetime.datetime.now(datetime.UTC)
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.tell(study.ask(), 1.0)
+    study.ask()
+    frame = study.result.to_dataframe()
+    for column in ("started", "finished"):
+        assert isinstance(frame[column].dtype, pd.DatetimeTZDtype)
+        assert str(frame[column].dt.tz) == "UTC"
+    assert before - datetime.timedelta(seconds=1) < frame["started"][0] <= frame["finished"][0]
+    assert frame["finished"].isna().tolist() == [False, True]
+    assert (frame["finished"] - frame["started"])[0].total_seconds() == pytest.approx(frame["seconds"][0], abs=1e-5)
+    assert len(bo.Study(SPACE).result.to_dataframe()) == 0
+
+
+def test_a_study_adds_what_another_wrote():
+    result = bo.minimize(objective, SPACE, 40, method="random", seed=0)
+    assert result.n_failed > 0
+    assert result.n_infeasible > 0
+    study = bo.Study(SPACE, method="random", seed=1)
+    added = study.add_frame(result.to_dataframe())
+    assert told(added) == told(study.trials) == told(result.trials)
+    assert {trial.origin for trial in added} == {"added"}
+    assert type(next(t.point["layers"] for t in added if "layers" in t.point)) is int
+
+
+def test_several_objectives_and_limits_go_round():
+    goals = {
+        "directions": ["minimize", "maximize"],
+        "constraints": {"size": ("<=", 5.0)},
+        "method": "random",
+        "seed": 0,
+    }
+
+    def measure(point):
+        return {"value": (point["x"], 1.0 - point["x"]), "constraints": {"size": 10.0 * point["x"]}}
+
+    result = bo.minimize(measure, {"x": bo.Real(0, 1)}, 8, **goals)
+    study = bo.Study({"x": bo.Real(0, 1)}, **goals)
+    assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(conditional_spaces())
+def test_conditional_points_go_round(space):
+    study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
+    for i, row in enumerate(space.sample(3, np.random.default_rng(0))):
+        study.add(space.present(row), float(i))
+    with suppress(bo.SpaceExhausted):
+        study.ask()  # running, and left out
+    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials[:3])
+
+
+def test_a_frame_of_ones_own():
+    frame = pd.DataFrame({"n": [1, 2, 3], "loss": [0.5, np.nan, 0.25], "note": ["", "lost", ""]}, index=["a", "b", "c"])
+    study = bo.Study({"n": range(1, 9)})
+    study.add_frame(frame, value="loss")
+    assert [(t.point, t.value, t.reason) for t in study.trials] == [
+        ({"n": 1}, 0.5, None),
+        ({"n": 2}, None, NO_REASON),
+        ({"n": 3}, 0.25, None),
+    ]
+    assert study.best_value == 0.25
+
+
+@pytest.mark.parametrize(
+    ("frame", "value", "error", "words"),
+    [
+        (pd.DataFrame({"n": [1, 99], "value": [0.0, 1.0]}), "value", PointError, "frame: row 1: n: "),
+        (pd.DataFrame({"n": [1], "value": ["high"]}), "value", TypeError, "frame: row 0: "),
+        (pd.DataFrame({"n": [1]}), "value", ValueError, "value: expected one of the columns"),
+        (pd.DataFrame({"n": [1], "value": [0.0]}), ["value", "n"], ValueError, "value: expected 1 names of columns"),
+        (pd.DataFrame({"m": [1], "value": [0.0]}), "value", ValueError, "frame: expected a column for each variable"),
+        ([{"n": 1}], "value", TypeError, "frame: expected a pandas DataFrame"),
+    ],
+)
+def test_nothing_is_added_of_a_frame_that_is_wrong(frame, value, error, words):
+    study = bo.Study({"n": range(1, 9)})
+    with pytest.raises(error, match=words):
+        study.add_frame(frame, value)
+    assert study.trials == ()
+    assert read_frame(pd.DataFrame({"n": [1], "value": [2.0]}), "value", study.domain, study.goals)[0].told == {
+        "value": 2.0
+    }

@@ -1,0 +1,74 @@
+"""The site: every page is in its navigation, docstrings become lists, and links lead to its own pages."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import bostruct as bo
+
+ROOT = Path(__file__).parents[1]
+SITE = ROOT / "docs" / "site"
+
+
+def load(name: str) -> ModuleType:
+    specification = importlib.util.spec_from_file_location(f"site_{name}", SITE / f"{name}.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def reference() -> ModuleType:
+    return load("reference")
+
+
+def test_each_page_of_the_docs_and_of_the_reference_is_in_the_navigation(reference):
+    listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} | {f"api/{name}.md" for name in reference.MODULES}
+    assert listed - pages == {"index.md", "results.md", "changelog.md", "gallery.md"}
+    assert pages <= listed
+
+
+def test_the_lines_of_a_docstring_that_name_parameters_become_a_list(reference):
+    told = "Draw points.\n\nxs: m points,\n    one a row.\nn, rest: numbers.\n\nRaises ValueError: never."
+    assert reference.format_docstring(told) == (
+        "Draw points.\n\n- `xs`: m points, one a row.\n- `n, rest`: numbers.\n\nRaises ValueError: never."
+    )
+
+
+def test_a_page_has_each_public_name_once_with_its_parameters(reference):
+    page = reference.write_page("bostruct", "All.")
+    heads = re.findall(r"^## (\w+) ", page, re.MULTILINE)
+    assert heads == sorted(bo.__all__, key=str.lower)
+    assert len(set(re.findall(r"^##+ (\S+) ", page, re.MULTILINE))) == len(re.findall(r"^##+ \S+ ", page, re.MULTILINE))
+    entry = page.split("## minimize ")[1].split("\n## ")[0]
+    assert "    n_trials: int," in entry
+    assert "- `n_trials`: " in entry
+    assert "self" not in re.findall(r"ask\((.*)\)", page)[0]
+
+
+def test_links_lead_to_the_pages_of_the_site():
+    pytest.importorskip("mkdocs")
+    redirect = load("hooks").redirect_links
+    assert redirect("[a](docs/combo.md#model)", Path("README.md")) == "[a](combo.md#model)"
+    assert redirect("[a](../RESULTS.md#all)", Path("docs/auto.md")) == "[a](results.md#all)"
+    assert redirect("![a](images/a.svg) [b](combo.md)", Path("docs/auto.md")) == "![a](images/a.svg) [b](combo.md)"
+    assert redirect("[a](examples/maxsat.py)", Path("README.md")) == "[a](gallery.md)"
+    assert redirect("[MIT](LICENSE) [b](https://x.org) [c](#here)", Path("README.md")) == (
+        "MIT [b](https://x.org) [c](#here)"
+    )
+
+
+def test_each_title_of_the_gallery_is_that_of_an_example():
+    gallery = load("gallery")
+    names = {path.stem for path in (ROOT / "examples").glob("*.py")}
+    assert {*gallery.TITLES, *gallery.ARGUMENTS} <= names
