@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.calibration import plot_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.importances import plot_importance
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import count_noun, shorten
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import MissingExtra
+from bostruct.contracts import BostructError, MissingExtra
 from bostruct.display import Html, element, printable
 from bostruct.surrogates.fanova import Importances
 
@@ -32,7 +33,7 @@ class Picture(NamedTuple):
 
     title: above it.
     is_drawn: tells whether a run has what the picture shows.
-    draw: draws it on the axes that it is given, and returns these.
+    draw: draws it on axes of the figure that it is given.
     describe: says in words what it shows, for those who do not see it.
     size: of the picture, in inches.
     """
@@ -90,10 +91,11 @@ def _best_architecture(run: Run) -> Any:
     return None if trial is None else find_architecture(trial.point)
 
 
-def _draw_architecture(run: Run, axes: Any) -> object:
+def _draw_architecture(run: Run, figure: Any) -> object:
+    axes = figure.subplots()
     drawn = load_by_name("bostruct.domains.architecture.drawing:plot_architecture")(_best_architecture(run), axes)
     width, height = np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())
-    axes.figure.set_size_inches(0.3 + 1.5 * width, 0.2 + 0.5 * height)
+    figure.set_size_inches(0.3 + 1.5 * width, 0.2 + 0.5 * height)
     return drawn
 
 
@@ -102,21 +104,46 @@ def _describe_architecture(run: Run) -> str:
     return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {shorten(str(found), 300)}."
 
 
+def _can_leave_out(run: Run) -> bool:
+    try:
+        run.result.cross_validate(0)
+    except BostructError:  # too few trials, or a method without a Gaussian process
+        return False
+    return True
+
+
 PICTURES = (
-    Picture("History", lambda run: run.has_best, lambda run, ax: run.result.plot(ax), _describe_history),
-    Picture("Pareto front", lambda run: bool(run.front), lambda run, ax: plot_front(run.result, ax), _describe_front),
+    Picture(
+        "History", lambda run: run.has_best, lambda run, figure: run.result.plot(figure.subplots()), _describe_history
+    ),
+    Picture(
+        "Pareto front",
+        lambda run: bool(run.front),
+        lambda run, figure: plot_front(run.result, figure.subplots()),
+        _describe_front,
+    ),
     Picture(
         "Hypervolume",
         lambda run: bool(run.front),
-        lambda run, ax: plot_hypervolume({"this study": [run.result]}, ax),
+        lambda run, figure: plot_hypervolume({"this study": [run.result]}, figure.subplots()),
         _describe_hypervolume,
     ),
     Picture(
         "Importances",
         lambda run: bool(run.importances) and bool(run.importances[0].main),
-        lambda run, ax: plot_importance(_clean_names(run.importances[0]), ax, MOST_BARS),
+        lambda run, figure: plot_importance(_clean_names(run.importances[0]), figure.subplots(), MOST_BARS),
         _describe_importances,
         lambda run: (5.8, 1.0 + 0.28 * min(len(run.importances[0].main), MOST_BARS)),
+    ),
+    Picture(
+        "Calibration, each trial left out in turn",
+        lambda run: run.recommended is not None and run.recommended.mean is not None and _can_leave_out(run),
+        lambda run, figure: plot_calibration(run.result, axes=figure.subplots(1, 2)),
+        lambda run: (
+            f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
+            "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
+        ),
+        lambda _: (8.0, 3.6),
     ),
     Picture(
         "Architecture",
@@ -157,8 +184,7 @@ def _draw(picture: Picture, run: Run) -> str:
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of glyphs that the font lacks, and browsers have
         figure = figures.Figure(figsize=picture.size(run), layout="constrained")
-        axes = figure.subplots()
-        picture.draw(run, axes)
+        picture.draw(run, figure)
         figure.patch.set_alpha(0.0)  # the page is dark or light
         for one in figure.axes:
             one.patch.set_alpha(0.0)

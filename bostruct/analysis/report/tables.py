@@ -170,7 +170,7 @@ def tabulate_effects(found: Importances, caption: str) -> Html:
             shorten(name, LONGEST_NAME),
             f"{one.share:.3f}",
             f"{one.spread:.3f}",
-            "unsure" if one.spread >= one.share else "yes",
+            "unsure" if one.is_vague else "yes",
         ]
         for name, one in list(found.main.items())[:MOST_EFFECTS]
     ]

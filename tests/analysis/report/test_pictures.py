@@ -22,9 +22,9 @@ def test_pictures_are_valid_whatever_the_names():
 
 
 def test_characters_that_svg_has_not_are_replaced():
-    def draw(run, axes):
+    def draw(run, figure):
         del run
-        axes.set_title("a\x07b\ufffe")
+        figure.subplots().set_title("a\x07b\ufffe")
 
     figure = pictures._frame(Picture("one", lambda _: True, draw, lambda _: "a"), read_run(make_plain(2)))
     assert "a\ufffdb\ufffd" in "".join(ET.fromstring(read(figure)).itertext())
