@@ -42,7 +42,7 @@ class Picture(NamedTuple):
     is_drawn: Callable[[Run], bool]
     draw: Callable[[Run, Any], object]
     describe: Callable[[Run], str]
-    size: Callable[[Run], tuple[float, float]] = lambda _: (5.8, 3.6)
+    size: Callable[[Run], tuple[float, float]] = lambda _: (7.2, 4.4)
 
 
 def _describe_history(run: Run) -> str:
@@ -133,7 +133,7 @@ PICTURES = (
         lambda run: bool(run.importances) and bool(run.importances[0].main),
         lambda run, figure: plot_importance(_clean_names(run.importances[0]), figure.subplots(), MOST_BARS),
         _describe_importances,
-        lambda run: (5.8, 1.0 + 0.28 * min(len(run.importances[0].main), MOST_BARS)),
+        lambda run: (7.2, 1.6 + 0.28 * min(len(run.importances[0].main), MOST_BARS)),
     ),
     Picture(
         "Calibration, each trial left out in turn",
@@ -143,7 +143,7 @@ PICTURES = (
             f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
             "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
         ),
-        lambda _: (8.0, 3.6),
+        lambda _: (9.0, 4.2),
     ),
     Picture(
         "Architecture",
