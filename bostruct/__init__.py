@@ -63,6 +63,7 @@ _HOME = {
     "MedianRule": "bostruct.study.stopping",
     "StopWhen": "bostruct.study.callbacks",
     "SuccessiveHalvingRule": "bostruct.study.stopping",
+    "write_report": "bostruct.analysis.report.page",
     "minimize": "bostruct.optimize",
     "maximize": "bostruct.optimize",
     "Problem": "bostruct.problems.own",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from bostruct.analysis.histories import plot_history
     from bostruct.analysis.importances import importance, plot_importance
     from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
+    from bostruct.analysis.report.page import write_report
     from bostruct.analysis.slices import plot_slices
     from bostruct.comparison.compare import compare
     from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
@@ -168,6 +170,7 @@ __all__ = [
     "register_domain",
     "register_variable",
     "report",
+    "write_report",
 ]
 
 

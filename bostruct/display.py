@@ -14,6 +14,8 @@ STYLE = (  # notebooks align cells to the right, and in the middle
     ".bostruct td {white-space: pre-wrap}</style>"
 )
 
+VOID = ("meta", "img", "br", "link")  # elements without an end tag
+
 
 def is_notebook() -> bool:
     """Tell whether this process is the kernel of a notebook."""
@@ -56,6 +58,40 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
+def printable_lines(text: str) -> str:
+    """Write invisible characters as escapes, as `printable` does, but keep the ends of lines.
+
+    text: of anybody.
+    """
+    return "\n".join(map(printable, text.split("\n")))
+
+
+class Html(str):
+    """Text that is HTML already, which `element` takes as it is; any other text is escaped there."""
+
+
+def element(tag: str, *children: object, **attributes: object) -> Html:
+    """Write an element of HTML around what it holds.
+
+    tag: its name.
+    children: `Html` as it is; anything else as text, escaped, its invisible characters as escapes.
+    attributes: by name, where ``_`` stands for ``-``, and one at the end for nothing (``class_``); True for one without
+        a value, None and False for none.
+    """
+    given = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
+    shown = [
+        f" {name}" if value is True else f' {name}="{_escape(value)}"'
+        for name, value in given.items()
+        if value is not None and value is not False
+    ]
+    inside = "".join(map(_escape, children))
+    return Html(f"<{tag}{''.join(shown)}>{inside}" + ("" if tag in VOID else f"</{tag}>"))
+
+
+def _escape(value: object) -> str:
+    return value if isinstance(value, Html) else escape(printable_lines(str(value)))
+
+
 def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), caption: str = "") -> str:
     """Write rows as an HTML table.
 
@@ -63,21 +99,20 @@ def html_table(rows: Iterable[Sequence[object]], header: Sequence[str] = (), cap
     header: names of the columns; empty for none.
     caption: above the table; empty for none.
     """
-    top = f"<caption>{escape(caption)}</caption>" if caption else ""
-    head = f"<thead><tr>{''.join(f'<th>{escape(name)}</th>' for name in header)}</tr></thead>" if header else ""
-    return f'{STYLE}<table class="bostruct">{top}{head}{_body(rows)}</table>'
+    top = element("caption", caption) if caption else ""
+    head = element("thead", element("tr", *(element("th", name) for name in header))) if header else ""
+    return Html(STYLE) + element("table", top, head, _body(rows), class_="bostruct")
 
 
-def _body(rows: Iterable[Sequence[object]]) -> str:
+def _body(rows: Iterable[Sequence[object]]) -> Html:
     lines = (
-        f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{_cell(value)}</td>' for value in values)}</tr>"
-        for name, *values in rows
+        element("tr", element("th", name), *(element("td", _cell(value)) for value in values)) for name, *values in rows
     )
-    return f"<tbody>{''.join(lines)}</tbody>"
+    return element("tbody", *lines)
 
 
-def _cell(value: object) -> str:
+def _cell(value: object) -> object:
     if isinstance(value, Mapping):
         parts = {name: part if isinstance(part, Mapping) else in_full(part) for name, part in value.items()}
-        return f"<table>{_body(parts.items())}</table>"
-    return escape(str(value))
+        return element("table", _body(parts.items()))
+    return value

@@ -11,8 +11,10 @@ from bostruct.cli.doctor import doctor
 from bostruct.cli.methods import methods
 from bostruct.cli.nas import nas
 from bostruct.cli.problems import problems
+from bostruct.cli.report import report
 from bostruct.cli.run import run
 from bostruct.cli.show import show
+from bostruct.cli.watch import watch
 
 
 @click.group(
@@ -30,5 +32,5 @@ def main() -> None:
     """
 
 
-for command in (problems, methods, run, nas, compare, show, copy, doctor):
+for command in (problems, methods, run, nas, compare, show, report, watch, copy, doctor):
     main.add_command(command)

@@ -104,7 +104,9 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
 
     def show_note(message: Warning | str, kind: type[Warning], *where: Any) -> None:
         if issubclass(kind, categories):
-            click.echo(f"Note: {_printable_lines(str(message))}", err=True)
+            from bostruct.display import printable_lines
+
+            click.echo(f"Note: {printable_lines(str(message))}", err=True)
         else:
             show(message, kind, *where)
 
@@ -145,15 +147,11 @@ def error_text(error: Exception) -> str:
 
     error: any exception.
     """
+    from bostruct.display import printable_lines
+
     if isinstance(error, OSError) and error.filename is not None and error.strerror is not None:
-        return _printable_lines(f"{error.filename}: {error.strerror}")
-    return _printable_lines(str(error))
-
-
-def _printable_lines(text: str) -> str:
-    from bostruct.display import printable
-
-    return "\n".join(map(printable, text.split("\n")))
+        return printable_lines(f"{error.filename}: {error.strerror}")
+    return printable_lines(str(error))
 
 
 def check_method(name: str, problem: AnyProblem) -> str:

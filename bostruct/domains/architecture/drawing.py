@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from io import StringIO
 from typing import TYPE_CHECKING
 
-from bostruct.checks import short_repr
+from bostruct.checks import optional_import, short_repr
 from bostruct.display import new_axes
 from bostruct.domains.architecture.dot import layer_color
 from bostruct.domains.architecture.value import Architecture
@@ -34,6 +35,22 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
     canvas.set_ylim(min(ys) - 0.5, max(ys) + 0.5)
     canvas.set_axis_off()
     return canvas
+
+
+def draw_svg(architecture: Architecture) -> str:
+    """Draw an architecture with matplotlib as SVG, the same every time; raises MissingExtra without the extra ``plot``.
+
+    architecture: `Architecture`.
+    """
+    mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
+    places = layer_positions(architecture)
+    xs, ys = zip(*places, strict=True)
+    text = StringIO()
+    with mpl.rc_context({"svg.hashsalt": "bostruct", "svg.fonttype": "none"}):
+        figure = figures.Figure((2.0 + 1.6 * (max(xs) - min(xs)), 0.7 + 0.5 * -min(ys)), layout="constrained")
+        plot_architecture(architecture, figure.subplots())
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return text.getvalue()
 
 
 def layer_positions(x: Architecture) -> list[tuple[float, float]]:

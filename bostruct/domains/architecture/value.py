@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, ParsedJson, PointError
+from bostruct.checks import load_by_name, short_repr
+from bostruct.contracts import DomainError, Json, MissingExtra, ParsedJson, PointError
 from bostruct.domains.architecture.canonical import canonical_order
 from bostruct.domains.architecture.dot import architecture_dot
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
@@ -176,6 +176,13 @@ class Architecture:
     def to_svg(self) -> str:
         """Draw the architecture as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
+
+    def _repr_svg_(self) -> str | None:
+        """Return the drawing that notebooks show; None, for them to show the text, without matplotlib."""
+        try:
+            return load_by_name(f"{__package__}.drawing:draw_svg")(self)
+        except MissingExtra:
+            return None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an Architecture is immutable; build another instead of setting {name}")

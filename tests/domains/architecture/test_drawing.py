@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
@@ -11,7 +13,7 @@ from hypothesis import given, settings
 from matplotlib.figure import Figure
 
 from bostruct.domains.architecture.dot import layer_color
-from bostruct.domains.architecture.drawing import draw_layers, layer_positions, plot_architecture
+from bostruct.domains.architecture.drawing import draw_layers, draw_svg, layer_positions, plot_architecture
 from tests.architectures import GOLDEN, SMALL_CNN, architectures
 
 
@@ -69,3 +71,13 @@ def test_dashed_frames_are_those_asked_for_on_ones_own_axes():
 def test_what_cannot_be_drawn_is_refused(given, words):
     with pytest.raises(TypeError, match=words):
         plot_architecture(*given)
+
+
+def test_a_notebook_shows_the_drawing(monkeypatch):
+    architecture = GOLDEN["b"]
+    drawn = draw_svg(architecture)
+    texts = "".join(ElementTree.fromstring(drawn).itertext())
+    assert all(str(layer) in texts for layer in architecture.layers)
+    assert architecture._repr_svg_() == drawn  # the same every time
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert architecture._repr_svg_() is None

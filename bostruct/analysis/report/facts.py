@@ -1,0 +1,156 @@
+"""The facts of one run that its report tells, from a study or from a result alone."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.analysis.importances import Importances, importance
+from bostruct.checks import short_repr
+from bostruct.contracts import BostructError
+from bostruct.display import in_full
+from bostruct.study.history import Trial
+from bostruct.study.recommendation import Recommendation
+from bostruct.study.result import Result
+from bostruct.study.study import Study
+
+LEAST_FOR_IMPORTANCES = 10  # completed trials, below which a forest has nothing to tell
+PAUSE = 60.0  # seconds without any running trial from which a study was not running
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run to report of.
+
+    name: of the study.
+    result: of the study, with all of its trials.
+    version: of bostruct that made the study; None for a result alone.
+    where: the path of the study's file, None for none.
+    n_changes: how often the space of the study changed.
+    """
+
+    name: str
+    result: Result
+    version: str | None = None
+    where: str | None = None
+    n_changes: int = 0
+
+    @property
+    def is_single(self) -> bool:
+        """True for one objective."""
+        return self.result.goals.n_objectives == 1
+
+    @property
+    def has_best(self) -> bool:
+        """True where one trial is the best: there is one objective, and a trial that keeps all limits."""
+        return self.is_single and self.result.has_feasible
+
+    @property
+    def counts(self) -> Counter[str]:
+        """The number of trials by status."""
+        return Counter(trial.status for trial in self.result.trials)
+
+    @cached_property
+    def recommended(self) -> Recommendation | None:
+        """The recommended trial; None where no trial is the best."""
+        return self.result.recommended if self.has_best else None
+
+    @cached_property
+    def front(self) -> tuple[Trial, ...]:
+        """The Pareto front of several objectives, empty for one."""
+        return () if self.is_single or not self.result.has_feasible else self.result.pareto_front
+
+    @cached_property
+    def importances(self) -> list[Importances]:
+        """The importances for each objective; none where there are too few trials, or no named choices."""
+        if len(self.result.list_completed()) < LEAST_FOR_IMPORTANCES:
+            return []
+        try:
+            return [importance(self.result, objective=k) for k in range(self.result.goals.n_objectives)]
+        except BostructError:  # points that are not made of named choices, or a space that the file does not hold
+            return []
+
+    @cached_property
+    def busy(self) -> Busy | None:
+        """The share of time that evaluations filled; None where none has finished."""
+        return measure_busy(self.result.trials)
+
+
+def read_run(given: Study | Result) -> Run:
+    """Return the run of a study, or of a result alone; raise TypeError for anything else.
+
+    given: as the user gave it.
+    """
+    if isinstance(given, Result):
+        return Run("Result", given)
+    if not isinstance(given, Study):
+        raise TypeError(f"study_or_result: expected a Study or a Result, got {short_repr(given)}")
+    where = None if given.where is None else os.path.basename(given.where)
+    return Run(given.name, given.result, given.version, where, len(given.space_changes))
+
+
+def flatten_point(point: object) -> dict[str, str]:
+    """Return the parts of a point in full, by name; the names of parts of parts are joined by dots.
+
+    point: as the user sees it.
+    """
+    if not isinstance(point, Mapping):
+        trace = getattr(point, "trace", None)  # of a program: the choices that led to it
+        return flatten_point(trace) if isinstance(trace, Mapping) else {"point": in_full(point)}
+    found: dict[str, str] = {}
+    for name, text in _walk(point, ""):
+        while name in found:  # {"a.b": 1, "a": {"b": 2}}
+            name += "'"
+        found[name] = text
+    return found
+
+
+def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, str]]:
+    for name, part in point.items():
+        if isinstance(part, Mapping) and part:
+            yield from _walk(part, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", in_full(part)
+
+
+class Busy(NamedTuple):
+    """The use of workers.
+
+    workers: the most trials that ran at a time.
+    share: of the time of so many workers that evaluations filled, in [0, 1].
+    seconds: from the first trial to the last, pauses left out.
+    pauses: the number of times that no trial ran for longer than a minute.
+    """
+
+    workers: int
+    share: float
+    seconds: float
+    pauses: int
+
+
+def measure_busy(trials: Sequence[Trial]) -> Busy | None:
+    """Measure the use of workers by the trials that have finished, added ones left out; None for none.
+
+    trials: of a study.
+    """
+    spans = [
+        (trial.started, trial.finished)
+        for trial in trials
+        if trial.finished is not None and trial.origin != "added" and trial.finished >= trial.started
+    ]
+    if not spans:
+        return None
+    starts, ends = np.sort(np.array(spans).T, axis=1)
+    at_a_time = np.arange(1, len(starts) + 1) - np.searchsorted(ends, starts, side="right")
+    gaps = starts[1:] - ends[:-1]  # between the i-th end and the next start; idle only where nothing runs then
+    idle = gaps[(at_a_time[1:] == 1) & (gaps > PAUSE)]
+    seconds, workers = float(ends[-1] - starts[0] - idle.sum()), int(max(at_a_time.max(), 1))
+    filled = float(sum(end - start for start, end in spans))
+    share = min(filled / (workers * seconds), 1.0) if seconds > 0.0 else 1.0
+    return Busy(workers, share, seconds, len(idle))

@@ -1,0 +1,176 @@
+"""One page of HTML about runs, which needs nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from bostruct.analysis.report.facts import Run, read_run
+from bostruct.analysis.report.pictures import draw_pictures
+from bostruct.analysis.report.story import STATUSES, shorten, tell_story
+from bostruct.analysis.report.style import SORT, STYLE
+from bostruct.analysis.report.tables import (
+    format_value,
+    tabulate_best,
+    tabulate_effects,
+    tabulate_front,
+    tabulate_limits,
+    tabulate_model,
+    tabulate_modules,
+    tabulate_origin,
+    tabulate_reasons,
+    tabulate_space,
+    tabulate_time,
+    write_table,
+)
+from bostruct.analysis.report.trials import tabulate_trials
+from bostruct.display import Html, element
+from bostruct.study.result import Result
+from bostruct.study.study import Study
+
+Sections: TypeAlias = list[tuple[str, list[Html]]]  # a title and its parts each
+SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", "Time"})  # two side by side
+MOST_RUNS = 12  # told in full in one page
+UNSURE = (
+    "A search asks more where values are good, so that its trials are no fair sample: shares describe where it looked. "
+    "A share that is not above its spread, from tree to tree, is marked unsure. To measure importances, draw points at "
+    "random."
+)
+
+
+def write_report(study_or_result: Study | Result, path: str | os.PathLike[str]) -> None:
+    """Write a page of HTML that tells the run: its story, pictures and tables.
+
+    The page needs no network and no other file. Without matplotlib it has tables and no pictures. Of very many trials
+    its table holds the best and the last, and says so.
+
+    study_or_result: a `Study`, with the name, the version and the file of the run; or a `Result`.
+    path: of the file, which is overwritten.
+
+    Raises TypeError, OSError.
+    """
+    page = render_page([read_run(study_or_result)])
+    with open(path, "w", encoding="utf-8", newline="\n") as file:
+        file.write(page)
+
+
+def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, script: str = "") -> str:
+    """Return the page of some runs.
+
+    runs: the first of them are told in full, all of them are in a table where there are several.
+    title: of the page; empty for the name of the only run.
+    note: above the runs; None for none.
+    script: that is run besides sorting, and may fetch from where the page comes from; empty for none.
+    """
+    title = title or (runs[0].name if runs else "No study")
+    told = [_list_sections(run) for run in runs[:MOST_RUNS]]
+    main = element("main", note or "", *_write_runs(runs, told), id="main", tabindex="-1")
+    header = element("header", element("h1", title), _write_links(runs, told))
+    scripts = Html(SORT + script)
+    source = "'self'" if script else "'none'"
+    policy = f"default-src 'none'; img-src data:; style-src {_digest(STYLE)}; script-src {_digest(scripts)}; "
+    policy += f"connect-src {source}; base-uri 'none'; form-action 'none'"
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", f"{title} – bostruct"),
+        element("link", rel="icon", href="data:,"),
+        element("noscript", element("meta", http_equiv="refresh", content="30")) if script else "",
+        element("style", Html(STYLE)),
+    )
+    skip = element("a", "Skip to the report", href="#main", class_="skip")
+    footer = element("footer", element("p", "Written by bostruct. Trials are counted from 0; times are in UTC."))
+    body = element("body", skip, header, main, footer, element("script", scripts))
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _digest(text: str) -> str:
+    """Return the source of a policy that allows one inline text alone."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _write_links(runs: Sequence[Run], told: Sequence[Sections]) -> Html:
+    """Write links to the sections of the only run, or to the runs."""
+    links = [(run.name, f"#run-{i}") for i, run in enumerate(runs[:MOST_RUNS])]
+    if len(runs) == 1:
+        links = [(title, f"#{_anchor(0, title)}") for title, _ in told[0]]
+    items = (element("li", element("a", shorten(title, 60), href=href)) for title, href in links)
+    return element("nav", element("ul", *items), aria_label="Contents") if links else Html("")
+
+
+def _anchor(position: int, title: str) -> str:
+    return f"run-{position}-{title.lower().replace(' ', '-')}"
+
+
+def _write_runs(runs: Sequence[Run], told: Sequence[Sections]) -> list[Html]:
+    if not runs:
+        return [element("p", "The file holds no study.")]
+    if len(runs) == 1:
+        return _write_sections(0, told[0], "h2")
+    pages = [_tabulate_runs(runs)]
+    for i, (run, sections) in enumerate(zip(runs, told, strict=False)):
+        title = element("h2", run.name, id=f"run-{i}")
+        pages.append(element("section", title, *_write_sections(i, sections, "h3"), aria_labelledby=f"run-{i}"))
+    return pages
+
+
+def _write_sections(position: int, sections: Sections, heading: str) -> list[Html]:
+    told = []
+    for title, parts in sections:
+        anchor = _anchor(position, title)
+        inside = element(heading, title, id=anchor), *parts
+        told.append(element("section", *inside, aria_labelledby=anchor, class_="short" if title in SHORT else None))
+    return told
+
+
+def _tabulate_runs(runs: Sequence[Run]) -> Html:
+    """Write a row a run: its method, goals, trials and best value."""
+    cut = f" The first {MOST_RUNS} are told below; --name shows another." if len(runs) > MOST_RUNS else ""
+    rows = []
+    for run in runs:
+        best = format_value(run.result.best_value) if run.has_best else f"{len(run.front)} on the front"
+        best = best if run.has_best or run.front else "–"
+        rows.append([run.name, run.result.method, str(run.result.goals), *(run.counts[one] for one in STATUSES), best])
+    header = ["study", "method", "goals", *STATUSES, "best value"]
+    return write_table(f"The studies of the file.{cut}", header, rows, numeric=range(3, 8), sort=True)
+
+
+def _list_sections(run: Run) -> Sections:
+    """Return the sections of a run, a title and its parts each; those without parts are left out."""
+    result = run.result
+    model, modules = tabulate_model(run), tabulate_modules(run)
+    sections: Sections = [
+        ("Story", tell_story(run)),
+        ("Pictures", [element("div", *drawn, class_="figures")] if (drawn := draw_pictures(run)) else []),
+        ("Best points", [tabulate_best(run)] if run.has_best else []),
+        ("Pareto front", [_write_volume(run), tabulate_front(run)] if run.front else []),
+        ("Program", [modules] if modules is not None else []),
+        ("Model", [model] if model is not None else []),
+        ("Importances", _write_effects(run)),
+        ("Limits", [tabulate_limits(run)] if result.goals.limits and result.list_completed() else []),
+        ("Failures", [tabulate_reasons(run)] if any(trial.reason for trial in result.trials) else []),
+        ("Time", [tabulate_time(run)] if run.busy is not None else []),
+        ("Trials", [tabulate_trials(run)] if result.trials else []),
+        ("Making", [tabulate_origin(run), tabulate_space(run)]),
+    ]
+    return [(title, parts) for title, parts in sections if parts]
+
+
+def _write_volume(run: Run) -> Html:
+    return element("p", f"The front dominates a hypervolume of {run.result.hypervolume():.6g}.")
+
+
+def _write_effects(run: Run) -> list[Html]:
+    several = len(run.importances) > 1
+    tables = [
+        tabulate_effects(found, f"Share of the variance{f' of objective {k}' if several else ''} that each explains")
+        for k, found in enumerate(run.importances)
+        if found.main
+    ]
+    return [element("p", UNSURE, class_="note"), *tables] if tables else []

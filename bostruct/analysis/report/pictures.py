@@ -1,0 +1,201 @@
+"""The pictures of a report: a table to which a line adds one, and their form in the page."""
+
+from __future__ import annotations
+
+import base64
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from io import StringIO
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.analysis.calibration import plot_calibration
+from bostruct.analysis.fronts import plot_front, plot_hypervolume
+from bostruct.analysis.importances import plot_importance
+from bostruct.analysis.report.facts import Run
+from bostruct.analysis.report.story import count_noun, shorten
+from bostruct.checks import load_by_name, optional_import
+from bostruct.contracts import BostructError, MissingExtra
+from bostruct.display import Html, element, printable
+from bostruct.surrogates.fanova import Importances
+
+MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
+LONGEST_NAME = 40  # characters of a name in a picture
+MOST_BARS = 15
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct", "text.parse_math": False}  # told text may have a $
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Picture(NamedTuple):
+    """A picture of a run.
+
+    title: above it.
+    is_drawn: tells whether a run has what the picture shows.
+    draw: draws it on axes of the figure that it is given.
+    describe: says in words what it shows, for those who do not see it.
+    size: of the picture, in inches.
+    """
+
+    title: str
+    is_drawn: Callable[[Run], bool]
+    draw: Callable[[Run, Any], object]
+    describe: Callable[[Run], str]
+    size: Callable[[Run], tuple[float, float]] = lambda _: (7.2, 4.4)
+
+
+def _describe_history(run: Run) -> str:
+    values = [step.best_value for step in run.result.incumbents if step.best_value is not None]
+    said = f"Values of {count_noun(len(run.result.list_completed()), 'completed trial')} in the order told"
+    return f"{said}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
+
+
+def _describe_front(run: Run) -> str:
+    said = [
+        f"objective {k} from {min(t.values[k] for t in run.front):.6g} to {max(t.values[k] for t in run.front):.6g}"
+        for k in range(run.result.goals.n_objectives)
+    ]
+    return f"Completed trials by their first two objectives. The front of {len(run.front)} has {', '.join(said)}."
+
+
+def _describe_hypervolume(run: Run) -> str:
+    volumes = run.result.hypervolumes()
+    return f"Hypervolume of the Pareto front after each trial, which grows from {volumes[0]:.6g} to {volumes[-1]:.6g}."
+
+
+def _describe_importances(run: Run) -> str:
+    first = list(run.importances[0].main.items())[:3]
+    said = ", ".join(f"{shorten(name, LONGEST_NAME)} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
+    return f"Bars of the share of the variance that each variable explains by itself. The largest: {said}."
+
+
+def _clean_names(found: Importances) -> Importances:
+    """Return importances whose names fit beside bars; equal ones are told apart by their position."""
+    names = [shorten(printable(name), LONGEST_NAME) for name in found.main]
+    distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)), pairs={})
+
+
+def find_architecture(point: object) -> Any:
+    """Return the first architecture in a point, or None where it has none.
+
+    point: as the user sees it.
+    """
+    parts = point.values() if isinstance(point, Mapping) else (point,)
+    return next((part for part in parts if hasattr(part, "to_dot") and hasattr(part, "layers")), None)
+
+
+def _best_architecture(run: Run) -> Any:
+    trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
+    return None if trial is None else find_architecture(trial.point)
+
+
+def _draw_architecture(run: Run, figure: Any) -> object:
+    axes = figure.subplots()
+    drawn = load_by_name("bostruct.domains.architecture.drawing:plot_architecture")(_best_architecture(run), axes)
+    width, height = np.ptp(axes.get_xlim()), np.ptp(axes.get_ylim())
+    figure.set_size_inches(0.3 + 1.5 * width, 0.2 + 0.5 * height)
+    return drawn
+
+
+def _describe_architecture(run: Run) -> str:
+    found = _best_architecture(run)
+    return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {shorten(str(found), 300)}."
+
+
+def _can_leave_out(run: Run) -> bool:
+    try:
+        run.result.cross_validate(0)
+    except BostructError:  # too few trials, or a method without a Gaussian process
+        return False
+    return True
+
+
+PICTURES = (
+    Picture(
+        "History", lambda run: run.has_best, lambda run, figure: run.result.plot(figure.subplots()), _describe_history
+    ),
+    Picture(
+        "Pareto front",
+        lambda run: bool(run.front),
+        lambda run, figure: plot_front(run.result, figure.subplots()),
+        _describe_front,
+    ),
+    Picture(
+        "Hypervolume",
+        lambda run: bool(run.front),
+        lambda run, figure: plot_hypervolume({"this study": [run.result]}, figure.subplots()),
+        _describe_hypervolume,
+    ),
+    Picture(
+        "Importances",
+        lambda run: bool(run.importances) and bool(run.importances[0].main),
+        lambda run, figure: plot_importance(_clean_names(run.importances[0]), figure.subplots(), MOST_BARS),
+        _describe_importances,
+        lambda run: (7.2, 1.6 + 0.28 * min(len(run.importances[0].main), MOST_BARS)),
+    ),
+    Picture(
+        "Calibration, each trial left out in turn",
+        lambda run: run.recommended is not None and run.recommended.mean is not None and _can_leave_out(run),
+        lambda run, figure: plot_calibration(run.result, axes=figure.subplots(1, 2)),
+        lambda run: (
+            f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
+            "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
+        ),
+        lambda _: (9.0, 4.2),
+    ),
+    Picture(
+        "Architecture",
+        lambda run: _best_architecture(run) is not None,
+        _draw_architecture,
+        _describe_architecture,
+    ),
+)
+
+
+def draw_pictures(run: Run) -> list[Html]:
+    """Draw what there is to draw of a run, each as a figure with its title and a text in its place.
+
+    run: to draw.
+
+    Without matplotlib a paragraph says how to get it.
+    """
+    try:
+        optional_import("matplotlib", "plot")
+    except MissingExtra as error:
+        return [element("p", f"There are no pictures: {error}", class_="note")]
+    return [_frame(one, run) for one in PICTURES if one.is_drawn(run)]
+
+
+def _frame(picture: Picture, run: Run) -> Html:
+    text = printable(picture.describe(run))
+    try:
+        source = _draw(picture, run)
+    except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
+        return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
+    image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
+    return element("figure", image, element("figcaption", picture.title))
+
+
+def _draw(picture: Picture, run: Run) -> str:
+    """Return the picture as SVG in base64, the same for the same run."""
+    mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of glyphs that the font lacks, and browsers have
+        figure = figures.Figure(figsize=picture.size(run), layout="constrained")
+        picture.draw(run, figure)
+        figure.patch.set_alpha(0.0)  # the page is dark or light
+        for one in figure.axes:
+            one.patch.set_alpha(0.0)
+        _rasterize(figure)
+        text = StringIO()
+        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
+    return base64.b64encode(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.getvalue()).encode()).decode()
+
+
+def _rasterize(figure: Any) -> None:
+    """Have artists of very many marks drawn as pixels."""
+    for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
+        if len(artist.get_offsets()) > MOST_MARKS:
+            artist.set_rasterized(True)

@@ -1,0 +1,198 @@
+"""The story of a run in sentences."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from bostruct.analysis.report.facts import Run
+from bostruct.checks import has_capability
+from bostruct.contracts import HasParts, HasVariables
+from bostruct.display import Html, element
+from bostruct.study.history import Trial
+
+STATUSES = ("completed", "failed", "infeasible", "running")
+ORIGINS = {
+    "given": "given by the user",
+    "initial": "of the initial design",
+    "random": "drawn at random",
+    "model": "chosen by the model",
+    "mutation": "changed from a good one",
+    "repeat": "asked for again",
+    "fallback": "drawn at random since the model failed",
+    "added": "added with their values",
+}
+
+
+def tell_story(run: Run) -> list[Html]:
+    """Return the paragraphs that tell what was searched, how, what failed, what was found, and what the model expects.
+
+    run: to tell of.
+    """
+    paragraphs = (_tell_search(run), _tell_trials(run), _tell_best(run), _tell_end(run))
+    return [element("p", *_join(sentences)) for paragraph in paragraphs if (sentences := list(paragraph))]
+
+
+def _join(sentences: Sequence[object]) -> Iterator[object]:
+    for position, sentence in enumerate(sentences):
+        yield " " if position else ""
+        yield sentence
+
+
+def count_noun(n: int, noun: str) -> str:
+    """Write a count with its noun: ``1 trial``, ``1,200 trials``.
+
+    n: the count.
+    noun: in the singular, whose plural ends in s.
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def format_time(seconds: float) -> str:
+    """Write a moment as date and time in UTC.
+
+    seconds: since the epoch.
+    """
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, OSError, ValueError):  # told by somebody whose clock is beyond the calendar
+        return f"{seconds:g} s since 1970"
+
+
+def format_seconds(seconds: float) -> str:
+    """Write a duration in the unit that people would choose.
+
+    seconds: at least 0.
+    """
+    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def describe_space(domain: object) -> str:
+    """Say in words what a space is made of.
+
+    domain: of the points; None where it is not known.
+    """
+    parts = getattr(domain, "parts", {}) if has_capability(domain, HasParts) else {}
+    if parts:
+        return f"a space of {count_noun(len(parts), 'part')}"
+    if has_capability(domain, HasVariables):
+        rules = len(getattr(domain, "constraints", ()))
+        return f"a space of {count_noun(len(domain.variables), 'variable')}" + (
+            f" and {count_noun(rules, 'constraint')}" if rules else ""
+        )
+    names = {
+        "ArchitectureDomain": "architectures",
+        "SearchSpace": "programs",
+        "JsonDomain": "a space that its file does not hold whole",
+    }
+    return names.get(type(domain).__name__, "a space that the result does not hold")
+
+
+def _tell_search(run: Run) -> Iterator[object]:
+    result, directions = run.result, run.result.goals.directions
+    what = f"{directions[0]}s its objective" if run.is_single else f"has {len(directions)} objectives"
+    if not run.is_single:
+        what += f" ({', '.join(f'{way}d' for way in directions)})"
+    yield f"This study {what} over {describe_space(result.domain)} by the method"
+    yield element("b", result.method)
+    yield f"with seed {result.seed}."
+    if limits := result.goals.limits:
+        yield f"A good trial keeps {count_noun(len(limits), 'limit')}: {', '.join(map(str, limits))}."
+    note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)
+    if note is not None:
+        yield f"Of the methods that auto has, it took this one: {note}."
+    if run.n_changes:
+        yield f"The space was changed {count_noun(run.n_changes, 'time')} on the way."
+
+
+def _tell_trials(run: Run) -> Iterator[object]:
+    result, counts = run.result, run.counts
+    if not result.trials:
+        yield "There is no trial yet."
+        return
+    said = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
+    yield f"There {'is' if len(result.trials) == 1 else 'are'} {count_noun(len(result.trials), 'trial')}: {said}."
+    origins = Counter(trial.origin for trial in result.trials)
+    yield "Points were: " + ", ".join(f"{n:,} {ORIGINS.get(name, name)}" for name, n in origins.items()) + "."
+    broken = sum(bool(trial.broken) for trial in result.trials)
+    if broken:
+        yield f"Of the completed trials {broken:,} break a limit."
+    reasons = count_reasons(result.trials).most_common(1)
+    if reasons:
+        reason, n = reasons[0]
+        quoted = element("q", shorten(reason, 200))
+        yield element("span", f"The most frequent reason for no value, in {count_noun(n, 'trial')}: ", quoted, ".")
+    if result.n_unread:
+        yield f"{count_noun(result.n_unread, 'trial')} cannot be read in the space that the study now has."
+
+
+def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
+    """Count the reasons why trials have no value, each by its first line.
+
+    trials: of a study.
+    """
+    return Counter(first_line(trial.reason) for trial in trials if trial.reason)
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text that is not empty; an empty text where all are.
+
+    text: any.
+    """
+    return (text.strip().splitlines() or [""])[0]
+
+
+def shorten(text: str, limit: int) -> str:
+    """Cut a text that is too long for its place; an ellipsis says so.
+
+    text: any.
+    limit: the most characters, at least 1.
+    """
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _tell_best(run: Run) -> Iterator[object]:
+    result = run.result
+    if run.front:
+        yield f"The Pareto front has {count_noun(len(run.front), 'trial')}, of which none is better in all objectives."
+        return
+    if not run.has_best:
+        if run.counts["completed"]:
+            yield "No completed trial keeps all limits."
+        elif result.trials:
+            yield "No trial has a value, so that there is no best one."
+        return
+    best = result.best_trial
+    position = result.order.index(best.number) + 1
+    yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), f", of trial {best.number}.")
+    later = len(result.order) - position
+    brought = f"{count_noun(later, 'later trial')} brought nothing better." if later else "it is the last."
+    yield f"It was the {_ordinal(position)} of {len(result.order):,} to finish; {brought}"
+    found = run.recommended
+    if found is not None and found.mean is not None:
+        same = "the same trial" if found.trial.number == best.number else f"trial {found.trial.number}"
+        yield f"The model recommends {same}, where it expects {found.mean:.6g} without noise"
+        yield f"(95 % interval {found.low:.6g} to {found.high:.6g})."
+
+
+def _ordinal(n: int) -> str:
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"
+
+
+def _tell_end(run: Run) -> Iterator[object]:
+    trials = [trial for trial in run.result.trials if trial.started > 0]
+    if trials:
+        last = max(max(trial.started, trial.finished or 0.0) for trial in trials)
+        yield f"The first trial began {format_time(min(trial.started for trial in trials))},"
+        yield f"the last word is of {format_time(last)}."
+    suggest = [trial.info["suggest_seconds"] for trial in run.result.trials if "suggest_seconds" in trial.info]
+    spent = [t.finished - t.started for t in run.result.trials if t.finished is not None and t.origin != "added"]
+    if suggest and spent:
+        yield f"In the median it took {format_seconds(statistics.median(suggest))} to choose a point"
+        yield f"and {format_seconds(statistics.median(spent))} to evaluate it."

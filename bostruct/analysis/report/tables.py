@@ -1,0 +1,252 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+import math
+import platform
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from bostruct import __version__
+from bostruct.analysis.report.facts import Run, flatten_point
+from bostruct.analysis.report.story import count_noun, count_reasons, format_seconds, shorten
+from bostruct.checks import hide_addresses, short_repr
+from bostruct.display import Html, element, in_full
+from bostruct.surrogates.fanova import Importances
+
+MOST_COLUMNS = 60
+MOST_FRONT = 100
+MOST_REASONS = 20
+MOST_EFFECTS = 50
+LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
+CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
+
+
+def write_table(
+    caption: str,
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numeric: Sequence[int] = (),
+    sort: bool = False,
+) -> Html:
+    """Write a table whose cells are told by their row and column, in a region that scrolls.
+
+    caption: what the table holds.
+    header: of the columns; the first one names the rows.
+    rows: a cell each; the first one names the row.
+    numeric: positions of columns that are aligned to the right.
+    sort: whether a script may offer to sort it.
+    """
+    head = element("tr", *(element("th", shorten(title, LONGEST_TITLE), scope="col") for title in header))
+    kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
+    lines = (
+        element(
+            "tr",
+            element("th", name, scope="row", class_=kinds[0]),
+            *(element("td", cell, class_=kind) for cell, kind in zip(cells, kinds[1:], strict=True)),
+        )
+        for name, *cells in rows
+    )
+    table = element(
+        "table",
+        element("caption", caption),
+        element("thead", head),
+        element("tbody", *lines),
+        class_="sortable" if sort else None,
+    )
+    return element("div", table, class_="scroll", role="region", tabindex="0", aria_label=caption)
+
+
+def write_facts(caption: str, facts: Iterable[tuple[str, object]]) -> Html:
+    """Write names and what they stand for, a row each.
+
+    caption: what the table holds.
+    facts: (name, text).
+    """
+    lines = (element("tr", element("th", name, scope="row"), element("td", what)) for name, what in facts)
+    table = element("table", element("caption", caption), element("tbody", *lines), class_="facts")
+    return element("div", table, class_="scroll", role="region", tabindex="0", aria_label=caption)
+
+
+def format_value(value: object, digits: int = 6) -> str:
+    """Write a number in short, a dash for None.
+
+    value: a number or None.
+    digits: significant ones.
+    """
+    return "–" if value is None else f"{value:.{digits}g}" if isinstance(value, int | float) else str(value)
+
+
+def tabulate_best(run: Run) -> Html:
+    """Write the best point as told beside the recommended one, whole.
+
+    run: with a best trial.
+    """
+    best, found = run.result.best_trial, run.recommended
+    trials = {"best as told": best}
+    if found is not None and found.trial.number != best.number:
+        trials["recommended by the model"] = found.trial
+    points = [flatten_point(trial.point) for trial in trials.values()]
+    names = dict.fromkeys(name for point in points for name in point)
+    rows: list[Sequence[object]] = [["trial", *(trial.number for trial in trials.values())]]
+    rows.append(["value as told", *(repr(trial.value) for trial in trials.values())])
+    for limit in run.result.goals.limits:
+        rows.append([str(limit), *(format_value(trial.constraints.get(limit.name)) for trial in trials.values())])
+    rows += [[name, *(point.get(name, "–") for point in points)] for name in names]
+    return write_table("The best point" + ("s" if len(trials) > 1 else ""), ["variable", *trials], rows)
+
+
+def tabulate_modules(run: Run) -> Html | None:
+    """Write the modules of the program to recommend, in the order of computation; None where the points are none.
+
+    run: to tell of.
+    """
+    trial = run.recommended.trial if run.recommended is not None else next(iter(run.front), None)
+    nodes = getattr(None if trial is None else trial.point, "nodes", None)
+    if trial is None or not isinstance(nodes, Sequence):
+        return None
+    rows = []
+    for node in nodes:
+        read = [f"input {one.port}" if one.node is None else nodes[one.node].path for one in node.sources.values()]
+        rows.append([node.path, node.kind, hide_addresses(in_full(node.values)), ", ".join(read)])
+    return write_table(
+        f"The modules of the program of trial {trial.number}", ["module", "kind", "values", "reads"], rows
+    )
+
+
+def tabulate_front(run: Run) -> Html:
+    """Write the trials of the Pareto front, with their values and points.
+
+    run: of several objectives, with a front.
+    """
+    goals, shown = run.result.goals, run.front[:MOST_FRONT]
+    points = [flatten_point(trial.point) for trial in shown]
+    names = list(dict.fromkeys(name for point in points for name in point))[:MOST_COLUMNS]
+    header = ["trial", *(f"objective {k} ({way}d)" for k, way in enumerate(goals.directions)), *names]
+    rows = [
+        [trial.number, *map(format_value, trial.values), *(point.get(name, "–") for name in names)]
+        for trial, point in zip(shown, points, strict=True)
+    ]
+    cut = f", the first {MOST_FRONT}" if len(run.front) > MOST_FRONT else ""
+    caption = f"The Pareto front of {count_noun(len(run.front), 'trial')}{cut}"
+    return write_table(caption, header, rows, numeric=range(goals.n_objectives + 1), sort=True)
+
+
+def tabulate_limits(run: Run) -> Html:
+    """Write each limit with the share of completed trials that keep it.
+
+    run: with limits.
+    """
+    completed, rows = run.result.list_completed(), []
+    for limit in run.result.goals.limits:
+        kept = sum(limit.name not in trial.broken for trial in completed)
+        share = f"{100 * kept / len(completed):.0f} %" if completed else "–"
+        rows.append([str(limit), f"{kept:,} of {len(completed):,}", share])
+    return write_table("Limits, and the completed trials that keep them", ["limit", "kept by", "share"], rows)
+
+
+def tabulate_reasons(run: Run) -> Html:
+    """Write the reasons why trials have no value, most frequent first.
+
+    run: with trials that failed.
+    """
+    counts = count_reasons(run.result.trials)
+    cut = f", the {MOST_REASONS} most frequent of {len(counts):,}" if len(counts) > MOST_REASONS else ""
+    rows = [[shorten(reason, 500), f"{n:,}"] for reason, n in counts.most_common(MOST_REASONS)]
+    return write_table(f"Reasons for no value{cut}", ["reason, its first line", "trials"], rows, numeric=(1,))
+
+
+def tabulate_effects(found: Importances, caption: str) -> Html:
+    """Write the share of each variable, and mark those whose spread is as large.
+
+    found: of a study.
+    caption: of the table.
+    """
+    rows = [
+        [
+            shorten(name, LONGEST_NAME),
+            f"{one.share:.3f}",
+            f"{one.spread:.3f}",
+            "unsure" if one.is_vague else "yes",
+        ]
+        for name, one in list(found.main.items())[:MOST_EFFECTS]
+    ]
+    cut = f", the first {MOST_EFFECTS} of {len(found.main)}" if len(found.main) > MOST_EFFECTS else ""
+    return write_table(f"{caption}{cut}", ["variable", "share", "spread", "sure?"], rows, numeric=(1, 2), sort=True)
+
+
+def tabulate_model(run: Run) -> Html | None:
+    """Write what the model of the method expects; None where there is nothing to say.
+
+    run: to tell of.
+    """
+    facts: list[tuple[str, object]] = []
+    if (found := run.recommended) is not None:
+        facts.append(("recommended", f"trial {found.trial.number}, {found.why}"))
+        if found.mean is not None and found.low is not None and found.high is not None:
+            facts.append(("expected there, noise aside", f"{found.mean:.6g}"))
+            facts.append(("95 % interval", f"{found.low:.6g} to {found.high:.6g}"))
+            facts.append(("value told there", format_value(found.trial.value)))
+    noise = next((trial.info["noise"] for trial in reversed(run.result.trials) if "noise" in trial.info), None)
+    if isinstance(noise, int | float) and math.isfinite(noise):
+        facts.append(("noise", f"{min(noise, 1.0):.2g} of the variance of the values, in the last model"))
+    return write_facts("What the model believes", facts) if facts else None
+
+
+def tabulate_time(run: Run) -> Html:
+    """Write how long choosing and evaluating took, and how busy the workers were.
+
+    run: to tell of.
+    """
+    trials = run.result.trials
+    suggest = [trial.info["suggest_seconds"] for trial in trials if "suggest_seconds" in trial.info]
+    spent = [t.finished - t.started for t in trials if t.finished is not None and t.origin != "added"]
+    rows = [
+        [name, *(format_seconds(one) for one in (sum(times), statistics.median(times), max(times)))]
+        for name, times in (("to choose a point", suggest), ("to evaluate it, from ask to tell", spent))
+        if times
+    ]
+    table = write_table("Seconds on the clock", ["time", "in all", "median", "longest"], rows, numeric=(1, 2, 3))
+    if (busy := run.busy) is None:
+        return table
+    pauses = f", {count_noun(busy.pauses, 'pause')} of more than a minute left out" if busy.pauses else ""
+    share = f"{100 * busy.share:.0f} %"
+    said = f"At most {count_noun(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
+    said += f"{count_noun(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
+    return Html(table + element("p", said))
+
+
+def tabulate_origin(run: Run) -> Html:
+    """Write what made the study, and how to open it again.
+
+    run: to tell of.
+    """
+    result = run.result
+    facts: list[tuple[str, object]] = [
+        ("method", result.method),
+        ("seed", result.seed),
+        ("goals", result.goals),
+        ("made by", "unknown" if run.version is None else f"bostruct {run.version}"),
+        ("this page by", f"bostruct {__version__}, Python {platform.python_version()}, NumPy {np.__version__}"),
+    ]
+    if run.where is not None:
+        opened = f"bo.Study.load({run.where!r}, {run.name!r}, read_only=True)"
+        facts += [("file", run.where), ("to open it", element("code", opened))]
+    return write_facts("How it was made", facts)
+
+
+def tabulate_space(run: Run) -> Html:
+    """Write the variables of the space with their values, or the space as a whole.
+
+    run: to tell of.
+    """
+    domain = run.result.domain
+    parts = getattr(domain, "variables", None) or getattr(domain, "parts", None)
+    if isinstance(parts, Mapping):
+        rows = [[shorten(name, LONGEST_NAME), shorten(str(one), 500)] for name, one in parts.items()]
+        return write_table("The space", ["variable", "values"], rows)
+    described = getattr(domain, "description", None)
+    return element("p", element("code", short_repr(domain if described is None else described, 2000)))

@@ -1,0 +1,162 @@
+"""The page of `bostruct watch`, written anew when the file has changed, but not all the time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bostruct.cli.options import error_text
+from bostruct.cli.report import open_studies
+
+if TYPE_CHECKING:
+    from bostruct.analysis.report.facts import Run
+    from bostruct.display import Html
+
+LEAST_PAUSE = 1.0  # seconds from one writing of the page to the next
+SHARE = 0.1  # of one core that writing pages may take, from a search on the same machine
+FOLLOW = """
+let tag = null;
+let parts = [...document.querySelector('main').children].map(part => part.outerHTML);
+const state = document.createElement('p');
+state.className = 'note';
+document.querySelector('header').append(state);
+function say(text, isLost) {
+  if (state.textContent !== text) state.textContent = text;
+  state.className = isLost ? 'alert' : 'note';
+  if (isLost) state.setAttribute('role', 'alert'); else state.removeAttribute('role');
+}
+function place(part) {
+  const sorted = [...part.querySelectorAll('table')].map(table => [...table.querySelectorAll('thead th')]
+    .map(head => head.getAttribute('aria-sort')));
+  const scrolls = [...part.querySelectorAll('.scroll')].map(box => [box.scrollLeft, box.scrollTop]);
+  const focused = [...part.querySelectorAll('button,[tabindex],a')].indexOf(document.activeElement);
+  return {sorted, scrolls, focused};
+}
+function restore(part, {sorted, scrolls, focused}) {
+  part.querySelectorAll('table').forEach((table, i) => (sorted[i] || []).forEach((order, column) => {
+    const button = order && table.tHead.rows[0].cells[column]?.querySelector('button');
+    if (button) { button.click(); if (order === 'descending') button.click(); }
+  }));
+  part.querySelectorAll('.scroll').forEach((box, i) => scrolls[i] && box.scrollTo(...scrolls[i]));
+  if (focused >= 0) part.querySelectorAll('button,[tabindex],a')[focused]?.focus({preventScroll: true});
+}
+function show(text) {
+  const page = new DOMParser().parseFromString(text, 'text/html');
+  const main = document.querySelector('main');
+  const fresh = [...page.querySelector('main').children];
+  const written = fresh.map(part => part.outerHTML);
+  const old = [...main.children];
+  const isAlike = old.length === fresh.length && fresh.every((part, i) => part.tagName === old[i].tagName);
+  if (isAlike) {
+    fresh.forEach((part, i) => {
+      if (written[i] === parts[i]) return;
+      const kept = place(old[i]);
+      old[i].replaceWith(part);
+      addSorting(part);
+      restore(part, kept);
+    });
+  } else {
+    main.replaceChildren(...fresh);
+    addSorting(main);
+  }
+  parts = written;
+  const links = page.querySelector('nav'), before = document.querySelector('nav');
+  if (links && before && links.outerHTML !== before.outerHTML) before.replaceWith(links);
+}
+async function refresh() {
+  if (!document.hidden) {
+    try {
+      const answer = await fetch('/', {headers: tag ? {'If-None-Match': tag} : {}});
+      if (answer.status === 200) {
+        tag = answer.headers.get('ETag');
+        show(await answer.text());
+        say(`This page follows the file. Last change seen ${new Date().toLocaleTimeString()}.`);
+      } else if (answer.status === 401) {
+        say('The watch was started anew: open the address that it printed.', true);
+      } else if (answer.status !== 304) say(`The watch answers ${answer.status}.`, true);
+    } catch { say('The watch does not answer: this page shows what was last seen.', true); }
+  }
+  setTimeout(refresh, 2000);
+}
+refresh();
+"""
+
+
+class Page(NamedTuple):
+    """A page as it is sent.
+
+    tag: of its content, which is equal for equal pages.
+    body: of the page, in UTF-8.
+    """
+
+    tag: str
+    body: bytes
+
+
+class LivePage:
+    """The page about a file of studies.
+
+    file: its path.
+    name: of one study; None for all.
+
+    Raises StorageError where the file cannot be read at first. Later the page says so, above what was last read.
+    """
+
+    def __init__(self, file: str, name: str | None = None) -> None:
+        self._file, self._name = file, name
+        self._busy = threading.Lock()
+        self._runs: list[Run] = []
+        self._seen: object = None
+        self._due = 0.0
+        self._seen = self._look()
+        self._page = self._write(self._read_runs())
+
+    def read(self) -> Page:
+        """Return the page as it is now; while it is being written, or was just written, as it was."""
+        if self._busy.acquire(blocking=False):
+            try:
+                if time.monotonic() >= self._due and (now := self._look()) != self._seen:
+                    self._update(now)
+            finally:
+                self._busy.release()
+        return self._page
+
+    def _look(self) -> object:
+        """Return what changes with the file; None while it is not there."""
+        try:
+            facts = os.stat(self._file)
+        except OSError:
+            return None
+        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
+    def _update(self, now: object) -> None:
+        from bostruct.contracts import BostructError
+        from bostruct.display import element
+
+        began = time.monotonic()
+        try:
+            runs, note, seen = self._read_runs(), None, now
+        except (BostructError, OSError) as error:  # also one that is half written: looked at again after a pause
+            said = f"The file cannot be read now: {error_text(error)}. Below is what was last read."
+            runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None
+        self._page = self._write(runs, note)
+        self._seen = seen if now is not None else None
+        self._due = time.monotonic() + max(LEAST_PAUSE, (time.monotonic() - began) * (1 / SHARE - 1))
+
+    def _read_runs(self) -> list[Run]:
+        from bostruct.analysis.report.facts import read_run
+
+        with open_studies(self._file, self._name) as studies:
+            return [read_run(study) for study in studies]
+
+    def _write(self, runs: list[Run], note: Html | None = None) -> Page:
+        from bostruct.analysis.report.page import render_page
+
+        self._runs = runs
+        title = Path(self._file).name if len(runs) != 1 else ""
+        body = render_page(runs, title, note, FOLLOW).encode()
+        return Page(f'"{hashlib.sha256(body).hexdigest()[:32]}"', body)

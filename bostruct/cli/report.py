@@ -1,0 +1,80 @@
+"""`bostruct report`: a page of HTML about the studies of a file, which is opened for reading only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors
+from bostruct.cli.text import echo_json
+
+if TYPE_CHECKING:
+    from bostruct.study.study import Study
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--name", help="Of the study; without it the page tells of all in the file.")
+@click.option(
+    "--out", type=file_to_write, callback=check_folder, help="The page to write; FILE with the ending .html by default."
+)
+@json_option
+def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
+    """Write a page of HTML about the studies in a file: story, pictures, tables.
+
+    The page needs no network. FILE is only read, also while a study in it runs.
+
+    \b
+    Examples:
+      bostruct report runs.db
+      bostruct report runs.db --name "branin auto seed=0" --out branin.html
+    """
+    with plain_errors():
+        from bostruct.display import printable
+
+        page = Path(file).with_suffix(".html") if out is None else Path(out)
+        if page.exists() and Path(file).exists() and page.samefile(file):
+            raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
+        text, names = render_file(file, name)
+        page.write_text(text, encoding="utf-8", newline="\n")
+    if as_json:
+        echo_json({"file": file, "page": str(page), "studies": names})
+    else:
+        click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names)) or 'no study'}")
+
+
+def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
+    """Return the page about the studies of a file, and their names.
+
+    file: its path.
+    name: of one study; None for all.
+
+    Raises StorageError.
+    """
+    from bostruct.analysis.report.facts import read_run
+    from bostruct.analysis.report.page import render_page
+
+    with open_studies(file, name) as studies:
+        title = Path(file).name if len(studies) != 1 else ""
+        return render_page([read_run(study) for study in studies], title), [study.name for study in studies]
+
+
+@contextmanager
+def open_studies(file: str, name: str | None) -> Iterator[list[Study]]:
+    """Open studies for reading only.
+
+    file: that holds them.
+    name: of one; None for all.
+
+    Raises StorageError.
+    """
+    from bostruct.storage.backends import open_storage
+    from bostruct.study.study import Study
+
+    names = [row.name for row in open_storage(file).studies()] if name is None else [name]
+    with ExitStack() as stack:
+        yield [stack.enter_context(Study.load(file, one, read_only=True)) for one in names]

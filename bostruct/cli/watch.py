@@ -1,0 +1,44 @@
+"""`bostruct watch`: the report of a file of studies in the browser, live."""
+
+from __future__ import annotations
+
+import click
+
+from bostruct.cli.options import plain_errors
+
+EXPOSED = (
+    "Warning: {host} is not a loopback address. Whoever reaches it and knows the token sees the studies, and the "
+    "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
+)
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.option("--name", help="Of the study; without it the page tells of all in the file.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+def watch(file: str, name: str | None, port: int, host: str) -> None:
+    """Show the studies in a file in the browser; the page follows what is told.
+
+    FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
+    page, and without it there is no answer. Ctrl-C ends.
+
+    \b
+    Examples:
+      bostruct watch runs.db
+      bostruct watch runs.db --port 8765
+    """
+    with plain_errors():
+        from bostruct.cli.live_page import LivePage
+        from bostruct.cli.watch_server import WatchServer
+        from bostruct.display import printable
+
+        page = LivePage(file, name)
+        with WatchServer(host, port, page.read) as server:
+            if not server.is_loopback:
+                click.echo(EXPOSED.format(host=printable(host), port=server.server_port), err=True)
+            click.echo(f"{printable(file)} is shown at {server.url}\nCtrl-C ends.")
+            try:
+                server.serve_forever(poll_interval=0.2)
+            except KeyboardInterrupt:
+                click.echo("Stopped.")

@@ -1,0 +1,188 @@
+"""The page of a report: told text never becomes markup, a screen reader can tell it, and its size stays reasonable."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+import bostruct as bo
+from bostruct.analysis.report import facts
+from bostruct.analysis.report import page as page_module
+from bostruct.analysis.report.facts import read_run
+from bostruct.analysis.report.page import render_page, write_report
+from bostruct.analysis.report.style import SORT, STYLE
+from bostruct.language import SearchSpace
+from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
+from tests.analysis.report.runs import HOSTILE, LINE, TURNED, check_page, make_hostile, make_plain
+
+
+def render(*studies: bo.Study | bo.Result) -> str:
+    return render_page([read_run(study) for study in studies], "runs.db" if len(studies) != 1 else "")
+
+
+def make_empty() -> bo.Study:
+    return bo.Study({"a": bool}, method="random", seed=0)
+
+
+def make_failed() -> bo.Study:
+    study = make_empty()
+    study.tell(study.ask(), failed="no license")
+    study.tell(study.ask(), infeasible="too hot")
+    return study
+
+
+def make_running() -> bo.Study:
+    study = make_plain(3)
+    study.ask()
+    return study
+
+
+def make_infeasible() -> bo.Study:
+    study = bo.Study({"a": bool}, method="random", seed=0, constraints={"heat": ("<=", 1.0)})
+    study.tell(study.ask(), {"value": 1.0, "constraints": {"heat": 2.0}})
+    return study
+
+
+def make_structured() -> bo.Study:
+    space = {
+        "order": bo.Permutation(range(4)),
+        "some": bo.Subset(range(5), 2),
+        "word": bo.Sequence("ACGU", (2, 4)),
+        "inner": bo.Real(0.0, 1.0),
+    }
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: point["inner"], 12, progress=False)
+    return study
+
+
+def make_architectures() -> bo.Study:
+    study = bo.Study(bo.cnn_domain(), method="random", seed=0)
+    study.optimize(len, 3, progress=False)
+    return study
+
+
+def make_programs() -> bo.Study:
+    study = bo.Study(SearchSpace(reduced_wrs_cnn()), method="random", seed=0)
+    study.optimize(len, 3, progress=False)
+    return study
+
+
+def make_conditional() -> bo.Study:
+    space = {"optimizer": ["sgd", "adam"], "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"})}
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: point.get("momentum", 1.0), 12, progress=False)
+    return study
+
+
+MAKERS = [
+    make_empty,
+    make_failed,
+    make_running,
+    make_infeasible,
+    make_structured,
+    make_architectures,
+    make_programs,
+    make_conditional,
+    make_plain,
+    lambda: make_plain(directions=["minimize", "maximize"]),
+]
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
+def test_any_study_becomes_a_page(make):
+    study = make()
+    found = check_page(render(study))
+    assert "not drawn" not in "".join(found.text)
+    assert "What made" not in "".join(found.text)
+    if any(trial.status == "completed" for trial in study.trials) and study.result.has_feasible:
+        assert found.find("img")
+    for trial in study.trials:
+        assert str(trial.number) in found.text
+
+
+def test_a_program_is_told_by_its_choices_and_its_modules():
+    study = make_programs()
+    best, text = study.best_point, check_page(render(study)).text
+    assert {node.path for node in best.nodes} | set(best.trace) <= set(text)
+
+
+def test_a_space_that_the_file_does_not_hold_is_told_as_it_is_stored(tmp_path):
+    space = bo.Space({"a": range(4), "b": range(4)}, constraints=[lambda point: point["a"] <= point["b"]])
+    bo.minimize(lambda point: point["a"], space, method="random", n_trials=4, seed=0, storage=tmp_path / "r.db")
+    with bo.Study.load(tmp_path / "r.db", read_only=True) as study:
+        assert "a space that its file does not hold whole" in "".join(check_page(render(study)).text)
+
+
+def test_told_text_is_text():
+    html = render(make_hostile())
+    found = check_page(html)
+    text = "".join(found.text)
+    for told in HOSTILE:
+        shown = told.replace(LINE, r"\u2028").replace(TURNED, r"\u202e")
+        assert shown[:60] in text
+    assert HOSTILE[5] in text  # the best point is whole
+    assert "not drawn" not in text
+    assert html.isascii() or not {LINE, TURNED, "\0"} & set(html)
+    pictures = [base64.b64decode(image["src"].partition(",")[2]).decode() for image in found.find("img")]
+    assert len(pictures) >= 2
+    assert not any("<script" in picture or "<img" in picture for picture in pictures)
+
+
+def test_the_policy_allows_the_style_and_the_script_of_the_page_alone():
+    html = render(make_empty())
+    (policy,) = [one["content"] for one in check_page(html).find("meta") if one.get("http-equiv")]
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    assert allowed == [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in (STYLE, SORT)]
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert "connect-src 'none'" in policy
+    assert f"<style>{STYLE}</style>" in html
+    assert f"<script>{SORT}</script>" in html
+
+
+def test_several_studies_are_told_one_by_one(monkeypatch):
+    monkeypatch.setattr(page_module, "MOST_RUNS", 2)
+    html = render(make_plain(), make_empty(), make_failed())
+    found = check_page(html)
+    assert found.headings[:3] == [1, 2, 3]
+    assert found.headings.count(2) == 2
+    assert "The first 2 are told below" in html
+    assert "holds no study" in render()
+
+
+def test_3000_trials_of_34_variables_are_cut_and_the_page_says_so(monkeypatch):
+    monkeypatch.setattr(facts, "LEAST_FOR_IMPORTANCES", 9999)  # a forest of them takes 4 s
+    study = bo.Study({f"v{i}": [0, 1, 2] for i in range(34)}, method="random", seed=0)
+    for i in range(3000):
+        study.add({f"v{k}": (i // 3 ** (k % 7) + k) % 3 for k in range(34)} | {f"v{i % 34}": i % 3}, float(i % 977))
+    html = render(study)
+    assert len(html.encode()) < 3_000_000
+    assert "of 3,000 trials, half of them the best and the others the last; bostruct show --csv" in html
+    assert all(f'<th scope="row">v{i}</th>' in html for i in range(34))  # the best point is whole
+
+
+def test_without_matplotlib_there_are_tables_and_a_word(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    found = check_page(render(make_plain()))
+    assert not found.find("img")
+    assert any("There are no pictures" in text for text in found.text)
+
+
+def test_writes_a_study_or_a_result(tmp_path):
+    study = make_plain()
+    bo.write_report(study, tmp_path / "study.html")
+    write_report(study.result, tmp_path / "result.html")
+    told = [(tmp_path / f"{name}.html").read_text(encoding="utf-8") for name in ("study", "result")]
+    assert "<h1>study</h1>" in told[0]
+    assert "<h1>Result</h1>" in told[1]
+    with pytest.raises(TypeError, match="study_or_result: expected a Study or a Result, got 3"):
+        bo.write_report(3, tmp_path / "no.html")
+
+
+def test_the_same_study_makes_the_same_page():
+    study = make_plain()
+    assert render(study) == render(study)

@@ -1,0 +1,58 @@
+"""`bostruct report`: the page of one study or of all in a file, which is left as it is."""
+
+from __future__ import annotations
+
+import bostruct as bo
+from bostruct.cli.report import open_studies, render_file
+from tests.analysis.report.runs import check_page
+from tests.cli.invoke import SMALL, as_json, call
+
+
+def make_file(folder, n=2):
+    for seed in range(n):
+        call("run", SMALL, "--method", "random", "--seed", seed, "--trials", 5, "--storage", folder / "r.db")
+    return folder / "r.db"
+
+
+def test_writes_a_page_of_all_studies_beside_the_file(tmp_path):
+    file = make_file(tmp_path)
+    before = file.read_bytes()
+    said = as_json("report", file)
+    html = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert said == {"file": str(file), "page": str(tmp_path / "r.html"), "studies": said["studies"]}
+    assert len(said["studies"]) == 2
+    assert "<h1>r.db</h1>" in html
+    assert all(name in html for name in said["studies"])
+    check_page(html)
+    assert file.read_bytes() == before
+
+
+def test_writes_the_page_of_one(tmp_path):
+    file = make_file(tmp_path)
+    name = as_json("show", file)["studies"][1]["study"]
+    said = call("report", file, "--name", name, "--out", tmp_path / "one.html").stdout
+    assert said == f"{tmp_path / 'one.html'} tells of {name!r}\n"
+    text, names = render_file(str(file), name)
+    assert names == [name]
+    assert text == (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert f"<h1>{name}</h1>" in text
+
+
+def test_reads_a_file_that_is_being_written(tmp_path):
+    with bo.Study({"a": bool}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.ask()
+        with open_studies(str(tmp_path / "r.db"), None) as (found,):
+            assert found.trials[0].status == "running"
+
+
+def test_never_writes_over_studies(tmp_path):
+    file = make_file(tmp_path, 1)
+    before = file.read_bytes()
+    assert "expected another file" in call("report", file, "--out", file, code=2).stderr
+    assert file.read_bytes() == before
+
+
+def test_a_file_or_a_study_that_is_not_there_is_refused(tmp_path):
+    assert "no such file" in call("report", tmp_path / "no.db", code=3).stderr
+    assert "there is no study 'x'" in call("report", make_file(tmp_path, 1), "--name", "x", code=3).stderr
+    assert not (tmp_path / "r.html").exists()

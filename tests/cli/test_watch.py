@@ -1,0 +1,60 @@
+"""`bostruct watch` in a process of its own, beside a study that writes."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from http.cookiejar import CookieJar
+
+import pytest
+
+import bostruct as bo
+from bostruct.cli.watch import EXPOSED
+from tests.cli.invoke import call
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another signal there")
+def test_shows_what_is_told_and_ends_by_ctrl_c(tmp_path, default_sigint):
+    del default_sigint
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        line = [sys.executable, "-m", "bostruct", "watch", str(tmp_path / "r.db")]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1) as process:
+            assert process.stdout is not None
+            url = re.search(r"http://127\.0\.0\.1:\d+/\?token=\S+", process.stdout.readline())
+            assert url is not None
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+            assert "There is no trial yet." in browser.open(url[0], timeout=60).read().decode()
+            study.tell(study.ask(), failed="too hot")
+            deadline = time.monotonic() + 60
+            while "1 trial: 1 failed" not in browser.open(url[0].partition("?")[0], timeout=60).read().decode():
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+    assert (process.returncode, out[-9:], err) == (0, "Stopped.\n", "")
+
+
+def test_a_file_or_an_address_that_is_not_there_is_refused(tmp_path):
+    assert "no such file" in call("watch", tmp_path / "no.db", code=3).stderr
+    bo.Study({"a": bool}, storage=tmp_path / "r.db").close()
+    assert call("watch", tmp_path / "r.db", "--host", "203.0.113.7", code=1).stderr.startswith("Error: ")
+
+
+def test_an_open_address_is_warned_of(tmp_path, monkeypatch):
+    from bostruct.cli.watch_server import WatchServer
+
+    bo.Study({"a": bool}, storage=tmp_path / "r.db").close()
+
+    def stop(server, poll_interval):
+        del server, poll_interval
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WatchServer, "serve_forever", stop)
+    done = call("watch", tmp_path / "r.db", "--host", "0.0.0.0")
+    assert done.stderr.startswith(EXPOSED[:20].format(host="0.0.0.0"))
+    assert "the connection is not encrypted" in done.stderr
+    assert call("watch", tmp_path / "r.db").stderr == ""

@@ -1,0 +1,222 @@
+"""The server of `bostruct watch`: who has no token, comes by another name or from another site learns nothing."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import pytest
+
+from bostruct.cli import watch_server
+from bostruct.cli.watch_server import HEADERS, LONGEST_HEAD, MOST_CONNECTIONS, WatchServer
+
+SECRET = b"<p>the studies</p>"
+
+
+@pytest.fixture
+def server():
+    page = SimpleNamespace(tag='"one"', body=SECRET)
+    with WatchServer("127.0.0.1", 0, lambda: page) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def ask(server, path="/", method="GET", cookie=True, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    if cookie:
+        given["Cookie"] = f"other=1; {server.cookie}={server.session}"
+    connection.request(method, path, headers=given)
+    answer = connection.getresponse()
+    answer.body = answer.read()
+    connection.close()
+    return answer
+
+
+def test_the_token_is_exchanged_for_a_cookie(server):
+    url = urlsplit(server.url)
+    assert (url.hostname, url.port) == ("127.0.0.1", server.server_port)
+    answer = ask(server, f"{url.path}?{url.query}", cookie=False)
+    assert (answer.status, answer.getheader("Location"), SECRET in answer.body) == (303, "/", False)
+    cookie, *rest = answer.getheader("Set-Cookie").split("; ")
+    assert rest == ["HttpOnly", "SameSite=Strict", "Path=/"]
+    assert server.token not in cookie
+    page = ask(server, cookie=False, Cookie=cookie)
+    assert (page.status, page.body, page.getheader("ETag")) == (200, SECRET, '"one"')
+
+
+def test_tokens_are_long_random_and_new():
+    with WatchServer("127.0.0.1", 0, lambda: None) as one, WatchServer("127.0.0.1", 0, lambda: None) as other:
+        secrets = {one.token, one.session, other.token, other.session}
+        assert len(secrets) == 4
+        assert min(map(len, secrets)) == 43
+
+
+@pytest.mark.parametrize("given", ["", "?token=", "?token=wrong", "?token=%ff", "?token=a&token="])
+def test_without_the_token_there_is_nothing(server, given):
+    for headers in ({}, {"Cookie": f"{server.cookie}=wrong"}, {"Cookie": f"{server.cookie}={server.token}"}):
+        answer = ask(server, f"/{given}", cookie=False, **headers)
+        assert (answer.status, SECRET in answer.body) == (401, False)
+
+
+@pytest.mark.parametrize("host", ["evil.com", "127.0.0.1.evil.com", "127.0.0.1@evil.com", "[::1", "", "127.0.0.2:80"])
+def test_another_host_is_refused_also_with_the_token(server, host):
+    answer = ask(server, f"/?token={server.token}", Host=host)
+    assert (answer.status, answer.getheader("Set-Cookie")) == (403, None)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:9"])
+def test_names_of_this_machine_are_let_in_behind_a_tunnel_too(server, host):
+    assert ask(server, Host=host).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.com"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Sec_Fetch_Site": "anything"},
+    ],
+)
+def test_another_site_is_refused(server, headers):
+    assert ask(server, **headers).status == 403
+
+
+def test_the_page_itself_may_ask(server):
+    port = server.server_port
+    assert ask(server, Origin=f"http://127.0.0.1:{port}", Sec_Fetch_Site="same-origin").status == 200
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/../../etc/passwd", "/etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/index.html", "/\\..\\..", "//etc/passwd"],
+)
+def test_no_path_leads_to_a_file(server, path):
+    answer = ask(server, path)
+    assert (answer.status, answer.body) == (404, b"There is one page here, at /.\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "X"])
+def test_other_methods_are_not_allowed(server, method):
+    answer = ask(server, method=method)
+    assert (answer.status, answer.getheader("Allow")) == (405, "GET, HEAD")
+    assert SECRET not in answer.body
+
+
+def test_head_has_no_body_and_what_has_not_changed_is_not_sent(server):
+    answer = ask(server, method="HEAD")
+    assert (answer.status, answer.body, answer.getheader("Content-Length")) == (200, b"", str(len(SECRET)))
+    same = ask(server, If_None_Match='"zero", "one"')
+    assert (same.status, same.body, same.getheader("ETag")) == (304, b"", '"one"')
+    assert ask(server, If_None_Match='"zero"').status == 200
+
+
+def test_all_answers_have_the_headers(server):
+    answers = [ask(server), ask(server, "/no"), ask(server, cookie=False), ask(server, method="POST")]
+    answers += [
+        ask(server, Host="evil.com"),
+        ask(server, f"/?token={server.token}"),
+        ask(server, If_None_Match='"one"'),
+    ]
+    assert [answer.status for answer in answers] == [200, 404, 401, 405, 403, 303, 304]
+    for answer in answers:
+        assert {name: answer.getheader(name) for name in HEADERS} == HEADERS
+        assert answer.getheader("Server").strip() == "bostruct"
+
+
+def test_requests_that_make_no_sense_are_answered_or_closed(server):
+    good = f"Cookie: {server.cookie}={server.session}\r\n".encode()
+    for head in (
+        b"GET /\r\n\r\n",
+        b"\r\n\r\n",
+        b"GET / HTTP/9\r\n\r\n",
+        b"\xff\xfe\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + good,
+    ):
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as one:
+            one.sendall(head + b"Host: a\r\nHost: b\r\n\r\n")
+            one.shutdown(socket.SHUT_WR)
+            assert SECRET not in _read_all(one)
+    assert ask(server).status == 200
+
+
+def _read_all(one):
+    parts = []
+    try:
+        while part := one.recv(4096):
+            parts.append(part)
+    except ConnectionError:  # closed before all was read
+        pass
+    return b"".join(parts)
+
+
+def test_a_long_head_is_refused(server):
+    with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as one:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * LONGEST_HEAD)
+        assert _read_all(one).startswith(b"HTTP/1.0 431 ")
+
+
+def test_slow_clients_are_closed_in_time_and_let_others_in(server, monkeypatch):
+    monkeypatch.setattr(watch_server, "HEAD_SECONDS", 0.5)
+    slow = [
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=30) for _ in range(MOST_CONNECTIONS - 1)
+    ]
+    try:
+        for one in slow:
+            one.sendall(b"GET / HT")
+        assert ask(server).status == 200  # beside them
+        began = time.monotonic()
+        while time.monotonic() - began < 1.0:  # a byte now and then gives no more time
+            time.sleep(0.1)
+            try:
+                slow[0].sendall(b"T")
+            except OSError:
+                break
+        assert all(_read_all(one) == b"" for one in slow)
+    finally:
+        for one in slow:
+            one.close()
+    assert ask(server).status == 200
+
+
+def test_many_requests_at_once(server):
+    def try_once(_):
+        try:
+            return ask(server).status
+        except (ConnectionError, http.client.HTTPException):
+            return None  # too many at a time are closed
+
+    with ThreadPoolExecutor(24) as pool:
+        found = list(pool.map(try_once, range(300)))
+    assert set(found) <= {200, None}
+    assert found.count(200) > 100
+    assert ask(server).status == 200
+
+
+def test_an_answer_that_breaks_ends_its_connection_alone(server, capsys):
+    server.read = lambda: 1 / 0
+    with pytest.raises(http.client.HTTPException):
+        ask(server)
+    assert ask(server, "/no").status == 404
+    assert capsys.readouterr() == ("", "")
+
+
+def test_another_address_than_loopback_is_known():
+    with WatchServer("0.0.0.0", 0, lambda: None) as server:
+        assert not server.is_loopback
+        assert server.url.startswith(f"http://{socket.gethostname()}:")
+        assert server.is_own_name("10.1.2.3", "10.1.2.3")
+        assert server.is_own_name(socket.gethostname(), "10.1.2.3")
+        assert not server.is_own_name("evil.com", "10.1.2.3")
+        assert not server.is_own_name("localhost", "10.1.2.3")
