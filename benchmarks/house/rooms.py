@@ -41,7 +41,7 @@ def import_cycles(files: list[File]) -> Figure:
 
 
 def any_share(files: list[File]) -> Figure:
-    """Count `Any` in 1,000 lines of code, its imports included; a bridge handles what the other side has no types for."""
+    """Count `Any` in 1,000 lines of code, its imports included, but for bridges: the other side often has no types."""
     files = leave_out_bridges(files)
     nodes = [node for file in files for node in ast.walk(file.tree)]
     uses = sum("Any" in (getattr(node, "id", None), getattr(node, "attr", None)) for node in nodes)

@@ -17,7 +17,11 @@ MODULES = {  # page by page: the module, and what it is for
     "bostruct.problems": "Benchmark problems.",
     "bostruct.language": "The search-space language.",
     "bostruct.nas": "Networks in torch.",
+    "bostruct.integrations.configspace": "Spaces of ConfigSpace, read and written.",
     "bostruct.integrations.gpytorch": "Kernels for GPyTorch and BoTorch.",
+    "bostruct.integrations.holo": "Black boxes of poli and test functions of holo as problems.",
+    "bostruct.integrations.optuna": "A sampler for Optuna, and studies mirrored to it.",
+    "bostruct.integrations.sklearn": "A hyperparameter search for scikit-learn.",
     "bostruct.contracts": "The protocols of parts of your own.",
     "bostruct.testing": "The laws that parts of your own are checked by.",
 }
