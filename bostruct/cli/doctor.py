@@ -31,8 +31,10 @@ EXTRAS = {  # extra -> what is lost without it
     "pandas": "no data frames (to_dataframe)",
     "sat": "no proof of the optimum of a MaxSAT file by the solver RC2 (prove_optimum)",
     "botorch": "no BoTorch for the kernels of bostruct.integrations.gpytorch",
-    "optuna": "no method tpe",
+    "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
+    "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
+    "docs": "no site of the docs (make docs)",
 }
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 

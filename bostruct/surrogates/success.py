@@ -66,11 +66,11 @@ class RegressedChance:
     """The chance that a label exceeds a half.
 
     label: its posterior.
-    state: of the surrogate, from which its next fit may start.
+    state: of the surrogate, from which its next fit may start; None for no start.
     """
 
     label: Posterior
-    state: State
+    state: State = None
 
     def log_chance(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points succeeds (m,).
