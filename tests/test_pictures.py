@@ -12,9 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 SCRIPTS = {"pictures.py": ".", "plot_pictures.py": "plots"}  # and the folder of docs/images that each fills
 COMMITTED = [path for folder in SCRIPTS.values() for path in sorted((DOCS / "images" / folder).glob("*.svg"))]
-EXACT = sorted((DOCS / "images").glob("*.svg"))  # the others show what a model suggests, which may be rounded otherwise
-    (DOCS / "images").glob("*.svg")
-)  # the others show a model's search, which a processor may round otherwise
+EXACT = sorted((DOCS / "images").glob("*.svg"))  # what a model suggests may be rounded otherwise elsewhere
 MAKER = re.compile(r"Matplotlib v[\d.]+")
 
 
