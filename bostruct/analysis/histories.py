@@ -77,10 +77,11 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
     outside = _draw_values(axes, told, scale)
     _draw_without_value(axes, told, result.direction)
-    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best, result.direction)
+    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
     if optimum is not None:
         draw_optimum(axes, optimum, scale)
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
+    marks = " ▲▼" if outside else ""
+    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}{marks}")
     clear_frame(axes)
     set_title(axes, result)
     put_legend_below(axes)
@@ -193,7 +194,7 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
             )
 
 
-def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray, direction: str) -> None:
+def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray) -> None:
     """Draw the best so far as a stair, and name the best trial; say so where there is none."""
     if trial is None:
         if not any(marked.get_label() == "breaks a limit" for marked in axes.collections):
@@ -207,15 +208,7 @@ def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.nda
     )
     found, value = numbers.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    is_left, sign = found <= 0.6 * len(best), -1 if direction == "minimize" else 1
+    label = f"\N{BLACK STAR} best {value:.6g}, trial {trial.number}"  # above the axes, where no value is
     axes.annotate(
-        f"best {value:.6g}, trial {trial.number}",
-        (found, value),
-        (-4 if is_left else 4, 7 * sign),
-        textcoords="offset points",
-        ha="left" if is_left else "right",
-        va="top" if sign < 0 else "bottom",
-        fontsize=9,
-        color=INK,
-        zorder=6,
+        label, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )
