@@ -17,7 +17,7 @@ Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
 LOG_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
-BETTER_PAD, WORSE_PAD = 0.07, 0.13  # shares of the height: the worse end has the marks of trials without a value
+BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
 
 
 class ValueScale(NamedTuple):
