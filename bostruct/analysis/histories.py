@@ -75,7 +75,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
-    outside = _draw_values(axes, told, scale)
+    outside = _draw_values(axes, told)
     _draw_without_value(axes, told, result.direction)
     _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
     if optimum is not None:
@@ -118,7 +118,7 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     return choose_scale(values, matters)
 
 
-def _draw_values(axes: Axes, told: list[_Told], scale: ValueScale) -> int:
+def _draw_values(axes: Axes, told: list[_Told]) -> int:
     """Mark every value, and return how many lie beyond the axis."""
     completed = [one for one in told if one.trial.status == "completed"]
     for origin in dict.fromkeys(one.trial.origin for one in completed):
@@ -132,7 +132,7 @@ def _draw_values(axes: Axes, told: list[_Told], scale: ValueScale) -> int:
         xs, ys = zip(*broken, strict=True)
         axes.scatter(xs, ys, s=20, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1)
     _draw_noise(axes, completed)
-    return _mark_outside(axes, completed, scale)
+    return _mark_outside(axes, completed)
 
 
 def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
@@ -151,12 +151,12 @@ def _noise_of(trial: Trial) -> float | None:
     return None
 
 
-def _mark_outside(axes: Axes, completed: list[_Told], scale: ValueScale) -> int:
+def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
     """Draw triangles at the border, where values lie beyond it, and return how many do."""
-    count = 0
+    count, (low, high) = 0, axes.get_ylim()
     for is_beyond, height, marker in (
-        (lambda value: value > scale.high, 0.955, "^"),
-        (lambda value: value < scale.low, 0.045, "v"),
+        (lambda value: value > high, 0.955, "^"),
+        (lambda value: value < low, 0.045, "v"),
     ):
         beyond = [one for one in completed if is_beyond(one.trial.value)]
         count += len(beyond)
