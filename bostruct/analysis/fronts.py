@@ -142,6 +142,9 @@ def plot_hypervolume(
     clear_frame(axes)
     counts = sorted({len(group) for group in results.values()})
     told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    if len(runs) == 1:
+        axes.set_title("hypervolume after each trial", loc="left", fontsize=10)
+        return axes
     axes.set_title(f"mean hypervolume of {told} run{'s' * (counts != [1])}", loc="left", fontsize=10)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
     return axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from bostruct.analysis.picture_style import (
     read_result,
     set_title,
 )
+from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
@@ -48,8 +50,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     result = read_result(result)
     told = list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
-    drawn = {trial.number: trial for trial in told}
-    pairs = [(drawn[parent], trial) for trial in told if (parent := trial.info.get(PARENT)) in drawn]
+    pairs = list_pairs(told)
     if not pairs:
         raise BostructError(
             f"result: no trial of {result.method} records which trial it came from; evolution, regularized-evolution, "
@@ -62,7 +63,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
     _draw_pairs(axes, pairs, places)
     if result.has_feasible:
-        _draw_line_of(axes, result.best_trial, drawn, places)
+        _draw_line_of(axes, list_ancestors(result.best_trial, told), places)
     values = np.array([trial.values[0] for trial in told])
     outside = int(scale.is_outside(values).sum())
     axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
@@ -78,8 +79,9 @@ def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, 
     for parent, child in pairs:
         children[parent.number] = children.get(parent.number, 0) + 1
         children.setdefault(child.number, 0)
-        xs, ys = (places[parent.number], places[child.number]), (parent.values[0], child.values[0])
-        axes.plot(xs, ys, color=GRAY, linewidth=0.7, alpha=0.6, zorder=1)
+    lines = [[(places[trial.number], trial.values[0]) for trial in pair] for pair in pairs]
+    collections = optional_import("matplotlib.collections", "plot")
+    axes.add_collection(collections.LineCollection(lines, colors=GRAY, linewidths=0.7, alpha=0.6, zorder=1))
     by_number = {trial.number: trial for pair in pairs for trial in pair}
     axes.scatter(
         [places[number] for number in by_number],
@@ -92,11 +94,36 @@ def _draw_pairs(axes: Axes, pairs: list[tuple[Trial, Trial]], places: dict[int, 
     )
 
 
-def _draw_line_of(axes: Axes, best: Trial, drawn: dict[int, Trial], places: dict[int, int]) -> None:
-    """Draw the ancestors of the best trial, and say how many there are."""
-    line = [best]
-    while (parent := line[-1].info.get(PARENT)) in drawn and drawn[parent] not in line:
-        line.append(drawn[parent])
+def list_pairs(told: Sequence[Trial]) -> list[tuple[Trial, Trial]]:
+    """Return each trial that is a change of another one, behind that other one.
+
+    told: completed trials.
+    """
+    numbered = {trial.number: trial for trial in told}
+    return [(numbered[parent], trial) for trial in told if (parent := _find_parent(trial)) in numbered]
+
+
+def list_ancestors(trial: Trial, told: Sequence[Trial]) -> list[Trial]:
+    """Return a trial, the trial that it is a change of, and so on.
+
+    trial: whose ancestors are wanted.
+    told: completed trials.
+    """
+    numbered = {one.number: one for one in told}
+    line = {trial.number: trial}
+    while (parent := _find_parent(trial)) in numbered and parent not in line:
+        trial = line[parent] = numbered[parent]
+    return list(line.values())
+
+
+def _find_parent(trial: Trial) -> int:
+    """Return the number of the trial that this one is a change of; -1 for none, as of a file that holds nonsense."""
+    parent = trial.info.get(PARENT)
+    return parent if isinstance(parent, int) else -1
+
+
+def _draw_line_of(axes: Axes, line: list[Trial], places: dict[int, int]) -> None:
+    """Draw the best trial and its ancestors, and say how many there are."""
     xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
-    label = f"best, trial {best.number}, and its {len(line) - 1} ancestors"
+    label = f"best, trial {line[0].number}, and its {len(line) - 1} ancestors"
     axes.plot(xs, ys, color=ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)

@@ -75,12 +75,13 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
-    outside = _draw_values(axes, told, scale)
+    outside = _draw_values(axes, told)
     _draw_without_value(axes, told, result.direction)
-    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best, result.direction)
+    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
     if optimum is not None:
         draw_optimum(axes, optimum, scale)
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
+    marks = " ▲▼" if outside else ""
+    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}{marks}")
     clear_frame(axes)
     set_title(axes, result)
     put_legend_below(axes)
@@ -117,7 +118,7 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     return choose_scale(values, matters)
 
 
-def _draw_values(axes: Axes, told: list[_Told], scale: ValueScale) -> int:
+def _draw_values(axes: Axes, told: list[_Told]) -> int:
     """Mark every value, and return how many lie beyond the axis."""
     completed = [one for one in told if one.trial.status == "completed"]
     for origin in dict.fromkeys(one.trial.origin for one in completed):
@@ -131,7 +132,7 @@ def _draw_values(axes: Axes, told: list[_Told], scale: ValueScale) -> int:
         xs, ys = zip(*broken, strict=True)
         axes.scatter(xs, ys, s=20, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1)
     _draw_noise(axes, completed)
-    return _mark_outside(axes, completed, scale)
+    return _mark_outside(axes, completed)
 
 
 def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
@@ -150,12 +151,12 @@ def _noise_of(trial: Trial) -> float | None:
     return None
 
 
-def _mark_outside(axes: Axes, completed: list[_Told], scale: ValueScale) -> int:
+def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
     """Draw triangles at the border, where values lie beyond it, and return how many do."""
-    count = 0
+    count, (low, high) = 0, axes.get_ylim()
     for is_beyond, height, marker in (
-        (lambda value: value > scale.high, 0.955, "^"),
-        (lambda value: value < scale.low, 0.045, "v"),
+        (lambda value: value > high, 0.955, "^"),
+        (lambda value: value < low, 0.045, "v"),
     ):
         beyond = [one for one in completed if is_beyond(one.trial.value)]
         count += len(beyond)
@@ -193,7 +194,7 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
             )
 
 
-def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray, direction: str) -> None:
+def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray) -> None:
     """Draw the best so far as a stair, and name the best trial; say so where there is none."""
     if trial is None:
         if not any(marked.get_label() == "breaks a limit" for marked in axes.collections):
@@ -207,15 +208,7 @@ def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.nda
     )
     found, value = numbers.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    is_left, sign = found <= 0.6 * len(best), -1 if direction == "minimize" else 1
+    label = f"\N{BLACK STAR} best {value:.6g}, trial {trial.number}"  # above the axes, where no value is
     axes.annotate(
-        f"best {value:.6g}, trial {trial.number}",
-        (found, value),
-        (-4 if is_left else 4, 7 * sign),
-        textcoords="offset points",
-        ha="left" if is_left else "right",
-        va="top" if sign < 0 else "bottom",
-        fontsize=9,
-        color=INK,
-        zorder=6,
+        label, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )

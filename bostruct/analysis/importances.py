@@ -127,8 +127,8 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
     """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
-    A bar is hatched where the spread from tree to tree is as large as the share. Where a search chose the trials, the
-    picture says so.
+    A bar is hatched where the spread from tree to tree is as large as the share. The title says so, and where a search
+    chose the trials.
 
     found: main effects and, where they were asked for, pairs.
     ax: axes to draw on, None for those of a new figure.
@@ -155,7 +155,10 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     clear_frame(axes, "x")
     hidden = len(named) - len(shown)
     which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
-    lines = [f"importance by a random forest{which}", *found.warnings]
+    lines = [f"importance by a random forest{which}"]
+    if any(effect.is_vague for _, effect, _ in shown):
+        lines.append("hatched: no clear effect, the spread is as large as the share")
+    lines.append(found.sample_warning)
     wrapped = [part for line in lines for part in textwrap.wrap(line, 95)]
     axes.set_title("\n".join(wrapped), loc="left", fontsize=10 if len(wrapped) == 1 else 9)
     return axes

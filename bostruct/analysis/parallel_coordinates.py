@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_COLUMNS = 14
+MOST_STRONG = 100  # lines; more of them are fainter
 
 
 def plot_parallel_coordinates(
@@ -54,9 +56,10 @@ def plot_parallel_coordinates(
     heights = np.column_stack([*map(_place, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
     _draw_lines(axes, heights, ranks, trials)
     _draw_columns(axes, columns)
-    _name_values(axes, values, sign, len(columns), result.goals.directions[objective])
+    what = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = len(table.columns) - len(columns) + len(table.left_out)
-    set_title(axes, result, "variables")
+    set_title(axes, result, "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}")
     if hidden:
         axes.set_title(f"{hidden} more not drawn", loc="right", fontsize=8, color=GRAY, pad=14)
     return axes
@@ -74,19 +77,24 @@ def _place(column: PointColumn) -> Array:
 def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]) -> None:
     """Draw the worst trial first; stretches between two variables that a trial both has."""
     colors = optional_import("matplotlib", "plot").colormaps["cividis"]
+    collections = optional_import("matplotlib.collections", "plot")
     at = np.arange(heights.shape[1], dtype=np.float64)
     kept = [i for i, trial in enumerate(trials) if trial.is_feasible]
     best = min(kept, key=lambda i: ranks[i]) if kept else None
-    for i in np.argsort(-ranks, kind="stable").tolist():
-        if i == best:
-            continue
-        share = ranks[i] / max(len(trials) - 1, 1)
-        look: dict[str, Any] = {"color": colors(0.05 + 0.85 * share), "alpha": 0.35 + 0.5 * (1.0 - share)}
-        axes.plot(at, heights[i], linewidth=0.9, marker=".", markersize=3, zorder=2, **look)
+    others = [i for i in np.argsort(-ranks, kind="stable").tolist() if i != best]
+    shares = ranks[others] / max(len(trials) - 1, 1)
+    strength = min(1.0, math.sqrt(MOST_STRONG / len(trials)))
+    shades = colors(0.05 + 0.85 * shares)
+    shades[:, 3] = strength * (0.85 - 0.5 * shares)
+    lines = [np.column_stack([at, heights[i]]) for i in others]
+    axes.add_collection(collections.LineCollection(lines, linewidths=0.9, colors=shades, zorder=2))
+    marks = np.tile(at, len(others)), heights[others].ravel()
+    axes.scatter(*marks, s=2.5, linewidths=0, color=np.repeat(shades, len(at), axis=0), zorder=2)
     if best is not None:
         label = f"best, trial {trials[best].number}"
         axes.plot(at, heights[best], color=ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label)
-        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.16), frameon=False, fontsize=9)
+        where: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **where)
 
 
 def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
@@ -121,7 +129,7 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
     return [(0.5, f"{low:.4g}")] if low == high else [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")]
 
 
-def _name_values(axes: Axes, values: Array, sign: float, x: int, direction: str) -> None:
+def _name_values(axes: Axes, values: Array, sign: float, x: int, label: str) -> None:
     """Write values beside their ranks on the last axis: the best, quartiles, the worst."""
     ordered = np.sort(sign * values) * sign
     for share in dict.fromkeys((0.0, 0.25, 0.5, 0.75, 1.0)):
@@ -130,4 +138,4 @@ def _name_values(axes: Axes, values: Array, sign: float, x: int, direction: str)
         axes.text(x + 0.12, height, f"{ordered[i]:.4g}", fontsize=8, va="center", color=INK)
         if len(ordered) == 1:
             break
-    axes.text(x + 0.12, -0.13, f"value, by rank\n({direction}d)", fontsize=8, va="top", ha="center", color=INK)
+    axes.text(x + 0.12, -0.13, label, fontsize=8, va="top", ha="center", color=INK)

@@ -130,12 +130,13 @@ def put_legend_below(axes: Axes, columns: int = 5) -> None:
     """
     handles, labels = axes.get_legend_handles_labels()
     if labels:
+        rows = -(-len(labels) // columns)
         axes.legend(
             handles,
             labels,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.13),
-            ncols=min(columns, len(labels)),
+            ncols=-(-len(labels) // rows),
             frameon=False,
             fontsize=9,
         )

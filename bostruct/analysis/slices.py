@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.histories import choose_run_scale
-from bostruct.analysis.importances import importance
+from bostruct.analysis.importances import Effect, importance
 from bostruct.analysis.picture_style import (
     BEGINNING,
     BLUE,
@@ -23,7 +23,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_columns import PointColumn, read_columns
 from bostruct.analysis.value_axis import ValueScale, choose_scale
-from bostruct.checks import optional_import, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
@@ -39,6 +39,7 @@ MOST_PANELS = 9
 ACROSS = 3  # panels in a row
 MOST_TICKS = 7  # numbers that are named one by one on a logarithmic axis
 GRID = 48  # points of a line through the best point
+LETTER = 5.0  # points that a letter takes below an axis
 HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
 
@@ -74,7 +75,7 @@ def plot_slices(
     result = read_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
-    columns = list(table.columns) if names is not None else _sort_by_importance(result, table.columns, objective)
+    columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
     if not columns:
         raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
     hidden = len(columns) - MOST_PANELS if names is None else 0
@@ -88,11 +89,12 @@ def plot_slices(
         scale.apply(panel, result.goals.directions[objective])
         clear_frame(panel)
     values = np.array([trial.values[objective] for trial in trials])
-    panels[0].set_ylabel(f"value{scale.describe(int(scale.is_outside(values).sum()))}", fontsize=9)
+    told = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    panels[0].set_ylabel(f"{told}{scale.describe(int(scale.is_outside(values).sum()))}", fontsize=9)
     left_out = len(table.left_out) + max(hidden, 0)
     set_title(panels[0], result, "slices through the best")
     if axes is None:
-        _put_legend(panels[0].figure)
+        put_slice_legend(panels)
     if left_out:
         panels[-1].set_title(f"{left_out} more not drawn", loc="right", fontsize=8, color=GRAY)
     return panels
@@ -103,9 +105,17 @@ def _sort_by_importance(result: Result, columns: Sequence[PointColumn], objectiv
     if len(columns) < 2:
         return list(columns)
     try:
-        shares = importance(result, objective=objective).main
+        return sort_by_share(columns, importance(result, objective=objective).main)
     except BostructError:
         return list(columns)
+
+
+def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) -> list[PointColumn]:
+    """Sort variables by their share of the variance, the largest first and those without one last.
+
+    columns: the variables.
+    shares: of the variables, by name.
+    """
     return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
 
 
@@ -192,43 +202,46 @@ def _draw_panel(
     if found is not None:
         _draw_slice(axes, column, found)
     for own, look in (
-        (is_kept & is_early, {"color": "#999999", "marker": "s"}),
-        (is_kept & ~is_early, {"color": BLUE, "marker": "o"}),
-        (~is_kept, {"facecolors": "none", "edgecolors": GRAY, "linewidths": 1.0}),
+        (is_kept & is_early, {"color": "#999999", "marker": "s", "label": "initial"}),
+        (is_kept & ~is_early, {"color": BLUE, "marker": "o", "label": "chosen by the method"}),
+        (~is_kept, {"facecolors": "none", "edgecolors": GRAY, "linewidths": 1.0, "label": "breaks a limit"}),
     ):
         if own.any():
             axes.scatter(places[own], values[own], s=16, zorder=2, **{"linewidths": 0, "alpha": 0.85, **look})
     if best is not None and not np.isnan(column.places[best]):
-        axes.scatter(column.places[best : best + 1], values[best : best + 1], s=110, marker="*", color=INK, zorder=4)
+        at, value = column.places[best : best + 1], values[best : best + 1]
+        axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
         axes.set_xlabel(f"{shorten(column.name)} ({lacking} trials lack it)", fontsize=9)
 
 
-def _put_legend(figure: Any) -> None:
-    """Explain the marks of all panels below them."""
-    lines = optional_import("matplotlib.lines", "plot")
-    marks = (
-        ("initial", {"marker": "s", "color": "#999999", "ls": ""}),
-        ("chosen by the method", {"marker": "o", "color": BLUE, "ls": "", "ms": 5}),
-        ("best", {"marker": "*", "color": INK, "ls": "", "ms": 10}),
-        ("model through the best, 95 %", {"color": ORANGE}),
-    )
-    handles = [lines.Line2D([], [], label=label, **look) for label, look in marks]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(marks), frameon=False, fontsize=9)
+def put_slice_legend(panels: NDArray[np.object_]) -> None:
+    """Explain the marks of all panels below them.
+
+    panels: axes of one figure, as `plot_slices` drew on them.
+    """
+    named: dict[str, Any] = {}
+    drawn: list[Axes] = panels.ravel().tolist()
+    for panel in drawn:
+        handles, labels = panel.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    where: dict[str, Any] = {"loc": "outside lower center", "ncols": len(named)}
+    drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **where)
 
 
 def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
     low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
+    look: dict[str, Any] = {"color": ORANGE, "zorder": 3, "label": "model through the best, 95 %"}
     if column.categories:
-        axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, color=ORANGE, lw=1.2, zorder=3)
+        axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
         return
     if (is_lacking := np.isnan(found.mean)).any():  # a list of numbers, or constraints: no line between points
         at, mean, sd = (one[~is_lacking] for one in found)
-        axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, color=ORANGE, lw=1.0, zorder=3)
+        axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, lw=1.0, **look)
         return
     axes.fill_between(found.places, low, high, color=ORANGE, alpha=0.18, linewidth=0, zorder=1)
-    axes.plot(found.places, found.mean, color=ORANGE, linewidth=1.4, zorder=3)
+    axes.plot(found.places, found.mean, linewidth=1.4, **look)
 
 
 def _name_places(axes: Axes, column: PointColumn) -> None:
@@ -236,7 +249,8 @@ def _name_places(axes: Axes, column: PointColumn) -> None:
     axes.tick_params(labelsize=8)
     if column.categories:
         names = [shorten(value, 12) for value in column.categories]
-        crowded = sum(map(len, names)) > 24
+        slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
+        crowded = LETTER * max(map(len, names)) > slot
         axes.set_xticks(range(len(names)), names, rotation=40 if crowded else 0, ha="right" if crowded else "center")
         axes.set_xlim(-0.6, len(names) - 0.4)
     elif column.is_log:

@@ -17,7 +17,7 @@ Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
 LOG_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
-BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: one end has the name of the best, one the marked trials
+BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
 
 
 class ValueScale(NamedTuple):
@@ -66,7 +66,7 @@ class ValueScale(NamedTuple):
         outside: number of values beyond the ends.
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
-        return f"{kind}, {outside} beyond ▲▼" if outside else kind
+        return f"{kind}, {outside} beyond" if outside else kind
 
 
 def choose_scale(values: Array, matters: Array) -> ValueScale:

@@ -51,7 +51,6 @@ from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.priors import Normal
 
-LABEL_TOLERANCE = 1e-3  # of fits to labels of success, whose log loss on new points it leaves within a hundredth
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
@@ -154,7 +153,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     has_numbers = has_continuous(domain)
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
-    success = success_model(domain, replace(quiet, latest=0, tolerance=LABEL_TOLERANCE))
+    success = success_model(domain, replace(quiet, latest=0))
     search = default_search(domain)
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(

@@ -85,12 +85,13 @@ class Importances(NamedTuple):
         if vague:
             shown = ", ".join(vague[:MOST_NAMED]) + (f" and {len(vague) - MOST_NAMED} more" * (len(vague) > MOST_NAMED))
             found.append(f"no clear effect, the spread is as large as the share: {shown}")
-        if self.searched > 0.0:
-            found.append(
-                f"a search chose {self.searched:.0%} of the trials, so shares tell of where it looked; "
-                "random trials tell of the whole space"
-            )
-        return tuple(found)
+        return (*found, self.sample_warning) if self.sample_warning else tuple(found)
+
+    @property
+    def sample_warning(self) -> str:
+        """A sentence that a search chose the trials; empty where none did."""
+        chosen = f"a search chose {self.searched:.0%} of the trials"
+        return f"{chosen}: shares tell of where it looked, not of the whole space" if self.searched > 0.0 else ""
 
     def __repr__(self) -> str:
         width = max(map(len, ["variable", *self._named()]))

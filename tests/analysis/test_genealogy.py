@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.genealogy import plot_genealogy
+from bostruct.analysis.genealogy import list_ancestors, plot_genealogy
 from bostruct.contracts import BostructError
 
 SPACE = {f"b{i}": bool for i in range(8)}
@@ -30,7 +32,7 @@ def test_the_parent_on_record_is_one_change_away(method):
         assert sum(trial.point[name] != parent.point[name] for name in SPACE) == 1
     axes = plot_genealogy(study)
     assert axes.get_title(loc="left") == f"genealogy of {method}, 40 trials"
-    lines = [line for line in axes.get_lines() if len(line.get_xdata()) == 2 and line.get_linewidth() < 1.0]
+    lines = max((found.get_paths() for found in axes.collections), key=len)
     assert len(lines) == sum(trial.status == "completed" for trial in with_parents)
     axes.figure.canvas.draw()
 
@@ -49,3 +51,12 @@ def test_methods_without_parents_are_refused_in_words():
     study.optimize(lambda point: float(sum(point.values())), 4, progress=False)
     with pytest.raises(BostructError, match="no trial of random records which trial it came from"):
         plot_genealogy(study)
+
+
+def test_ancestors_end_where_the_records_go_round_or_are_no_numbers():
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.optimize(lambda point: float(sum(point.values())), 3, progress=False)
+    parents = (1, 0, [])
+    told = [replace(trial, info={"parent": one}) for trial, one in zip(study.trials, parents, strict=True)]
+    assert [trial.number for trial in list_ancestors(told[0], told)] == [0, 1]
+    assert [trial.number for trial in list_ancestors(told[2], told)] == [2]

@@ -249,6 +249,9 @@ def test_a_share_no_larger_than_its_spread_is_vague():
     axes = bo.plot_importance(found)
     hatched = {bar.get_hatch() for bar in axes.patches if bar.get_width() == 0.4}
     assert hatched == {"////", None}
+    assert axes.get_title(loc="left").splitlines()[1:] == [
+        "hatched: no clear effect, the spread is as large as the share"
+    ]
 
 
 def test_the_text_of_many_importances_is_short():

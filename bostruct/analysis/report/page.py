@@ -13,6 +13,7 @@ from bostruct.analysis.report.pictures import draw_pictures
 from bostruct.analysis.report.story import STATUSES, shorten, tell_story
 from bostruct.analysis.report.style import SORT, STYLE
 from bostruct.analysis.report.tables import (
+    clean_names,
     format_value,
     tabulate_best,
     tabulate_effects,
@@ -34,11 +35,6 @@ from bostruct.study.study import Study
 Sections: TypeAlias = list[tuple[str, list[Html]]]  # a title and its parts each
 SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", "Time"})  # two side by side
 MOST_RUNS = 12  # told in full in one page
-UNSURE = (
-    "A search asks more where values are good, so that its trials are no fair sample: shares describe where it looked. "
-    "A share that is not above its spread, from tree to tree, is marked unsure. To measure importances, draw points at "
-    "random."
-)
 
 
 def write_report(study_or_result: Study | Result, path: str | os.PathLike[str]) -> None:
@@ -167,10 +163,10 @@ def _write_volume(run: Run) -> Html:
 
 
 def _write_effects(run: Run) -> list[Html]:
-    several = len(run.importances) > 1
-    tables = [
-        tabulate_effects(found, f"Share of the variance{f' of objective {k}' if several else ''} that each explains")
-        for k, found in enumerate(run.importances)
-        if found.main
-    ]
-    return [element("p", UNSURE, class_="note"), *tables] if tables else []
+    several, parts = len(run.importances) > 1, []
+    for k, found in enumerate(map(clean_names, run.importances)):
+        if found.main:
+            title = f"Share of the variance{f' of objective {k}' if several else ''} that each explains"
+            parts += [element("p", f"{line[0].upper()}{line[1:]}.", class_="note") for line in found.warnings]
+            parts.append(tabulate_effects(found, title))
+    return parts

@@ -13,18 +13,28 @@ import numpy as np
 
 from bostruct.analysis.calibration import plot_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
-from bostruct.analysis.importances import plot_importance
+from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import count_noun, shorten
+from bostruct.analysis.report.variable_pictures import (
+    count_bars,
+    count_rows,
+    describe_importances,
+    describe_parallel_coordinates,
+    describe_slices,
+    draw_importances,
+    draw_parallel_coordinates,
+    draw_slices,
+    sort_variables,
+)
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import BostructError, MissingExtra
 from bostruct.display import Html, element, printable
-from bostruct.surrogates.fanova import Importances
+from bostruct.study.history import Trial
 
 MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
-LONGEST_NAME = 40  # characters of a name in a picture
-MOST_BARS = 15
-SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct", "text.parse_math": False}  # told text may have a $
+WIDE, NARROW = 9.0, 5.4  # inches: across the page, and half of it
+SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -42,7 +52,7 @@ class Picture(NamedTuple):
     is_drawn: Callable[[Run], bool]
     draw: Callable[[Run, Any], object]
     describe: Callable[[Run], str]
-    size: Callable[[Run], tuple[float, float]] = lambda _: (7.2, 4.4)
+    size: Callable[[Run], tuple[float, float]] = lambda _: (WIDE, 4.0)
 
 
 def _describe_history(run: Run) -> str:
@@ -64,17 +74,17 @@ def _describe_hypervolume(run: Run) -> str:
     return f"Hypervolume of the Pareto front after each trial, which grows from {volumes[0]:.6g} to {volumes[-1]:.6g}."
 
 
-def _describe_importances(run: Run) -> str:
-    first = list(run.importances[0].main.items())[:3]
-    said = ", ".join(f"{shorten(name, LONGEST_NAME)} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
-    return f"Bars of the share of the variance that each variable explains by itself. The largest: {said}."
+def _list_ancestors(run: Run) -> list[Trial]:
+    """Return the best trial and its ancestors; empty where no parents are recorded."""
+    told = run.result.list_completed()
+    return list_ancestors(run.result.best_trial, told) if run.has_best and list_pairs(told) else []
 
 
-def _clean_names(found: Importances) -> Importances:
-    """Return importances whose names fit beside bars; equal ones are told apart by their position."""
-    names = [shorten(printable(name), LONGEST_NAME) for name in found.main]
-    distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
-    return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)), pairs={})
+def _describe_genealogy(run: Run) -> str:
+    line, told = _list_ancestors(run), run.result.list_completed()
+    said = f"A line from each of {count_noun(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
+    path = ", ".join(str(trial.number) for trial in line[1:]) or "none"
+    return f"{said} The best is trial {line[0].number}; the trials that it came from, the last first: {path}."
 
 
 def find_architecture(point: object) -> Any:
@@ -121,19 +131,41 @@ PICTURES = (
         lambda run: bool(run.front),
         lambda run, figure: plot_front(run.result, figure.subplots()),
         _describe_front,
+        lambda _: (NARROW, 4.0),
     ),
     Picture(
         "Hypervolume",
         lambda run: bool(run.front),
         lambda run, figure: plot_hypervolume({"this study": [run.result]}, figure.subplots()),
         _describe_hypervolume,
+        lambda _: (NARROW, 4.0),
     ),
     Picture(
         "Importances",
-        lambda run: bool(run.importances) and bool(run.importances[0].main),
-        lambda run, figure: plot_importance(_clean_names(run.importances[0]), figure.subplots(), MOST_BARS),
-        _describe_importances,
-        lambda run: (7.2, 1.6 + 0.28 * min(len(run.importances[0].main), MOST_BARS)),
+        lambda run: count_bars(run) > 1,
+        draw_importances,
+        describe_importances,
+        lambda run: (WIDE, count_rows(run) * (1.3 + 0.24 * count_bars(run))),
+    ),
+    Picture(
+        "Slices through the best point, along the most important variables",
+        lambda run: bool(sort_variables(run, 0)),
+        draw_slices,
+        describe_slices,
+        lambda run: (WIDE, 0.5 + 2.4 * count_rows(run)),
+    ),
+    Picture(
+        "Parallel coordinates",
+        lambda run: len(sort_variables(run, 0)) > 1,
+        draw_parallel_coordinates,
+        describe_parallel_coordinates,
+        lambda run: (WIDE, 4.2 * count_rows(run)),
+    ),
+    Picture(
+        "Genealogy: which trial each is a change of",
+        lambda run: bool(_list_ancestors(run)),
+        lambda run, figure: plot_genealogy(run.result, figure.subplots()),
+        _describe_genealogy,
     ),
     Picture(
         "Calibration, each trial left out in turn",
@@ -143,13 +175,14 @@ PICTURES = (
             f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
             "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
         ),
-        lambda _: (9.0, 4.2),
+        lambda _: (WIDE, 4.2),
     ),
     Picture(
         "Architecture",
         lambda run: _best_architecture(run) is not None,
         _draw_architecture,
         _describe_architecture,
+        lambda _: (NARROW, 4.0),
     ),
 )
 
@@ -165,17 +198,21 @@ def draw_pictures(run: Run) -> list[Html]:
         optional_import("matplotlib", "plot")
     except MissingExtra as error:
         return [element("p", f"There are no pictures: {error}", class_="note")]
-    return [_frame(one, run) for one in PICTURES if one.is_drawn(run)]
+    return [drawn for one in PICTURES if (drawn := _frame(one, run)) is not None]
 
 
-def _frame(picture: Picture, run: Run) -> Html:
-    text = printable(picture.describe(run))
+def _frame(picture: Picture, run: Run) -> Html | None:
+    """Return a picture with its title, a word where it cannot be drawn, None where there is nothing to draw."""
     try:
-        source = _draw(picture, run)
+        if not picture.is_drawn(run):
+            return None
+        text, source = printable(picture.describe(run)), _draw(picture, run)
     except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
         return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
     image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
-    return element("figure", image, element("figcaption", picture.title))
+    scroll = {"class_": "wide", "role": "region", "tabindex": "0", "aria_label": picture.title}
+    framed = element("div", image, **(scroll if picture.size(run)[0] == WIDE else {}))
+    return element("figure", framed, element("figcaption", picture.title))
 
 
 def _draw(picture: Picture, run: Run) -> str:
@@ -195,7 +232,7 @@ def _draw(picture: Picture, run: Run) -> str:
 
 
 def _rasterize(figure: Any) -> None:
-    """Have artists of very many marks drawn as pixels."""
+    """Have artists of very many marks or lines drawn as pixels."""
     for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
-        if len(artist.get_offsets()) > MOST_MARKS:
+        if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
             artist.set_rasterized(True)

@@ -21,7 +21,9 @@ background:var(--page);padding:.4rem .8rem;z-index:2}
 .note,figcaption,caption{color:var(--soft)}
 .alert{border-left:4px solid var(--bad);padding:.3rem .8rem;color:var(--bad)}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,27rem),1fr));gap:1.5rem;align-items:start}
-figure{margin:0}img{display:block;max-width:100%;max-height:90rem;height:auto;margin:0 auto}figcaption{font-size:.88rem}
+figure{margin:0;min-width:0}figure:has(.wide){grid-column:1/-1}.wide{overflow-x:auto}
+.wide img{width:100%;min-width:40rem;max-height:none}
+img{display:block;max-width:100%;max-height:90rem;height:auto;margin:0 auto}figcaption{font-size:.88rem}
 .scroll{overflow:auto;max-width:100%;max-height:40rem;margin:.8rem 0 1.4rem}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 caption{text-align:left;padding:.2rem 0 .4rem;position:sticky;left:0}

@@ -13,13 +13,14 @@ from bostruct import __version__
 from bostruct.analysis.report.facts import Run, flatten_point
 from bostruct.analysis.report.story import count_noun, count_reasons, format_seconds, shorten
 from bostruct.checks import hide_addresses, short_repr
-from bostruct.display import Html, element, in_full
+from bostruct.display import Html, element, in_full, printable
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
+LONGEST_EFFECT = 40  # characters of a variable's name beside its share
 LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
 CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
 
@@ -159,15 +160,25 @@ def tabulate_reasons(run: Run) -> Html:
     return write_table(f"Reasons for no value{cut}", ["reason, its first line", "trials"], rows, numeric=(1,))
 
 
+def clean_names(found: Importances) -> Importances:
+    """Return importances with names that fit beside bars; equal ones are told apart by their position.
+
+    found: of a study, without pairs.
+    """
+    names = [shorten(printable(name), LONGEST_EFFECT) for name in found.main]
+    distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
+    return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
+
+
 def tabulate_effects(found: Importances, caption: str) -> Html:
     """Write the share of each variable, and mark those whose spread is as large.
 
-    found: of a study.
+    found: of a study, with clean names.
     caption: of the table.
     """
     rows = [
         [
-            shorten(name, LONGEST_NAME),
+            name,
             f"{one.share:.3f}",
             f"{one.spread:.3f}",
             "unsure" if one.is_vague else "yes",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import re
 import xml.etree.ElementTree as ET
 
 import bostruct as bo
 from bostruct.analysis.report import pictures
 from bostruct.analysis.report.facts import read_run
+from bostruct.analysis.report.page import render_page
 from bostruct.analysis.report.pictures import MOST_MARKS, Picture, draw_pictures, find_architecture
 from tests.analysis.report.runs import make_hostile, make_plain
 
@@ -18,7 +20,8 @@ def read(figure: str) -> str:
 
 def test_pictures_are_valid_whatever_the_names():
     for figure in draw_pictures(read_run(make_hostile())):
-        ET.fromstring(read(figure))
+        text = "".join(ET.fromstring(read(figure)).itertext())
+        assert r"\$" not in text  # a mark against formulas, which is not told
 
 
 def test_characters_that_svg_has_not_are_replaced():
@@ -27,6 +30,7 @@ def test_characters_that_svg_has_not_are_replaced():
         figure.subplots().set_title("a\x07b\ufffe")
 
     figure = pictures._frame(Picture("one", lambda _: True, draw, lambda _: "a"), read_run(make_plain(2)))
+    assert figure is not None
     assert "a\ufffdb\ufffd" in "".join(ET.fromstring(read(figure)).itertext())
 
 
@@ -53,3 +57,69 @@ def test_an_architecture_is_found_in_a_point():
     assert find_architecture({"a": 1, "net": architecture}) is architecture
     assert find_architecture(architecture) is architecture
     assert find_architecture({"a": 1}) is None
+
+
+def list_titles(study: bo.Study) -> list[str]:
+    """Return the first words of the pictures that are drawn, notes left out."""
+    return [re.split("[ ,:]", title)[0] for title in re.findall("<figcaption>(.*?)</figcaption>", draw(study))]
+
+
+def draw(study: bo.Study) -> str:
+    return "".join(draw_pictures(read_run(study)))
+
+
+def make_searched(method: str, n: int) -> bo.Study:
+    space = {"a": bool, "b": [0, 1, 2], "word": bo.Sequence("ACGU", (2, 4)), "c": bo.Real(0, 1, when={"a": True})}
+    study = bo.Study(space, method=method, seed=0)
+    study.optimize(lambda point: 9.0 * point["b"] - point["a"] - point["word"].count("A"), n, progress=False)
+    return study
+
+
+def test_each_study_has_the_pictures_that_it_has_the_facts_for():
+    assert list_titles(make_searched("random", 1)) == ["History"]
+    assert list_titles(make_searched("random", 2)) == ["History", "Slices", "Parallel"]
+    everything = ["History", "Importances", "Slices", "Parallel", "Genealogy"]
+    assert list_titles(make_searched("evolution", 30)) == everything
+    assert list_titles(make_plain(directions=["minimize", "maximize"])) == ["Pareto", "Hypervolume", *everything[1:4]]
+    order = bo.Study({"order": bo.Permutation(range(6))}, method="random", seed=0)
+    order.optimize(lambda point: float(point["order"][0]), 12, progress=False)
+    assert list_titles(order) == ["History"]
+
+
+def test_texts_say_what_pictures_of_variables_and_ancestors_show():
+    study = make_searched("evolution", 30)
+    html = draw(study)
+    assert "Values told against each of b, " in html
+    assert "A line for each of 30 completed trials through its variables (b, " in html
+    line = [study.best_trial]
+    while "parent" in line[-1].info:
+        line.append(study.trials[line[-1].info["parent"]])
+    assert len(line) > 1
+    path = ", ".join(str(trial.number) for trial in line[1:])
+    assert f"The best is trial {line[0].number}; the trials that it came from, the last first: {path}." in html
+    both = draw(make_plain(directions=["minimize", "maximize"]))
+    assert both.count("A row for each of the 2 objectives.") == 3
+
+
+def test_very_many_lines_are_pixels():
+    study = bo.Study({"a": bo.Integer(0, 5000), "b": bo.Integer(0, 9)}, method="random", seed=0)
+    for i in range(MOST_MARKS * 2):
+        study.add({"a": i, "b": i % 10}, float(i % 100))
+    svg = read(next(one for one in draw_pictures(read_run(study)) if "Parallel" in one))
+    assert svg.count("data:image/png") >= 1
+    assert svg.count("<path") < MOST_MARKS
+
+
+def test_a_picture_that_cannot_tell_whether_it_is_drawn_is_a_note(monkeypatch):
+    def fail(_):
+        raise TypeError("unhashable")
+
+    monkeypatch.setattr(pictures, "PICTURES", (Picture("One", fail, lambda *_: None, lambda _: "a"),))
+    assert "One: not drawn, for TypeError" in draw(make_plain(2))
+
+
+def test_a_search_is_no_fair_sample_and_the_page_says_so_in_the_words_of_importances():
+    searched, drawn = make_searched("evolution", 30), make_searched("random", 30)
+    said = bo.importance(searched).sample_warning
+    assert f"{said[0].upper()}{said[1:]}." in render_page([read_run(searched)])
+    assert "A search chose" not in render_page([read_run(drawn)])

@@ -1,0 +1,50 @@
+"""Pictures of variables are of those that an axis can hold, the most important first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bostruct as bo
+from bostruct.analysis.report.facts import Run, read_run
+from bostruct.analysis.report.variable_pictures import (
+    MOST_ROWS,
+    count_bars,
+    count_rows,
+    describe_parallel_coordinates,
+    describe_slices,
+    sort_variables,
+)
+
+
+def run(space: Any, value: Any, n: int = 30, **goals: Any) -> Run:
+    study = bo.Study(space, method="random", seed=0, **goals)
+    study.optimize(value, n, progress=False)
+    return read_run(study)
+
+
+def test_the_most_important_variable_is_first_for_each_objective():
+    space = {name: [0, 1, 2] for name in "abc"}
+    found = run(space, lambda p: (9.0 * p["b"] + p["c"], 9.0 * p["c"] + p["a"]), directions=["minimize"] * 2)
+    assert sort_variables(found, 0)[0] == "b"
+    assert sort_variables(found, 1)[0] == "c"
+    assert describe_slices(found).startswith("Values told against each of b, c, a, the most important first.")
+
+
+def test_of_many_variables_the_text_names_those_that_are_drawn():
+    found = run({f"v{i:02d}": bool for i in range(34)}, lambda p: float(sum(p.values())) + 9.0 * p["v20"], 12)
+    text = describe_parallel_coordinates(found)
+    assert "through the 10 most important of 34 variables (v20, " in text
+    assert count_bars(found) == 15
+
+
+def test_points_without_named_variables_have_no_pictures_of_them():
+    order = run({"order": bo.Permutation(range(6))}, lambda p: float(p["order"][0]), 12)  # 720 values fit no axis
+    assert sort_variables(order, 0) == []
+    assert sort_variables(run(bo.cnn_domain(), len, 2), 0) == []
+    assert sort_variables(run({"a": bool}, lambda p: float(p["a"]), 1), 0) == []
+
+
+def test_rows_are_of_the_first_objectives():
+    many = run({"a": bool, "b": bool}, lambda p: (float(p["a"]), 2.0, 3.0, 4.0), 2, directions=["minimize"] * 4)
+    assert count_rows(many) == MOST_ROWS
+    assert "A row for each of the first 3 objectives." in describe_slices(many)
