@@ -19,7 +19,7 @@ from bostruct.comparison.plan import RunKey
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
 from bostruct.comparison.tables import describe_rows, table_of
 from bostruct.display import html_table
-from bostruct.problems.own import AnyProblem, Problem
+from bostruct.problems.own import AnyProblem
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class ProblemComparison:
         value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
         noise = " Values are without noise." if problem.noisy else ""
-        goals = "" if problem.goals.is_single and problem.goals.direction == "minimize" else f" Goals: {problem.goals}."
+        goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run.{goals}{optimum}{noise}"
 
     @property
@@ -102,8 +102,7 @@ class ProblemComparison:
         for cell, result in self.results.items():
             groups.setdefault(cell.method, []).append(result)
         if self.problem.goals.n_objectives > 1:
-            reference = self.problem.reference if isinstance(self.problem, Problem) else None
-            axes = plot_hypervolume(groups, ax, reference)
+            axes = plot_hypervolume(groups, ax, self.problem.reference)
         else:
             axes = plot_convergence(groups, ax, None if self.problem.noisy else self.problem.optimum)
         runs = sorted({len(group) for group in groups.values()})

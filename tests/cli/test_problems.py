@@ -33,7 +33,7 @@ def test_describes_one_that_needs_a_file():
 @pytest.mark.parametrize(
     ("spec", "named"),
     [
-        ("knapsack", "knapsack"),
+        ("knapsac", "knapsac"),
         ("contamination:stags=3", "stags"),
         ("contamination:case=x", "case"),
         ("maxsat:file=no.wcnf", "no.wcnf"),
