@@ -69,8 +69,8 @@ def _describe_found(problem: AnyProblem, result: Result) -> Facts:
     except BostructError as error:
         if not result.n_completed:
             raise
-        nothing = {"front": [], "hypervolume": 0.0} if several else dict.fromkeys(BEST_FACTS)
-        return nothing | {"nothing_feasible": str(error)}
+        empty = {"front": [], "hypervolume": 0.0} if several else dict.fromkeys(BEST_FACTS)
+        return empty | {"nothing_feasible": str(error)}
     return _describe_front(problem, result) if several else _describe_best(problem, result)
 
 
