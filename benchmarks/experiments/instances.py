@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
+from bostruct.outcome import outcome_of
+from bostruct.problems.structured import StructuredProblem
 
 
 class Measured(NamedTuple):
@@ -56,6 +58,20 @@ def from_task(task: Task, **options: Any) -> Instance:
     options: fields of the instance.
     """
     return Instance(task.space, lambda point: Measured((task.value(point),)), may_fail=True, **options)
+
+
+def from_problem(problem: StructuredProblem, **options: Any) -> Instance:
+    """Make an instance of a generated problem.
+
+    problem: with at most one limit, an upper one.
+    options: fields of the instance.
+    """
+
+    def measure(point: Point) -> Measured:
+        outcome = outcome_of(problem.objective(point))
+        return Measured(outcome.values, tuple(outcome.constraints.values()))
+
+    return Instance(problem.space, measure, {limit.name: limit.bound for limit in problem.goals.limits}, **options)
 
 
 def try_measure(instance: Instance, point: Point) -> Measured | None:

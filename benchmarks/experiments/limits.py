@@ -10,13 +10,13 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks.experiments.failures import find_kernels
-from benchmarks.experiments.instances import Instance, Measured
+from benchmarks.experiments.instances import Instance, Measured, from_problem
 from benchmarks.peers.measured import DEVICES, QUERIES, kernel_tuning
 from benchmarks.peers.tasks import Point, Value
 from bostruct import problems
+from bostruct.problems.knapsack import knapsack as max_value
 
-ITEMS, LOAD = 40, 0.35  # of the knapsack, and the share of the items' weight that it holds
-MOST_WEIGHT, CORRELATION = 100, 10  # weights are 1 to 100, values differ from them by at most 10
+ITEMS = 40  # of the knapsack
 SAT_VARIABLES, SAT_CLAUSES, MOST_TRUE = 60, 300, 24
 MOST_PARAMETERS = 0.35  # millions
 TYPICAL_POINTS = 201
@@ -24,22 +24,13 @@ NAS_SKIPPED = "the table is read: give the folder that has it in a folder nasben
 
 
 def knapsack(seed: int, data: Path | None = None) -> Instance:
-    """Make a 0/1 knapsack of 40 items, weakly correlated (Pisinger 2005): minus the value, the weight limited.
+    """Make a 0/1 knapsack of 40 items: minus the value, the weight limited.
 
     seed: of values and weights.
     data: unused.
     """
     del data
-    rng = np.random.default_rng([seed, 61])
-    weights = rng.integers(1, MOST_WEIGHT + 1, ITEMS)
-    values = np.maximum(weights + rng.integers(-CORRELATION, CORRELATION + 1, ITEMS), 1)
-
-    def measure(point: Point) -> Measured:
-        packed = np.array([point[f"i{i}"] for i in range(ITEMS)], dtype=bool)
-        return Measured((-float(values[packed].sum()),), (float(weights[packed].sum()),))
-
-    space = bo.Space({f"i{i}": bool for i in range(ITEMS)})
-    return Instance(space, measure, {"weight": float(np.floor(LOAD * weights.sum()))})
+    return from_problem(max_value(ITEMS, seed))
 
 
 def sparse_max3sat(seed: int, data: Path | None = None) -> Instance:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-import bostruct as bo
-from benchmarks.experiments.instances import Instance, Measured
+from benchmarks.experiments.instances import Instance, Measured, from_problem
 from benchmarks.experiments.limits import read_cells
 from benchmarks.peers.orders import ALPHABET, ehrlich
 from benchmarks.peers.tasks import Point
-from benchmarks.structures.orders import ranking
+from benchmarks.peers.tasks import from_problem as task_of
+from bostruct.problems.biknapsack import biknapsack
+from bostruct.problems.ordering import ordering
 
-ITEMS, MOST_WEIGHT, PAIRS = 30, 100, 0.1  # of the knapsack; the share of pairs that are worth more together
+ITEMS = 30  # of the knapsack
 RANKED = 12
 WORST_ERROR, WORST_LATENCY = 90, 95  # percentiles of the table beyond which a cell counts for nothing
 SECOND = 10_000  # added to the seed for the second criterion of an order
@@ -25,18 +26,15 @@ def knapsack(seed: int, data: Path | None = None) -> Instance:
 
     seed: of values and weights.
     data: unused.
+
+    The most value that counts is that of all items.
     """
     del data
-    rng = np.random.default_rng([seed, 71])
-    weights, values = rng.integers(1, MOST_WEIGHT + 1, (2, ITEMS))
-    together = np.triu(rng.integers(1, MOST_WEIGHT + 1, (ITEMS, ITEMS)) * (rng.random((ITEMS, ITEMS)) < PAIRS), 1)
-
-    def measure(point: Point) -> Measured:
-        packed = np.array([point[f"i{i}"] for i in range(ITEMS)], dtype=float)
-        return Measured((-float(packed @ values + packed @ together @ packed), float(packed @ weights)))
-
-    corners = ((-float(values.sum() + together.sum()), 0.0), (0.0, float(weights.sum())))
-    return Instance(bo.Space({f"i{i}": bool for i in range(ITEMS)}), measure, corners=corners)
+    problem = biknapsack(ITEMS, seed)
+    assert problem.reference is not None
+    worst_value, worst_weight = problem.reference
+    best_value = from_problem(problem).measure(dict.fromkeys(problem.space.variables, True)).objectives[0]
+    return from_problem(problem, corners=((best_value, worst_value), (0.0, worst_weight)))
 
 
 def letters_15(seed: int, data: Path | None = None) -> Instance:
@@ -63,7 +61,7 @@ def two_rankings(seed: int, data: Path | None = None) -> Instance:
     What is worse than the mean of all orders counts for nothing.
     """
     del data
-    tasks = [ranking(RANKED, seed), ranking(RANKED, seed + SECOND)]
+    tasks = [task_of(ordering(RANKED, own)) for own in (seed, seed + SECOND)]
 
     def measure(point: Point) -> Measured:
         return Measured(tuple(task.value(point) for task in tasks))

@@ -9,13 +9,14 @@ import math
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 import bostruct as bo
 from bostruct import problems
 from bostruct.problems.branin import branin_at
+from bostruct.problems.structured import StructuredProblem
 
 Point = Mapping[str, Any]
 Value = Callable[[Point], float]
@@ -32,6 +33,14 @@ class Task(NamedTuple):
     space: bo.Space
     value: Value
     earlier: Mapping[str, Value] = {}
+
+
+def from_problem(problem: StructuredProblem) -> Task:
+    """Make the task of a generated problem of one objective without limits.
+
+    problem: whose objective returns a number.
+    """
+    return Task(problem.space, cast(Value, problem.objective))
 
 
 def rosenbrock(x: np.ndarray) -> float:

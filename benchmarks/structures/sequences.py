@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
-from benchmarks.peers.tasks import Point, Task
+from benchmarks.peers.tasks import Point, Task, from_problem
 from bostruct.integrations.holo import read_test_function
+from bostruct.problems.motifs import motifs
 
 PUZZLES = ("65", "40", "15")  # of Eterna100, of 40, 38 and 30 bases: three branches, three arms, a bulge
 FILE = Path("rna", "eterna100_puzzles.tsv")  # in the folder of the data
 SKIPPED = f"{FILE} is read: from github.com/eternagame/eterna100-benchmarking, then --data DIR"
 EHRLICH_LENGTH, EHRLICH_MOTIFS, MOTIF_LENGTH = 15, 2, 5
 AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
-HIDDEN_LENGTH, HIDDEN_LETTERS = (10, 30), "ABCDEFGH"
 
 
 def load_target(puzzle: str, data: Path | None) -> str:
@@ -121,21 +121,9 @@ def hidden_motif(seed: int, data: Path | None = None) -> Task:
 
     seed: of the motifs.
     data: unused.
-
-    The value is minus the mean of the motifs' shares, each that of its letters which are met at its best place, and a
-    hundredth for each letter beyond 16.
     """
     del data
-    rng = np.random.default_rng([seed, 32])
-    motifs = [rng.permutation(len(HIDDEN_LETTERS))[:4] for _ in range(2)]
-
-    def value(point: Point) -> float:
-        x = np.array([HIDDEN_LETTERS.index(letter) for letter in point["sequence"]])
-        starts = np.arange(len(x) - 3)[:, None] + np.arange(4)
-        shares = [float(np.max(np.mean(x[starts] == motif, axis=1))) for motif in motifs]
-        return -float(np.mean(shares)) + 0.01 * max(len(x) - 16, 0)
-
-    return Task(bo.Space({"sequence": bo.Sequence(HIDDEN_LETTERS, HIDDEN_LENGTH)}), value)
+    return from_problem(motifs(seed))
 
 
 def _fold(puzzle: str, seed: int, data: Path | None) -> Task:

@@ -8,11 +8,11 @@ import networkx as nx
 import numpy as np
 
 import bostruct as bo
-from benchmarks.peers.tasks import Point, Task, Value
+from benchmarks.peers.tasks import Point, Task, Value, from_problem
+from bostruct.problems.coverage import max_coverage
 
 FEATURES, CHOSEN_FEATURES, FOLDS, NEIGHBORS = 40, 5, 3, 5
 NODES, CHOSEN_NODES = 60, 5
-RADIUS = 0.17  # of an edge, in the unit square
 PASSES_ON, CASCADES = 0.15, 60  # chance that a node infects another, and how often that is simulated
 
 
@@ -51,22 +51,11 @@ def _count_errors(table: np.ndarray, labels: np.ndarray, held: np.ndarray) -> in
 def coverage(seed: int, data: Path | None = None) -> Task:
     """Make the choice of 5 nodes of 60: minus the weight of all nodes that they are, or are next to.
 
-    Nodes are random points of the unit square with random weights; edges join those that are near, and a path joins
-    what is still apart.
-
     seed: of nodes and weights.
     data: unused.
     """
     del data
-    graph = nx.random_geometric_graph(NODES, RADIUS, seed=seed)
-    nx.add_path(graph, [min(part) for part in nx.connected_components(graph)])
-    weights = np.random.default_rng([seed, 42]).random(NODES)
-    near = [{node, *graph[node]} for node in range(NODES)]
-
-    def value(point: Point) -> float:
-        return -float(sum(weights[node] for node in set[int]().union(*(near[node] for node in point["nodes"]))))
-
-    return _choose_nodes(graph, value)
+    return from_problem(max_coverage(NODES, CHOSEN_NODES, seed))
 
 
 def spread(seed: int, data: Path | None = None) -> Task:

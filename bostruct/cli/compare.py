@@ -91,11 +91,10 @@ def compare(
 def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool) -> None:
     for note in compared.notes:
         click.echo(note, err=True)
-    if not compared.results:
-        return
-    picture = _draw_picture(compared, folder / "convergence.png")
+    picture = _draw_picture(compared, folder / "convergence.png") if compared.results else None
     if as_json:
         echo_json(_as_json(compared, seeds, folder, picture))
+    if as_json or not compared.results:
         return
     click.echo(f"{replace(compared, failed={}, left_out={}).to_text()}\n")
     click.echo(f"in {folder}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
@@ -123,6 +122,7 @@ def _as_json(compared: ProblemComparison, seeds: int, folder: Path, picture: Pat
         "optimum_source": compared.problem.optimum_source,
         "methods": [row._asdict() for row in compared.rows],
         "failed": [{"method": cell.method, "seed": cell.seed, "why": why} for cell, why in compared.failed.items()],
+        "left_out": [{"method": cell.method, "seed": cell.seed, "why": why} for cell, why in compared.left_out.items()],
         "out": str(folder),
         "picture": None if picture is None else str(picture),
     }

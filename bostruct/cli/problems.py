@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.analysis.tables import format_number, format_table
+from bostruct.analysis.tables import format_number, format_table, pluralize
 from bostruct.cli.options import error_text, json_option, load_problem, plain_errors
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
@@ -44,12 +44,23 @@ def _list_problems(as_json: bool) -> None:
     if as_json:
         echo_json({"problems": described, "broken": broken})
         return
-    header = ("name", "variables", "choices", "optimum", "noisy", "what it is", "source")
+    for group in dict.fromkeys(entry["group"] for entry in described):
+        click.echo(f"{group}\n")
+        click.echo(f"{_table_of([entry for entry in described if entry['group'] == group])}\n")
+    click.echo("With the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
+    for name, why in broken.items():
+        click.echo(f"left out: {name}: {why}", err=True)
+
+
+def _table_of(described: list[Facts]) -> str:
+    """Return the table of a group; the goals have a column where some problem has others than to be minimized."""
+    header = ("name", "variables", "choices", "goals", "optimum", "noisy", "what it is", "source")
     rows = [
         (
             entry["name"],
             str(entry.get("variables", "-")),
             entry.get("choices", "-"),
+            entry.get("goals") or "-",
             format_number(entry.get("optimum")),
             {True: "yes", False: "no"}.get(entry.get("noisy"), "-"),  # type: ignore[arg-type]
             entry["summary"],
@@ -57,10 +68,8 @@ def _list_problems(as_json: bool) -> None:
         )
         for entry in described
     ]
-    click.echo(format_table(header, rows))
-    click.echo("\nWith the default parameters. `bostruct problems NAME` says more, and lists the parameters.")
-    for name, why in broken.items():
-        click.echo(f"left out: {name}: {why}", err=True)
+    kept = [column for column, name in enumerate(header) if name != "goals" or any(row[column] != "-" for row in rows)]
+    return format_table([header[column] for column in kept], [tuple(row[column] for column in kept) for row in rows])
 
 
 def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
@@ -75,7 +84,9 @@ def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
         except ValueError as error:
             broken[name] = error_text(error)
         else:
-            described.append({"name": name, "summary": describe_plugin(point), "parameters": {}} | facts)
+            described.append(
+                {"name": name, "group": "Installed", "summary": describe_plugin(point), "parameters": {}} | facts
+            )
     return described, broken
 
 
@@ -88,10 +99,11 @@ def _entry(name: str) -> Facts:
     from bostruct.problems import registry
 
     if name not in registry.ENTRIES:
-        return {"name": name, "summary": "a problem of your own", "parameters": {}}
+        return {"name": name, "group": "Your own", "summary": "a problem of your own", "parameters": {}}
     entry = registry.ENTRIES[name]
     listed = {
         "name": name,
+        "group": entry.group,
         "summary": entry.summary,
         "parameters": {parameter.name: parameter.default or None for parameter in entry.parameters},
     }
@@ -106,6 +118,7 @@ def _problem_facts(problem: AnyProblem) -> Facts:
         "specification": problem.name,
         **_shape(problem.space),
         "log10_points": math.log10(size) if 0 < size < math.inf else None,
+        "goals": None if problem.goals.is_default else str(problem.goals),
         "optimum": problem.optimum,
         "optimum_source": problem.optimum_source,
         "noisy": problem.noisy,
@@ -120,25 +133,26 @@ def _shape(domain: Domain) -> Facts:
 
     if not isinstance(domain, Space):
         return {"points": "architectures" if isinstance(domain, HasArchitectures) else type(domain).__name__}
-    sizes = sorted({len(variable) for variable in domain.variables.values()})
-    choices = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    sizes = sorted({variable.size for variable in domain.variables.values()})
+    choices = " to ".join(dict.fromkeys(_count(math.log10(size)) for size in (sizes[0], sizes[-1])))
     kinds = ", ".join(sorted({variable.kind for variable in domain.variables.values()}))
     return {
-        "points": f"{domain.d} variables ({kinds}), {choices} choices each",
+        "points": f"{pluralize(domain.d, 'variable')} ({kinds}), {choices} choices{' each' if domain.d > 1 else ''}",
         "variables": domain.d,
         "choices": choices,
     }
 
 
-def _count_points(log10_points: float | None) -> str:
+def _count(log10_number: float | None) -> str:
     """Write a number of points, in full up to a million."""
-    if log10_points is None:
+    if log10_number is None:
         return "no end"
-    return f"{round(10**log10_points):,}" if log10_points <= 6.0 else f"10^{log10_points:.1f}"
+    return f"{round(10**log10_number):,}" if log10_number <= 6.0 else f"10^{log10_number:.1f}"
 
 
 def _describe_one(spec: str, as_json: bool) -> None:
     from bostruct.problems import registry
+    from bostruct.problems.entries import CHOICES
 
     name = spec.partition(":")[0]
     if name == spec and name in registry.ENTRIES and "specification" not in _entry(name):
@@ -150,7 +164,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
         echo_json(facts)
         return
     parameters = ", ".join(f"{key}={default or '...'}" for key, default in facts["parameters"].items()) or "none"
-    relabeled = "; relabel=SEED works on every space" if name in registry.ENTRIES else ""
+    relabeled = "; relabel=SEED permutes choices" if facts["group"] == CHOICES else ""
     rows = [("problem", facts["summary"]), ("parameters", parameters + relabeled)]
     if "specification" in facts:
         optimum = "not known" if facts["optimum"] is None else f"{facts['optimum']!r}, {facts['optimum_source']}"
@@ -160,7 +174,8 @@ def _describe_one(spec: str, as_json: bool) -> None:
         rows += [
             ("here", facts["specification"]),
             ("space", facts["points"]),
-            ("points", _count_points(facts["log10_points"])),
+            *([] if facts["goals"] is None else [("goals", facts["goals"])]),
+            ("points", _count(facts["log10_points"])),
             ("optimum", optimum),
             ("noisy", "yes" if facts["noisy"] else "no"),
             ("initial points", configs),

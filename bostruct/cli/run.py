@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.analysis.tables import format_number, pluralize
+from bostruct.analysis.tables import pluralize
 from bostruct.cli.options import (
     add_relabel,
     check_config,
@@ -20,7 +20,8 @@ from bostruct.cli.options import (
     progress_option,
     relabel_option,
 )
-from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
+from bostruct.cli.run_summary import describe_run, format_summary
+from bostruct.cli.text import Facts, echo_json
 
 if TYPE_CHECKING:
     from bostruct.contracts import Presented
@@ -103,7 +104,7 @@ def run(
     if as_json:
         echo_json(summary)
     else:
-        click.echo(_run_text(summary, result))
+        click.echo(format_summary(summary, result))
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]
         **study_goals(request.problem.goals),
     ) as study:
         result = _optimize(study, request, progress)
-        return result, _summary(request.problem, study, result)
+        return result, describe_run(request.problem, study, result)
 
 
 def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
@@ -186,112 +187,3 @@ def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     title = f"{result.method} on {problem.name}, {pluralize(len(result.order), 'trial')}"
     axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
     save_figure(axes, path)
-
-
-def _summary(problem: AnyProblem, study: Study, result: Result) -> Facts:
-    from bostruct.comparison.statistics import suggestion_seconds
-
-    single = result.goals.n_objectives == 1
-    return {
-        "problem": problem.name,
-        "method": result.method,
-        "seed": study.seed,
-        "goals": None if result.goals.is_single and result.direction == "minimize" else str(result.goals),
-        "study": study.name,
-        "storage": study.where,
-        "trials": len(result.trials),
-        "completed": result.n_completed,
-        "failed": result.n_failed,
-        "infeasible": result.n_infeasible,
-        "unread": result.n_unread,
-        "stopped": result.stopped_because,
-        **(_describe_best(problem, result) if single else _describe_front(problem, result)),
-        "optimum": problem.optimum,
-        "best_known": problem.best_known,
-        "optimum_source": problem.optimum_source,
-        "seconds_per_suggestion": suggestion_seconds(result),
-        "seconds_suggesting": result.timing.suggest,
-        "seconds_evaluating": result.timing.objective,
-    }
-
-
-def _describe_best(problem: AnyProblem, result: Result) -> Facts:
-    from bostruct.comparison.statistics import is_maximized, reported_value, value_without_noise
-
-    without_noise = value_without_noise(problem, result.best_point)
-    value = result.best_value if without_noise is None else without_noise
-    sign = -1.0 if is_maximized(problem) else 1.0
-    return {
-        "best_value": result.best_value,
-        "best_value_without_noise": without_noise,
-        "best_trial": result.best_trial.number,
-        "best_point": result.best_point,
-        "recommended": _describe_recommendation(problem, result),
-        "reported": reported_value(problem, result),
-        "regret": None if problem.optimum is None else sign * (value - problem.optimum),
-    }
-
-
-def _describe_front(problem: AnyProblem, result: Result) -> Facts:
-    front = result.pareto_front
-    return {
-        "front": [{"trial": one.number, "values": one.values, "point": one.point} for one in front],
-        "hypervolume": result.hypervolume(getattr(problem, "reference", None)),
-    }
-
-
-def _describe_recommendation(problem: AnyProblem, result: Result) -> Facts:
-    from bostruct.comparison.statistics import value_without_noise
-
-    found = result.recommended
-    return found.to_json() | {"value_without_noise": value_without_noise(problem, found.trial.point)}
-
-
-def _count_statuses(summary: Facts) -> str:
-    return ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
-
-
-def _run_text(summary: Facts, result: Result) -> str:
-    goals = "" if summary["goals"] is None else f", {summary['goals']}"
-    rows = [
-        ("problem", summary["problem"]),
-        ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
-        ("trials", f"{summary['trials']}: {_count_statuses(summary)}"),
-        *(_front_rows(summary) if "front" in summary else _best_rows(summary, result)),
-        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
-        ("stopped", summary["stopped"]),
-    ]
-    if summary["unread"]:
-        rows.append(("no data", f"{summary['unread']} trials, whose points are not in the problem's space"))
-    if summary["storage"] is not None:
-        rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
-    if "plot" in summary:
-        rows.append(("picture", summary["plot"]))
-    return format_pairs(rows)
-
-
-def _best_rows(summary: Facts, result: Result) -> list[tuple[str, str]]:
-    best = f"{format_number(summary['best_value'], 10)} as told of trial {summary['best_trial']} (counted from 0)"
-    known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
-    optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"
-    rows = [("best value", best)]
-    if summary["best_value_without_noise"] is not None:
-        rows.append(("without noise", format_number(summary["best_value_without_noise"])))
-    if summary["reported"] is not None:
-        rows.append(("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
-    return [
-        *rows,
-        ("recommended", str(result.recommended)),
-        ("optimum" if summary["best_known"] is None else "best known", optimum),
-        ("regret", format_number(summary["regret"])),
-        ("best so far", sparkline([step.best_value for step in result.incumbents if step.best_value is not None])),
-    ]
-
-
-def _front_rows(summary: Facts) -> list[tuple[str, str]]:
-    front = summary["front"]
-    return [
-        ("front", f"{pluralize(len(front), 'trial')} of which none is better in all"),
-        *((f"trial {one['trial']}", ", ".join(f"{value:.6g}" for value in one["values"])) for one in front),
-        ("hypervolume", format_number(summary["hypervolume"])),
-    ]

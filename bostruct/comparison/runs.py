@@ -24,6 +24,7 @@ from bostruct.study.result import Result
 from bostruct.study.study import Study
 
 POLL_SECONDS = 1.0
+NOTHING_FEASIBLE = "no trial keeps all limits"  # why a run has no best value
 
 
 @exit_on_sigterm()
@@ -219,7 +220,7 @@ def read_result(plan: Plan, cell: RunKey) -> Result:
     if not kept.n_completed:
         raise BostructError("no trial has completed")
     if not kept.has_feasible and kept.goals.n_objectives == 1:
-        raise BostructError("no trial keeps all limits")
+        raise BostructError(NOTHING_FEASIBLE)
     return kept
 
 

@@ -12,7 +12,7 @@ from bostruct.analysis.fronts import find_corner
 from bostruct.comparison.plan import RunKey
 from bostruct.contracts import Presented
 from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.own import AnyProblem, Problem
+from bostruct.problems.own import AnyProblem
 from bostruct.study.result import Result
 
 
@@ -86,7 +86,7 @@ def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[
 
 
 def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float]:
-    given = problem.reference if isinstance(problem, Problem) else None
+    given = problem.reference
     return find_corner(list(results.values())) if given is None else given
 
 

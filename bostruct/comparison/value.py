@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,10 +17,11 @@ from bostruct.analysis.plots import plot_convergence
 from bostruct.analysis.tables import format_markdown, format_number, format_table, pluralize
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
+from bostruct.comparison.runs import NOTHING_FEASIBLE
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
 from bostruct.comparison.tables import describe_rows, table_of
 from bostruct.display import html_table
-from bostruct.problems.own import AnyProblem, Problem
+from bostruct.problems.own import AnyProblem
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -63,15 +65,26 @@ class ProblemComparison:
         value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
         noise = " Values are without noise." if problem.noisy else ""
-        goals = "" if problem.goals.is_single and problem.goals.direction == "minimize" else f" Goals: {problem.goals}."
+        goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run.{goals}{optimum}{noise}"
 
     @property
     def notes(self) -> list[str]:
-        """The runs that failed or are left out, with the reason, a line each."""
+        """The methods that found no feasible trial, and the runs that failed or are left out, with the reason."""
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
-        return failed + [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+        named = [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+        return self._infeasible_notes() + failed + named
+
+    def _infeasible_notes(self) -> list[str]:
+        """Name the methods some of whose runs have no trial that keeps all limits, for their means leave these out."""
+        missed = Counter(cell.method for cell, why in self.left_out.items() if why == NOTHING_FEASIBLE)
+        compared = Counter(cell.method for cell in self.results)
+        return [
+            f"no feasible trial: {method}, in {n} of {pluralize(n + compared[method], 'run')}, "
+            + ("which its mean leaves out" if compared[method] else "so that it has no row")
+            for method, n in missed.items()
+        ]
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head and the rows of the table, as text."""
@@ -102,8 +115,7 @@ class ProblemComparison:
         for cell, result in self.results.items():
             groups.setdefault(cell.method, []).append(result)
         if self.problem.goals.n_objectives > 1:
-            reference = self.problem.reference if isinstance(self.problem, Problem) else None
-            axes = plot_hypervolume(groups, ax, reference)
+            axes = plot_hypervolume(groups, ax, self.problem.reference)
         else:
             axes = plot_convergence(groups, ax, None if self.problem.noisy else self.problem.optimum)
         runs = sorted({len(group) for group in groups.values()})

@@ -69,6 +69,11 @@ class Goals:
         return self.n_objectives == 1 and not self.limits
 
     @property
+    def is_default(self) -> bool:
+        """True for one objective to be minimized, without limits."""
+        return self.is_single and self.direction == "minimize"
+
+    @property
     def direction(self) -> Direction:
         """The direction of the only objective; raises BostructError where there are several."""
         if self.n_objectives > 1:

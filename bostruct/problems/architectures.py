@@ -11,7 +11,8 @@ import numpy as np
 from bostruct.checks import check_integer
 from bostruct.contracts import Array, Domain, Point, Presented
 from bostruct.goals.declared import Goals
-from bostruct.problems.base import GENERATED_SEEDS, draw_points
+from bostruct.problems.base import GENERATED_SEEDS
+from bostruct.problems.structured import generated_points
 
 AnyDomain = TypeVar("AnyDomain", bound=Domain)
 PointFunction = Callable[[Presented], float]
@@ -50,6 +51,7 @@ class ArchitectureProblem(Generic[AnyDomain]):
     report: PointFunction | None = None
     report_optimum: float | None = None
     goals: ClassVar[Goals] = Goals()
+    reference: ClassVar[None] = None
     configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)
 
     @property
@@ -101,6 +103,4 @@ class ArchitectureProblem(Generic[AnyDomain]):
 
         Raises ValueError for another.
         """
-        if check_integer("config", config, 0) not in GENERATED_SEEDS:
-            raise ValueError(f"config: expected one of {', '.join(map(str, self.configs))}; got {config}")
-        return draw_points(self.space, self.n_initial, GENERATED_SEEDS[config])
+        return generated_points(self.space, self.n_initial, config)

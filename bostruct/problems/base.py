@@ -81,6 +81,7 @@ class SpaceProblem:
     optimal_vertices: tuple[int, ...] | None = None
     mean: Callable[[IntArray, int], Array] | None = None
     goals: ClassVar[Goals] = Goals()
+    reference: ClassVar[None] = None
 
     @property
     def noisy(self) -> bool:

@@ -14,6 +14,7 @@ from bostruct.goals.declared import Declared, Direction, declare_goals
 from bostruct.plugins import lookup
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import SpaceProblem, draw_points
+from bostruct.problems.structured import StructuredProblem
 
 N_INITIAL = 10  # shared points of a seed, unless the user says otherwise
 OPTIONS = ("direction", "directions", "constraints", "optimum", "initial", "reference", "noise_free")
@@ -114,7 +115,7 @@ def _name_of(objective: Callable[..., object]) -> str:
     return str(getattr(objective, "__name__", type(objective).__name__))
 
 
-AnyProblem = SpaceProblem | ArchitectureProblem | Problem
+AnyProblem = SpaceProblem | ArchitectureProblem | StructuredProblem | Problem
 
 
 def as_problem(argument: str, given: object, name: str | None = None) -> AnyProblem:
@@ -132,7 +133,7 @@ def as_problem(argument: str, given: object, name: str | None = None) -> AnyProb
             given = given()
         except Exception as error:
             raise ValueError(f"{argument}: making the problem failed: {lookup.explain(error)}") from error
-    if isinstance(given, SpaceProblem | ArchitectureProblem):
+    if isinstance(given, SpaceProblem | ArchitectureProblem | StructuredProblem):
         return given
     try:
         return _read_own(given, name)

@@ -257,8 +257,13 @@ class Result:
         return feasible
 
     def _describe_nearest(self, completed: Sequence[Trial]) -> str:
-        """Say which of some completed trials breaks the fewest limits."""
-        nearest = min(completed, key=lambda trial: len(trial.broken))
+        """Say which of some completed trials breaks the fewest limits, and of these by the least."""
+        limited = {limit.name: limit for limit in self.goals.limits}
+
+        def distance(trial: Trial) -> tuple[int, float]:
+            return len(trial.broken), sum(limited[name].slack(trial.constraints[name]) for name in trial.broken)
+
+        nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
         return f"{limits}; the nearest of {len(completed)} completed trials is {nearest.number}, whose {told}"

@@ -31,6 +31,28 @@ GENERATED = [
 OF_FILES = [*GROUPS["kernels"].problems, "kernel convolution steady", "nas-bench-201 small"]
 
 
+@pytest.mark.parametrize(
+    ("problem", "measured", "bounds", "corners"),
+    [
+        ("knapsack 40", [(-831.0, 832.0), (-883.0, 894.0)], {"weight": 551.0}, ()),
+        ("knapsack 30 two objectives", [(-1941.0, 1176.0), (-1347.0, 788.0)], {}, ((-3982.0, 0.0), (0.0, 1746.0))),
+        (
+            "orders 12 two criteria",
+            [(-33.686119838479385, -31.92337692700204), (-34.27894788171965, -36.19349985300123)],
+            {},
+            ((-66.0, -35.15336188048104), (-66.0, -33.328105353586665)),
+        ),
+    ],
+)
+def test_generated_instances_are_those_on_which_stored_runs_rest(problem, measured, bounds, corners):
+    instance = make_task(problem, 7, None)
+    xs = instance.space.sample(3, np.random.default_rng(0))[:2]
+    found = [instance.measure(instance.space.present(x)) for x in xs]
+    assert [one.objectives + one.limited for one in found] == [pytest.approx(row, rel=1e-12) for row in measured]
+    assert dict(instance.bounds) == bounds
+    np.testing.assert_allclose(np.array(instance.corners), np.array(corners), rtol=1e-12)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> Path:
     """A folder of small tables in the format of the real ones."""

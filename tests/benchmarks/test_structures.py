@@ -34,6 +34,23 @@ def save_job_shops(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.parametrize(
+    ("problem", "values"),
+    [
+        ("qap 20", [264.16950265088053, 233.60616409432336]),
+        ("tsp 20", [11.017482938220935, 11.137984195179232]),
+        ("ordering 20", [-94.9948193825549, -95.14684667865184]),
+        ("coverage 60/5", [-11.767647179347543, -9.974997686876607]),
+        ("spread 60/5", [-12.7, -8.633333333333333]),
+        ("motifs", [-0.375, -0.38]),
+    ],
+)
+def test_generated_instances_are_those_on_which_stored_runs_rest(problem, values):
+    task = make_task(problem, 7, None)
+    xs = task.space.sample(3, np.random.default_rng(0))[:2]
+    assert [task.value(task.space.present(x)) for x in xs] == pytest.approx(values, rel=1e-12)
+
+
 def test_operations_start_as_soon_as_job_and_machine_are_free():
     found = job_shop.schedule(TINY, [0, 1, 1, 0])
     assert [(one.job, one.machine, one.start, one.end) for one in found] == [

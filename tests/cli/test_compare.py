@@ -195,3 +195,26 @@ def test_without_matplotlib_it_says_which_extra_and_goes_on(folder, monkeypatch)
 @pytest.mark.parametrize("arguments", [("--methods", "random,magic"), ("--seeds", "0"), ("--processes", "0")])
 def test_wrong_options_are_refused(tmp_path, arguments):
     assert arguments[1].split(",")[-1] in call(PROBLEM, "--out", tmp_path, *arguments, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("spec", "merit"),
+    [("knapsack:items=12,seed=1", "best feasible value"), ("biknapsack:items=8,seed=1", "hypervolume")],
+)
+def test_limits_and_several_objectives_are_compared_by_what_they_are_judged_by(spec, merit, tmp_path):
+    line = (spec, "--methods", "random,annealing", "--seeds", 2, "--out", tmp_path, "--processes", 1)
+    shown = call(*line, "--trials", 12).stdout
+    assert f"{merit} (± s.e.)" in shown
+    more = json.loads(call(*line, "--trials", 14, "--json").stdout)
+    assert [row["method"] for row in more["methods"]] == ["random", "annealing"]
+    assert all(row["runs"] == 2 for row in more["methods"])
+    assert (more["methods"][0]["regret"] is None) == (merit == "hypervolume")
+
+
+def test_where_no_run_has_a_feasible_trial_the_methods_are_named(tmp_path):
+    line = ("knapsack:items=40,seed=1", "--methods", "random", "--seeds", 1, "--trials", 2)
+    shown = call(*line, "--out", tmp_path)
+    assert "no feasible trial: random, in 1 of 1 run, so that it has no row" in shown.stderr
+    found = json.loads(call(*line, "--out", tmp_path, "--json").stdout)
+    assert (found["methods"], found["picture"]) == ([], None)
+    assert found["left_out"] == [{"method": "random", "seed": 0, "why": "no trial keeps all limits"}]

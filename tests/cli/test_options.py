@@ -85,7 +85,7 @@ def test_problems_methods_and_configurations_are_checked_before_any_work():
     assert check_method("annealing", problem) == "annealing"
     assert check_config(problem, 1) == 1
     for check, why in (
-        (lambda: load_problem("knapsack"), "knapsack"),
+        (lambda: load_problem("knapsac"), "knapsac"),
         (lambda: check_method("magic", problem), "method: expected one of auto, .*'magic'"),
         (lambda: check_method("hyperband", problem), "stages=6 cannot be searched by hyperband: method: expected"),
         (lambda: check_config(problem, 99), "--config: expected one of 1, .*; got 99"),

@@ -33,7 +33,7 @@ def test_describes_one_that_needs_a_file():
 @pytest.mark.parametrize(
     ("spec", "named"),
     [
-        ("knapsack", "knapsack"),
+        ("knapsac", "knapsac"),
         ("contamination:stags=3", "stags"),
         ("contamination:case=x", "case"),
         ("maxsat:file=no.wcnf", "no.wcnf"),
@@ -69,3 +69,24 @@ def test_every_entry_of_the_list_is_what_is_said_of_it_alone():
 
 def test_the_help_of_the_command_says_how_parameters_are_given():
     assert "bostruct problems contamination:case=1203,lambda=0.01" in (command.help or "")
+
+
+def test_problems_are_listed_in_groups_with_their_goals():
+    shown, listed = call("problems").stdout, as_json("problems")["problems"]
+    titles = list(dict.fromkeys(entry["group"] for entry in listed))
+    assert titles[:4] == ["Choices", "Architectures", "Limits and several objectives", "Orders, subsets and sequences"]
+    places = [shown.index(f"{title}\n\nname ") for title in titles]
+    assert places == sorted(places)
+    goals = {entry["name"]: entry.get("goals") for entry in listed}
+    assert (goals["knapsack"], goals["biknapsack"], goals["qap"]) == (
+        "minimize, weight <= 681",
+        "minimize, minimize",
+        None,
+    )
+    assert "weight <= 681" in shown
+
+
+def test_relabeling_is_offered_where_it_works():
+    assert "relabel=SEED" in call("problems", "branin").stdout
+    assert "relabel=SEED" not in call("problems", "tsp").stdout
+    assert "10^27.2 choices" in call("problems", "motifs").stdout

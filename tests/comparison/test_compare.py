@@ -121,6 +121,18 @@ def test_with_limits_the_best_value_that_keeps_them_counts():
     nothing = compare(never, "random", n_trials=4, seeds=1, progress=False)
     assert nothing.problems[0].rows == []
     assert "not compared: random, seed 0: no trial keeps all limits" in repr(nothing)
+    assert "no feasible trial: random, in 1 of 1 run, so that it has no row" in repr(nothing)
+
+
+def test_methods_some_of_whose_runs_find_no_feasible_trial_are_named():
+    rarely = bo.Problem(limited_cost, SPACE, constraints={"weight": ("<=", 3.0)}, initial=0)
+    found = compare(rarely, ["annealing", "random"], n_trials=3, seeds=6, progress=False).problems[0]
+    for method in ("annealing", "random"):
+        kept = sum(cell.method == method for cell in found.results)
+        end = "which its mean leaves out" if kept else "so that it has no row"
+        note = f"no feasible trial: {method}, in {6 - kept} of 6 runs, {end}"
+        assert (note in found.notes) == (kept < 6)
+    assert any(note.startswith("no feasible trial") for note in found.notes)
 
 
 def test_values_of_a_noisy_problem_are_judged_without_noise():

@@ -28,6 +28,7 @@ SPECS = [
 ]
 ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
 ELSEWHERE |= {"transnas-macro", "transnas-micro"}
+ELSEWHERE |= {"knapsack", "biknapsack", "qap", "tsp", "ordering", "coverage", "motifs"}  # test_structured.py
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 

@@ -1,0 +1,89 @@
+"""The knapsack problem: which items to pack, under a limit on their weight, which each evaluation measures."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from bostruct.checks import check_integer
+from bostruct.contracts import IntArray
+from bostruct.domains.space.space import Space
+from bostruct.goals.declared import declare_goals
+from bostruct.problems.structured import ObjectivePoint, StructuredProblem
+
+MOST_WEIGHT, CORRELATION = 100, 10  # weights are 1 to 100, values differ from them by at most 10
+LOAD = 0.35  # the share of the items' weight that the knapsack holds
+MOST_ITEMS = 1000
+
+
+def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
+    """Return a 0/1 knapsack problem, weakly correlated: minimize minus the value of the items that are packed.
+
+    The weight is measured, and limited to 35 % of that of all items; about one random point of 20 keeps the limit.
+
+    n: items, 1 to 1000.
+    seed: of values and weights, from 0.
+
+    The optimum is proved by dynamic programming. Raises TypeError, ValueError. Source: Pisinger 2005.
+    """
+    n = check_integer("items", n, 1, MOST_ITEMS)
+    rng = np.random.default_rng([check_integer("seed", seed, 0), 61])
+    weights = rng.integers(1, MOST_WEIGHT + 1, n)
+    values = np.maximum(weights + rng.integers(-CORRELATION, CORRELATION + 1, n), 1)
+    capacity = int(np.floor(LOAD * weights.sum()))
+    packed = find_best_packing(values, weights, capacity)
+    return StructuredProblem(
+        name=f"knapsack:items={n},seed={seed}",
+        space=item_space(n),
+        objective=partial(_pack, values, weights),
+        source="generated: knapsack, weakly correlated, Pisinger 2005",
+        goals=declare_goals("minimize", None, {"weight": ("<=", float(capacity))}),
+        optimum=-float(values[packed].sum()),
+        optimum_source="proved by dynamic programming",
+        optimal_point={f"i{i}": bool(own) for i, own in enumerate(packed)},
+    )
+
+
+def item_space(n: int) -> Space:
+    """Return the space of the subsets of items, a bit for each.
+
+    n: items.
+    """
+    return Space({f"i{i}": bool for i in range(n)})
+
+
+def read_items(point: ObjectivePoint) -> np.ndarray:
+    """Return which items a point packs, as truth values (n,).
+
+    point: of `item_space`.
+    """
+    return np.array([point[f"i{i}"] for i in range(len(point))], dtype=bool)
+
+
+def _pack(values: IntArray, weights: IntArray, point: ObjectivePoint) -> dict[str, object]:
+    packed = read_items(point)
+    return {"value": -float(values[packed].sum()), "constraints": {"weight": float(weights[packed].sum())}}
+
+
+def find_best_packing(values: IntArray, weights: IntArray, capacity: int) -> np.ndarray:
+    """Return which items have the greatest value within a weight, as truth values (n,), by dynamic programming.
+
+    values: of the items, from 0 (n,).
+    weights: from 1 (n,).
+    capacity: the most weight, from 0.
+    """
+    best = np.zeros(capacity + 1, dtype=np.int64)  # value of the items so far, by the most weight
+    taken = np.zeros((len(values), capacity + 1), dtype=bool)
+    for i, (value, weight) in enumerate(zip(values.tolist(), weights.tolist(), strict=True)):
+        if weight > capacity:
+            continue
+        with_it = best[: capacity + 1 - weight] + value
+        taken[i, weight:] = with_it > best[weight:]
+        best[weight:] = np.maximum(best[weight:], with_it)
+    packed = np.zeros(len(values), dtype=bool)
+    for i in range(len(values) - 1, -1, -1):
+        if taken[i, capacity]:
+            packed[i] = True
+            capacity -= int(weights[i])
+    return packed

@@ -1,0 +1,98 @@
+"""What `bostruct run` says with limits and with several objectives, resumed by the same line, and which methods run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import bostruct as bo
+from bostruct import problems
+from bostruct.analysis.tables import format_number
+from bostruct.cli import main
+from bostruct.cli.run_summary import describe_run, format_summary
+from bostruct.methods import list_names
+from bostruct.problems.entries import ENTRIES, GOALS, STRUCTURES
+from tests.cli.invoke import as_json, call
+
+LIMITED, FRONT = "knapsack:items=12,seed=1", "biknapsack:items=8,seed=1"
+SMALL = [LIMITED, FRONT, "qap:size=5", "tsp:size=5", "ordering:size=5", "coverage:nodes=12,chosen=3", "motifs"]
+
+
+def test_every_problem_of_goals_and_structures_is_run_here():
+    groups = (GOALS, STRUCTURES)
+    assert {spec.partition(":")[0] for spec in SMALL} == {n for n, e in ENTRIES.items() if e.group in groups}
+
+
+def test_with_a_limit_the_best_value_is_that_of_a_trial_that_keeps_it():
+    summary, problem = as_json("run", LIMITED, "--trials", 20), problems.load(LIMITED)
+    told = problem(summary["best_point"])
+    assert told == {"value": summary["best_value"], "constraints": summary["best_constraints"]}
+    assert summary["best_constraints"]["weight"] <= problem.goals.limits[0].bound
+    assert summary["regret"] == summary["best_value"] - problem.optimum >= 0.0
+    assert 0 < summary["feasible"] < summary["completed"] == 20
+    shown = call("run", LIMITED, "--trials", 20).stdout
+    assert f"kept by {summary['feasible']} of 20 completed trials" in shown
+    assert f"weight {summary['best_constraints']['weight']:g}" in shown
+
+
+def test_where_no_trial_keeps_the_limit_the_run_is_reported_without_a_best(tmp_path):
+    line = ("run", "knapsack:items=40,seed=1", "--method", "random", "--trials", 3, "--plot", tmp_path / "a.png")
+    summary, shown = as_json(*line), call(*line).stdout
+    assert (summary["best_value"], summary["best_point"], summary["feasible"]) == (None, None, 0)
+    assert "none: no trial keeps all limits: weight <= 623; the nearest of 3 completed trials is" in shown
+    assert (tmp_path / "a.png").stat().st_size > 0
+
+
+def test_two_objectives_have_their_front_and_its_hypervolume_up_to_the_corner_of_the_problem():
+    summary, problem = as_json("run", FRONT, "--trials", 15), problems.load(FRONT)
+    front = [tuple(one["values"]) for one in summary["front"]]
+    assert [problem(one["point"]) for one in summary["front"]] == front
+    assert summary["hypervolume"] == pytest.approx(_sum_rectangles(front, problem.reference))
+    assert f"hypervolume  {format_number(summary['hypervolume'])}\n" in call("run", FRONT, "--trials", 15).stdout
+    assert call("run", FRONT, "--until-optimum", code=2).stderr
+
+
+def _sum_rectangles(front: list[tuple[float, float]], corner: Any) -> float:
+    """Sum up the rectangles under a stair, from the least first objective to the corner."""
+    rows = sorted(row for row in front if row[0] < corner[0] and row[1] < corner[1])
+    ends = [*(first for first, _ in rows[1:]), corner[0]]
+    return sum((end - first) * (corner[1] - second) for (first, second), end in zip(rows, ends, strict=True))
+
+
+@pytest.mark.parametrize("spec", [LIMITED, FRONT])
+def test_the_same_line_goes_on_and_ends_where_an_uninterrupted_run_does(spec, tmp_path):
+    line = ("run", spec, "--seed", 3, "--storage")
+    for trials in (4, 13):
+        assert as_json(*line, tmp_path / "resumed.db", "--trials", trials)["trials"] == trials
+    whole = as_json(*line, tmp_path / "whole.db", "--trials", 13)
+    again = as_json(*line, tmp_path / "resumed.db", "--trials", 13)
+    told = ("best_point", "front", "hypervolume", "feasible", "best_constraints")
+    assert [again.get(name) for name in told] == [whole.get(name) for name in told]
+    with (
+        bo.Study.load(tmp_path / "resumed.db", read_only=True) as resumed,
+        bo.Study.load(tmp_path / "whole.db", read_only=True) as single,
+    ):
+        assert [t.point for t in resumed.trials] == [t.point for t in single.trials]
+        assert resumed.goals == problems.load(spec).goals
+
+
+@pytest.mark.parametrize("spec", SMALL)
+def test_each_method_takes_the_problem_or_refuses_it_in_words(spec):
+    taken = set()
+    for method in list_names():
+        result = CliRunner().invoke(main, ["run", spec, "--method", method, "--trials", "3"])
+        assert result.exit_code in (0, 2), result.output
+        if result.exit_code == 0:
+            taken.add(method)
+        else:
+            assert f"cannot be searched by {method}: " in result.stderr
+    assert {"auto", "random", "annealing", "evolution"} <= taken
+
+
+def test_the_text_is_of_the_facts():
+    problem = problems.load(LIMITED)
+    study = bo.Study(problem.space, method="random", seed=0, constraints={"weight": ("<=", 1000.0)})
+    result = study.optimize(problem, 5, progress=False)
+    assert f"problem      {problem.name}" in format_summary(describe_run(problem, study, result), result)
