@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -97,7 +98,7 @@ def explain(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}{where}"
 
 
-def list_plugins(group: str, taken: Any = ()) -> dict[str, EntryPoint]:
+def list_plugins(group: str, taken: Iterable[str] = ()) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, in alphabetical order; none is loaded.
 
     group: such as `METHODS`.
