@@ -329,6 +329,15 @@ def missing_package(module: str, extra: str | None = None) -> MissingExtra:
     return MissingExtra(f"{module} is not installed; it comes with the extra {extra!r}: {install_command(extra)}")
 
 
+def has_posix() -> bool:
+    """Tell whether this system has what study files and worker processes need, which Windows lacks."""
+    try:
+        importlib.import_module("fcntl")
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
 def load_by_name(name: str) -> Any:
     """Import what "package.module:name" names: a convenience whose module is of no use before it is called.
 

@@ -34,8 +34,8 @@ EXTRAS = {  # extra -> what is lost without it
     "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
     "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
-    "docs": "no site of the docs (make docs)",
 }
+FOR_A_CHECKOUT = ("dev", "docs")  # extras of those who change bostruct
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB
 
 
@@ -83,7 +83,11 @@ def examine() -> Facts:
         "extras": extras,
         "self_test": test,
         "warnings": pot_warnings(),
-        "notes": [*notes(absent, [extra for extra, present in extras.items() if not present]), *graphviz_notes()],
+        "notes": [
+            *notes(absent, [extra for extra, present in extras.items() if not present]),
+            *graphviz_notes(),
+            *system_notes(),
+        ],
         "problems": [*missing, *broken, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
 
@@ -91,7 +95,7 @@ def examine() -> Facts:
 def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
     """Return the packages that each extra brings, "" for what is always needed.
 
-    Extras made of extras are left out, and so is `dev`.
+    Extras made of extras are left out, and so are those for a checkout.
 
     lines: requirements in the metadata of a distribution, such as ``numpy>=1.26; extra == "nas"``.
     """
@@ -100,8 +104,7 @@ def requirements(lines: Sequence[str]) -> dict[str, list[str]]:
         name, extra = PACKAGE_NAME.match(line), EXTRA.search(line)
         if name is not None and name[0] != "bostruct":
             needed.setdefault(extra[1] if extra else "", []).append(name[0])
-    needed.pop("dev", None)
-    return needed
+    return {extra: names for extra, names in needed.items() if extra not in FOR_A_CHECKOUT}
 
 
 def installed_version(name: str) -> str | None:
@@ -151,6 +154,17 @@ def graphviz_notes() -> list[str]:
     ]
 
 
+def system_notes() -> list[str]:
+    """Return a note where the system has neither study files nor worker processes, else none."""
+    from bostruct.checks import has_posix
+
+    return (
+        []
+        if has_posix()
+        else ["this system is not POSIX: no study files (storage=) and no worker processes (workers=)"]
+    )
+
+
 def thread_pools(torch: ModuleType | None) -> list[Facts]:
     """List the libraries with threads that numerical work loads, torch where it is given, and their threads.
 
@@ -183,7 +197,11 @@ def pot_warnings() -> list[str]:
 
 
 def self_test() -> Facts:
-    """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two."""
+    """Run a study of 13 trials, three of them chosen by the model; close it, read it again and compare the two.
+
+    Where the system has no study files, the study stays in memory, and nothing is compared.
+    """
+    from bostruct.checks import has_posix
     from bostruct.problems import registry
     from bostruct.study.study import Study
 
@@ -191,11 +209,12 @@ def self_test() -> Facts:
     problem = registry.load("contamination:stages=10")
     try:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "doctor.db"
+            path = Path(folder) / "doctor.db" if has_posix() else None
             with Study(problem.space, method="auto", seed=0, storage=path) as study:
-                told = study.optimize(problem, 13, progress=False)
-            with Study.load(path, read_only=True) as study:
-                kept = study.result
+                told = kept = study.optimize(problem, 13, progress=False)
+            if path is not None:
+                with Study.load(path, read_only=True) as study:
+                    kept = study.result
         chosen = sum(trial.origin == "model" for trial in told.trials)
         if [t.value for t in told.trials] != [t.value for t in kept.trials] or not chosen:
             return {"ok": False, "why": f"stored trials differ, or no point came from the model ({chosen})"}

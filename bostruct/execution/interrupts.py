@@ -49,7 +49,7 @@ def _defer(number: signal.Signals) -> Iterator[None]:
             if callable(before):
                 before(*waiting[0])
             else:
-                os.kill(os.getpid(), number)
+                signal.raise_signal(number)
 
 
 @contextmanager

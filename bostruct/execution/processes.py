@@ -13,6 +13,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple
 
+from bostruct.checks import has_posix
 from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pickling import pickle_for_worker
@@ -50,7 +51,7 @@ class ProcessPool:
     timeout: seconds for one, None for ever.
     load_timeout: seconds that a process gets to load the objective; another one is then tried.
 
-    Raises TypeError where the objective cannot be pickled.
+    Raises TypeError where the objective cannot be pickled, BostructError where the system is not POSIX.
     """
 
     def __init__(
@@ -60,6 +61,11 @@ class ProcessPool:
         timeout: float | None,
         load_timeout: float = 60.0,
     ) -> None:
+        if not has_posix():
+            raise BostructError(
+                f"workers={workers}: worker processes need a POSIX system; use workers=1 with trial_timeout=None, or "
+                "an executor"
+            )
         self.slots = workers
         self._timeout = timeout
         self._load_timeout = load_timeout

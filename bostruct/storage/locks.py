@@ -34,10 +34,7 @@ def acquire(path: Path, what: str) -> int:
 
     Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
     """
-    try:
-        fcntl = importlib.import_module("fcntl")
-    except ModuleNotFoundError as error:
-        raise StorageError(f"{path}: storage in files needs a POSIX system (flock); use storage=None") from error
+    fcntl = importlib.import_module("fcntl")  # there is none on Windows, where no file is opened for writing
     while True:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)

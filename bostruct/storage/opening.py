@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from bostruct.checks import short_repr
+from bostruct.checks import has_posix, short_repr
 from bostruct.storage.migration import OLD_VERSIONS, migrate
 from bostruct.storage.open_files import is_open_here
 from bostruct.storage.protocol import StorageError
@@ -29,6 +29,8 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
 
     Raises StorageError for anything that is not a sound database of ours, and leaves it as it was.
     """
+    if not read_only and not has_posix():  # before anything is made
+        raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
     try:
         header = _recognize(path, read_only)
     except OSError as error:

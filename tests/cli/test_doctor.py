@@ -40,7 +40,7 @@ def test_says_where_the_program_that_draws_is_missing(monkeypatch, found):
 
 def test_knows_what_every_optional_package_is_for():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"all", "dev"}
+    assert set(doctor.EXTRAS) == set(project["optional-dependencies"]) - {"all", *doctor.FOR_A_CHECKOUT}
     assert set(doctor.OPTIONAL) < set(doctor.requirements(project["dependencies"])[""])
 
 
