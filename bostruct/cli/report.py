@@ -36,10 +36,10 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
     with plain_errors():
         from bostruct.display import printable
 
+        text, names = render_file(file, name)  # first: a file that holds no studies is said to hold none
         page = Path(file).with_suffix(".html") if out is None else Path(out)
         if page.exists() and Path(file).exists() and page.samefile(file):
             raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
-        text, names = render_file(file, name)
         page.write_text(text, encoding="utf-8", newline="\n")
     if as_json:
         echo_json({"file": file, "page": str(page), "studies": names})

@@ -13,6 +13,7 @@ from bostruct.domains.space.variable import Variable
 MODULES = {  # page by page: the module, and what it is for
     "bostruct": "Everything that most users need; `import bostruct as bo`.",
     "bostruct.methods": "Searchers made by hand, with settings of their own, for `method=`.",
+    "bostruct.analysis.plots": "Pictures of comparisons, and how figures are saved.",
     "bostruct.study.callbacks": "Callbacks for `optimize`, beside `bostruct.StopWhen`.",
     "bostruct.problems": "Benchmark problems.",
     "bostruct.language": "The search-space language.",
