@@ -14,9 +14,9 @@ from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, P
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
-from bostruct.integrations.optuna_history import count_limits, declare, has_values, read_outcome, read_value
 from bostruct.integrations.optuna_mirror import MIRRORED
-from bostruct.integrations.optuna_spaces import read_distribution, read_point
+from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome, read_value
+from bostruct.integrations.optuna_spaces import read_distribution, read_trial
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.study.records import as_domain
 from bostruct.study.study import Study
@@ -108,7 +108,7 @@ def _read_point(domain: Domain, trial: FrozenTrial) -> Presented | None:
     if trial.user_attrs.get(MIRRORED, {}).get("unread"):
         return None
     try:
-        point = read_point(domain, trial.params, trial.user_attrs)
+        point = read_trial(domain, trial)
         domain.parse(point)
     except PointError as error:
         if has_values(trial):
