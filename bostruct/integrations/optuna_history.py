@@ -17,7 +17,7 @@ from bostruct.domains.space.when import OneOf
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_conditions import infer_conditions
 from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome
-from bostruct.integrations.optuna_spaces import CHOSEN, encode_point, read_trial
+from bostruct.integrations.optuna_spaces import CHOSEN, encode_point, read_trial_point
 from bostruct.outcome import Outcome
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History
@@ -184,7 +184,7 @@ class Model:
                 continue
             self.numbers.add(trial.number)
             try:
-                x = self.domain.parse(read_trial(self.domain, trial))
+                x = self.domain.parse(read_trial_point(self.domain, trial))
             except PointError as error:
                 if has_values(trial):
                     self.unread[trial.number] = str(error)
@@ -197,7 +197,7 @@ class Model:
         trial: of Optuna.
         """
         try:
-            return self.domain.parse(read_trial(self.domain, trial))
+            return self.domain.parse(read_trial_point(self.domain, trial))
         except PointError:
             return None
 

@@ -160,7 +160,7 @@ def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
         raise PointError(f"{name}: expected a value of the space as JSON, got {short_repr(data)}: {error}") from error
 
 
-def read_trial(domain: Domain, trial: FrozenTrial) -> Presented:
+def read_trial_point(domain: Domain, trial: FrozenTrial) -> Presented:
     """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
 
     domain: of the point.
