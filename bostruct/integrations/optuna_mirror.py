@@ -64,8 +64,9 @@ class StudyMirror:
         study: of bostruct.
         trial: ignored, for all that is new is written.
 
-        Raises ValueError where the storage has a study of this name with other directions, and DomainError for a study
-        that was loaded without its space.
+        Raises ValueError where the storage has a study of this name with other directions, and where choices changed
+        and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a study that was
+        loaded without its space.
         """
         del trial
         if isinstance(study.domain, JsonDomain):
@@ -76,7 +77,7 @@ class StudyMirror:
         for one in study.trials:
             mirrored = known.get(one.number)
             if mirrored is None or (mirrored.state.is_finished() and _read_own(mirrored)["finished"] != one.finished):
-                self._storage.create_new_trial(study_id, template_trial=_freeze(study, one))
+                self._add(study_id, study, one)
             elif not mirrored.state.is_finished() and one.status != "running":
                 self._finish(
                     self._storage.get_trial_id_from_study_id_trial_number(study_id, mirrored.number),
@@ -106,6 +107,17 @@ class StudyMirror:
         if stored != stored | told:
             more = {"seed": study.seed, "method": study.result.method, "moved": _list_moved(study)}
             self._storage.set_study_user_attr(study_id, MIRRORED, told | more)
+
+    def _add(self, study_id: int, study: Study, trial: Trial) -> None:
+        try:
+            self._storage.create_new_trial(study_id, template_trial=_freeze(study, trial))
+        except ValueError as error:
+            if not study.space_changes:
+                raise
+            raise ValueError(
+                f"storage: trial {trial.number} of study {study.name!r} does not go with those from before its space "
+                f"changed: {error} A journal file takes both; or take another storage"
+            ) from error
 
     def _finish(self, trial_id: int, told: FrozenTrial) -> None:
         """Write what came of a trial that is running in the storage."""
