@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from optuna.distributions import BaseDistribution
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, TrialState
 
@@ -38,11 +37,11 @@ class SeenTrials:
         self.model: Model | None = None
         self.points: dict[int, Point] = {}  # of running trials, by number, in the domain of the model
         self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same as JSON, whatever the model is by now
-        self._shared = IntersectionSearchSpace(include_pruned=True)
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
         self.conditions: dict[str, dict[str, OneOf]] = {}  # of parameters that not all trials have
         self._union: dict[str, BaseDistribution] = {}
+        self._shared: list[str] = []
         self._told: set[int] = set()
 
     def is_of(self, study: OptunaStudy) -> bool:
@@ -57,13 +56,13 @@ class SeenTrials:
 
         study: of Optuna.
         """
-        shared = self._shared.calculate(study)
         told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
         if (numbers := {trial.number for trial in told}) != self._told:
             self._told = numbers
             self._union = _unite(told)
-            self.conditions = infer_conditions([trial.params for trial in told], self._union, shared)
-        return shared | {name: self._union[name] for name in self.conditions}
+            self._shared = [name for name in sorted(self._union) if all(name in trial.params for trial in told)]
+            self.conditions = infer_conditions([trial.params for trial in told], self._union, self._shared)
+        return {name: self._union[name] for name in (*self._shared, *self.conditions)}
 
     def update(
         self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher

@@ -109,3 +109,16 @@ def test_what_a_trial_was_not_asked_for_is_read_from_what_was_chosen():
     assert other.find_chosen(study, 1) is None
     study.tell(0, state=TrialState.FAIL)
     assert [SPACE.present(one)["x"] for one in read(other, study)._failed.read()] == [0.7]
+
+
+def test_the_space_is_that_of_the_trials_with_values():
+    both = {"x": X["x"], "y": FloatDistribution(0.0, 1.0)}
+    told = [create_trial(value=1.0, params={"x": x, "y": x}, distributions=both) for x in (0.1, 0.2)]
+    ended_early = [trial(0.3, None, state=state) for state in (TrialState.PRUNED, TrialState.FAIL)]
+    study = make_study(told[0], *ended_early)
+    seen = SeenTrials(study)
+    assert list(seen.find_space(study)) == ["x", "y"]
+    study.add_trial(trial(0.4))
+    assert list(seen.find_space(study)) == ["x"]
+    study = make_study(*told)
+    assert list(seen.find_space(study)) == ["x", "y"]  # as a pruner of brackets shows other trials, as many
