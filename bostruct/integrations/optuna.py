@@ -67,7 +67,8 @@ class BostructSampler(BaseSampler):
 
     Running trials are believed, failed ones are learned from, a pruned one has its last report as its value. A trial
     pruned before it reported is infeasible. Constraints that all trials with values have are limits. Points are never
-    repeated while a new one is left.
+    repeated while a new one is left. A trial keeps its point as the system attribute `bostruct:point`, so that one that
+    ended before it asked for all of it is learned from, too.
 
     Chance comes from the seed and the number of the trial, whatever was drawn before: a study that goes on in another
     process, or on several workers, never draws the same numbers twice. Raises DomainError, TypeError, ValueError.
