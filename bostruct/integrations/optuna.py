@@ -15,7 +15,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, Trial
 
-from bostruct.checks import check_integer, did_you_mean, short_repr
+from bostruct.checks import check_integer
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, State
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
@@ -24,9 +24,9 @@ from bostruct.integrations.optuna_conditions import add_conditions
 from bostruct.integrations.optuna_history import SeenTrials
 from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
 from bostruct.integrations.optuna_spaces import (
+    CHOSEN,
     WHOLE,
     describe_parameters,
-    encode_structures,
     fit_value,
     list_parameters,
     read_distribution,
@@ -36,6 +36,7 @@ from bostruct.integrations.optuna_spaces import (
 )
 from bostruct.integrations.optuna_structure import (
     check_structure,
+    check_structured,
     fix_parameters,
     read_search_space,
     read_structured,
@@ -66,7 +67,8 @@ class BostructSampler(BaseSampler):
 
     Running trials are believed, failed ones are learned from, a pruned one has its last report as its value. A trial
     pruned before it reported is infeasible. Constraints that all trials with values have are limits. Points are never
-    repeated while a new one is left.
+    repeated while a new one is left. A trial keeps its point as the system attribute `bostruct:point`, so that one that
+    ended before it asked for all of it is learned from, too.
 
     Chance comes from the seed and the number of the trial, whatever was drawn before: a study that goes on in another
     process, or on several workers, never draws the same numbers twice. Raises DomainError, TypeError, ValueError.
@@ -160,13 +162,7 @@ class BostructSampler(BaseSampler):
         Raises ValueError for a name that is no structured parameter, and for one that the point has not.
         """
         domain = self._domain if self._domain is not None else Space(self._list_structures())
-        names = [one for one, distribution in describe_parameters(domain).items() if distribution is None]
-        if name not in names:
-            plain = "; trial.suggest_float, suggest_int and suggest_categorical read the others"
-            raise ValueError(
-                f"name: expected a structured parameter, {', '.join(map(repr, names)) or 'of which there is none'}, "
-                f"got {short_repr(name)}{did_you_mean(name, names)}{plain}"
-            )
+        check_structured(domain, name)
         if name in (given := trial.user_attrs):
             return read_structure(domain, name, given[name])
         if self._domain is None:
@@ -224,8 +220,8 @@ class BostructSampler(BaseSampler):
 
     def _read(self, study: OptunaStudy) -> SeenTrials:
         """Return what is known of the trials of a study, nothing of one that is new."""
-        if self._trials is None or self._trials.name != study.study_name:
-            self._trials = SeenTrials(study.study_name)
+        if self._trials is None or not self._trials.is_of(study):
+            self._trials = SeenTrials(study)
         return self._trials
 
     def _find_point(self, study: OptunaStudy, number: int) -> Presented:
@@ -239,14 +235,13 @@ class BostructSampler(BaseSampler):
             return found.model.domain.present(found.points[number])
 
     def _encode_point(self, study: OptunaStudy, number: int) -> dict[str, Any]:
-        """Return the structured values of the point of a running trial as JSON."""
+        """Return the values of the point of a running trial as JSON."""
         with self._lock:
-            found = self._read(study)
             if self._domain is not None:
                 self._find_point(study, number)
-            elif number not in found.structures:
+            if (chosen := self._read(study).find_chosen(study, number)) is None:
                 raise BostructError(f"trial {number} was begun by another sampler, which knows its structured values")
-            return found.structures[number]
+            return chosen
 
     def _find_domain(self, study: OptunaStudy, search_space: Mapping[str, BaseDistribution]) -> Domain | None:
         """Return the space of some parameters and the structured ones, the same object as before where it is equal."""
@@ -282,15 +277,19 @@ class BostructSampler(BaseSampler):
         model = found.update(study, finished, domain, self._method)
         if self._carried is not None and self._carried[0] == model.label:
             model.state, self._carried = self._carried[1], None
-        running = found.list_running(trials, number)
-        rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
-        with self._limit():
-            x, info = model.suggest(running, rng)
-        if info["origin"] == "exhausted":
-            self._warn_once("", "every point of the search space was evaluated; points are drawn at random again")
-        own = (one.system_attrs for one in trials if one.number == number)
-        x = fix_parameters(domain, x, next(own, {}).get("fixed_params", {}), rng)
-        found.points[number], found.structures[number] = x, encode_structures(domain, x)
+        for unread, why in model.unread.items():
+            self._warn_once("trial", f"trial {unread} has values, but is no data for the method: {why}")
+        own = next((one for one in trials if one.number == number), None)
+        attributes = {} if own is None else own.system_attrs
+        x = model.find_point(own) if own is not None and CHOSEN in attributes else None  # such as of one tried again
+        if x is None:
+            rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
+            with self._limit():
+                x, info = model.suggest(found.list_running(trials, number), rng)
+            if info["origin"] == "exhausted":
+                self._warn_once("", "every point of the search space was evaluated; points are drawn at random again")
+            x = fix_parameters(domain, x, attributes.get("fixed_params", {}), rng)
+        found.keep_point(study, own, number, x)
         return domain.present(x)
 
     def _warn_once(self, key: str, message: str) -> None:

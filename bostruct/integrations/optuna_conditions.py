@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
@@ -16,20 +16,20 @@ Params = Mapping[str, Any]  # of one trial
 
 
 def infer_conditions(
-    trials: Sequence[Params], distributions: Mapping[str, BaseDistribution], shared: Mapping[str, object]
+    trials: Sequence[Params], distributions: Mapping[str, BaseDistribution], shared: Collection[str]
 ) -> dict[str, dict[str, OneOf]]:
     """Return the `when=` of each parameter whose presence the value of one other parameter tells.
 
     trials: parameters of the trials with values.
     distributions: of all parameters that have one distribution alone, of several values.
-    shared: the parameters that all trials have.
+    shared: names of the parameters that all trials have.
 
     The other parameter, the parent, is a categorical or an integer without a step, and trials with and without the
     parameter have different values of it. A value of a categorical that no trial has tried counts as one without. One
     of an integer counts as its neighbors do. A parameter of which no parent tells is left out.
     """
     found: dict[str, dict[str, OneOf]] = {}
-    waiting = sorted(distributions.keys() - shared.keys())
+    waiting = sorted(distributions.keys() - shared)
     parents = sorted(name for name in shared if name in distributions)
     while waiting:
         told = {name: when for name in waiting if (when := _find_parent(name, parents, trials, distributions))}

@@ -3,127 +3,66 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 from optuna.distributions import BaseDistribution
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study as OptunaStudy
 from optuna.trial import FrozenTrial, TrialState
 
 from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, Searcher, SpaceExhausted, State
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.domains.space.when import OneOf
-from bostruct.goals.declared import Goals, declare_goals
+from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_conditions import infer_conditions
-from bostruct.integrations.optuna_spaces import read_point
-from bostruct.outcome import Outcome, outcome_of
+from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome
+from bostruct.integrations.optuna_spaces import CHOSEN, encode_point, read_trial_point
+from bostruct.outcome import Outcome
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History
 from bostruct.study.measured import Measurements
 from bostruct.study.stored_searcher import build_searcher
 from bostruct.study.suggestion import FallbackWatch
 
-WITH_VALUES = (TrialState.COMPLETE, TrialState.PRUNED)
-
-
-def has_values(trial: FrozenTrial) -> bool:
-    """Tell whether a trial has values: it is complete, or was pruned after a report, whose last value is its own.
-
-    trial: of Optuna.
-    """
-    return trial.state in WITH_VALUES and trial.values is not None
-
-
-def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
-    """Return what came of a finished trial.
-
-    trial: of Optuna.
-    limits: names of the constraints that all trials with values have. Where a trial breaks any other constraint it is
-        infeasible, because nothing is known of that number at the other points.
-
-    A trial that was pruned before its first report is infeasible, and so is one whose value is not finite a failure.
-    """
-    if not has_values(trial):
-        if trial.state is TrialState.PRUNED:
-            return Outcome(infeasible="pruned before its first report")
-        return Outcome(failed=_read_reason(trial))
-    constraints = trial.constraints
-    if broken := [name for name, number in constraints.items() if name not in limits and number > 0.0]:
-        return Outcome(infeasible=f"breaks the constraint {', '.join(broken)}")
-    measured = {name: constraints[name] for name in limits}
-    return outcome_of({"value": read_value(trial), "constraints": measured or None})
-
-
-def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
-    """Return the value of a trial that has values, a tuple where there are several objectives.
-
-    trial: of Optuna.
-    """
-    return trial.values[0] if len(trial.values) == 1 else tuple(trial.values)
-
-
-def _read_reason(trial: FrozenTrial) -> str:
-    return str(trial.system_attrs.get("fail_reason") or "the trial failed in Optuna")
-
-
-def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = None) -> frozenset[str] | None:
-    """Return the names of the constraints that all trials with values have; None where there is no such trial.
-
-    trials: of Optuna; those without values are left out.
-    before: of trials that were counted already.
-    """
-    for trial in trials:
-        if has_values(trial):
-            names = frozenset(trial.constraints)
-            before = names if before is None else before & names
-    return before
-
-
-def declare(directions: Sequence[Any], limits: Collection[str]) -> Goals:
-    """Return the goals of an Optuna study: its directions, and a limit of at most 0 for each constraint.
-
-    directions: of Optuna.
-    limits: names of constraints.
-    """
-    names = [direction.name.lower() for direction in directions]
-    constraints = {name: ("<=", 0.0) for name in limits} or None
-    return (
-        declare_goals(names[0], None, constraints) if len(names) == 1 else declare_goals("minimize", names, constraints)
-    )
-
 
 class SeenTrials:
     """The trials of one Optuna study as far as they were read.
 
-    name: of the study.
+    study: of Optuna.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, study: OptunaStudy) -> None:
+        self.name = study.study_name
+        self._storage, self._study_id = study._storage, study._study_id
         self.model: Model | None = None
         self.points: dict[int, Point] = {}  # of running trials, by number, in the domain of the model
-        self.structures: dict[int, dict[str, ParsedJson]] = {}  # their structured values, whatever the model is by now
-        self._shared = IntersectionSearchSpace(include_pruned=True)
+        self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same as JSON, whatever the model is by now
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
         self.conditions: dict[str, dict[str, OneOf]] = {}  # of parameters that not all trials have
         self._union: dict[str, BaseDistribution] = {}
-        self._n_told = 0
+        self._shared: list[str] = []
+        self._told: set[int] = set()
+
+    def is_of(self, study: OptunaStudy) -> bool:
+        """Tell whether these are the trials of a study; one of the same name in another storage has others.
+
+        study: of Optuna.
+        """
+        return (study._storage, study._study_id, study.study_name) == (self._storage, self._study_id, self.name)
 
     def find_space(self, study: OptunaStudy) -> dict[str, BaseDistribution]:
         """Return the distributions of the parameters that all trials with values have, and of those with `conditions`.
 
         study: of Optuna.
         """
-        shared = self._shared.calculate(study)
         told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
-        if len(told) != self._n_told:
-            self._n_told = len(told)
+        if (numbers := {trial.number for trial in told}) != self._told:
+            self._told = numbers
             self._union = _unite(told)
-            self.conditions = infer_conditions([trial.params for trial in told], self._union, shared)
-        return shared | {name: self._union[name] for name in self.conditions}
+            self._shared = [name for name in sorted(self._union) if all(name in trial.params for trial in told)]
+            self.conditions = infer_conditions([trial.params for trial in told], self._union, self._shared)
+        return {name: self._union[name] for name in (*self._shared, *self.conditions)}
 
     def update(
         self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher
@@ -142,10 +81,35 @@ class SeenTrials:
                 self.points.clear()
             model = self.model = Model(domain, goals, method, f"Optuna study {self.name!r}")
         model.read(trials)
-        for kept in (self.points, self.structures):
+        for kept in (self.points, self._chosen):
             for number in kept.keys() & numbers:
                 del kept[number]
         return model
+
+    def keep_point(self, study: OptunaStudy, trial: FrozenTrial | None, number: int, x: Point) -> None:
+        """Remember the point of a trial, here and in the storage: whoever reads it knows what was not asked for.
+
+        study: of Optuna.
+        trial: as the storage has it, None where it has it not.
+        number: of the trial.
+        x: the point.
+        """
+        assert self.model is not None
+        self.points[number] = x
+        self._chosen[number] = chosen = encode_point(self.model.domain, x)
+        if trial is not None and trial.state is TrialState.RUNNING and trial.system_attrs.get(CHOSEN) != chosen:
+            study._storage.set_trial_system_attr(trial._trial_id, CHOSEN, chosen)
+
+    def find_chosen(self, study: OptunaStudy, number: int) -> dict[str, ParsedJson] | None:
+        """Return the values that were chosen for a running trial as JSON, None where nobody knows any.
+
+        study: of Optuna.
+        number: of the trial.
+        """
+        if number in self._chosen:
+            return self._chosen[number]
+        stored = (one.system_attrs for one in study.get_trials(deepcopy=False) if one.number == number)
+        return next(stored, {}).get(CHOSEN)
 
     def list_running(self, trials: Iterable[FrozenTrial], asking: int) -> list[Point]:
         """Return the points of running trials: what was suggested for them here, or what their parameters say.
@@ -162,6 +126,8 @@ class SeenTrials:
         return [x for x in found if x is not None]
 
     def _read_goals(self, study: OptunaStudy, trials: Sequence[FrozenTrial]) -> Goals:
+        if not self._counted <= {trial.number for trial in trials}:
+            self._counted, self._limits = set(), None
         fresh = [trial for trial in trials if trial.number not in self._counted]
         self._counted.update(trial.number for trial in fresh)
         self._limits = count_limits(fresh, self._limits)
@@ -195,6 +161,7 @@ class Model:
         self.searcher = build_searcher(method, domain, goals)
         self.state: State = self.searcher.initial_state()
         self.numbers: set[int] = set()  # of the trials that were read
+        self.unread: dict[int, str] = {}  # why the domain has not the point of a trial with values, by number
         self._limits = tuple(limit.name for limit in goals.limits)
         self._completed, self._failed = GrowingBatch(domain), GrowingBatch(domain)
         self._measurements = Measurements(goals)
@@ -207,7 +174,7 @@ class Model:
         return f"{json.dumps(self.domain.to_json())} {self.goals}"
 
     def read(self, trials: Iterable[FrozenTrial]) -> None:
-        """Take finished trials that were not read before; a trial whose point the domain has not is no data.
+        """Take finished trials that were not read before; one whose point the domain has not is no data: `unread`.
 
         trials: of Optuna.
         """
@@ -215,8 +182,13 @@ class Model:
             if trial.number in self.numbers:
                 continue
             self.numbers.add(trial.number)
-            if (x := self.find_point(trial)) is not None:
-                self._take(x, read_outcome(trial, self._limits))
+            try:
+                x = self.domain.parse(read_trial_point(self.domain, trial))
+            except PointError as error:
+                if has_values(trial):
+                    self.unread[trial.number] = str(error)
+                continue
+            self._take(x, read_outcome(trial, self._limits))
 
     def find_point(self, trial: FrozenTrial) -> Point | None:
         """Return the point of a trial, None where the domain has it not, such as of one that lacks parameters.
@@ -224,7 +196,7 @@ class Model:
         trial: of Optuna.
         """
         try:
-            return self.domain.parse(read_point(self.domain, trial.params, trial.user_attrs))
+            return self.domain.parse(read_trial_point(self.domain, trial))
         except PointError:
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -14,9 +15,10 @@ from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, P
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
-from bostruct.integrations.optuna_history import count_limits, declare, has_values, read_outcome, read_value
+from bostruct.integrations.optuna_inactive import drop_inactive
 from bostruct.integrations.optuna_mirror import MIRRORED
-from bostruct.integrations.optuna_spaces import read_distribution, read_point
+from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome, read_value
+from bostruct.integrations.optuna_spaces import read_distribution, read_point, read_trial_point
 from bostruct.outcome import Outcome, outcome_of
 from bostruct.study.records import as_domain
 from bostruct.study.study import Study
@@ -42,7 +44,9 @@ def import_study(
     domain = as_domain(space) if space is not None else _read_space(own, trials)
     limits = sorted(count_limits(trials) or ())
     goals = Goals.from_json(own["goals"]) if is_mirror else declare(given.directions, limits)
-    points = [_read_point(domain, one) for one in trials]
+    is_same_space = json.loads(json.dumps(domain.to_json())) == own.get("space")
+    moved = own.get("moved", {}) if is_same_space else {}
+    points = [_read_point(domain, one, moved) for one in trials]
     outcomes = [_read_mirrored(one) if is_mirror else read_outcome(one, limits) for one in trials]
     study = make(domain, **_write_goals(goals), **settings)
     if study.trials:
@@ -100,15 +104,24 @@ def _read_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) ->
     return Space(several)
 
 
-def _read_point(domain: Domain, trial: FrozenTrial) -> Presented | None:
+def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJson]) -> Presented | None:
     """Return the point of a trial; None for a failed one that ended before its point was known.
+
+    domain: of the point.
+    trial: of Optuna.
+    moved: what the space of a mirrored study made of trials from before it changed, by their number there.
 
     Raises PointError for a trial with values whose point the domain has not.
     """
-    if trial.user_attrs.get(MIRRORED, {}).get("unread"):
+    own = trial.user_attrs.get(MIRRORED, {})
+    own = own | moved.get(str(own.get("number")), {})
+    if own.get("unread"):
         return None
     try:
-        point = read_point(domain, trial.params, trial.user_attrs)
+        if "point" in own:  # numbers stay as they were evaluated
+            point = drop_inactive(domain, read_point(domain, trial.params, {}, own["point"]))
+        else:
+            point = read_trial_point(domain, trial)
         domain.parse(point)
     except PointError as error:
         if has_values(trial):

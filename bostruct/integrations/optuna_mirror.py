@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,8 +14,8 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, ParsedJson, PointError
-from bostruct.integrations.optuna_spaces import describe_parameters, encode_structures, fit_value
+from bostruct.contracts import DomainError, ParsedJson, Point, PointError
+from bostruct.integrations.optuna_spaces import describe_parameters, encode_point, encode_structures, fit_value
 from bostruct.study.history import Trial
 from bostruct.study.records import JsonDomain
 
@@ -45,7 +46,8 @@ class StudyMirror:
     others are user attributes as JSON. Failed and infeasible trials have the state FAIL, trials that a rule stopped
     PRUNED; `bostruct.report` makes intermediate values. A limit is a constraint that is kept up to 0. The user
     attribute `bostruct` of a trial has its number, why it failed, and how it was chosen. A trial that was handed out
-    again after it had failed is there twice, for Optuna reopens none.
+    again after it had failed is there twice, for Optuna reopens none. Where the space of the study changed, trials from
+    before have the parameters that they had, and the user attribute `bostruct` of the study says what they are now.
 
     Raises TypeError for what is no storage.
     """
@@ -62,18 +64,20 @@ class StudyMirror:
         study: of bostruct.
         trial: ignored, for all that is new is written.
 
-        Raises ValueError where the storage has a study of this name with other directions, and DomainError for a study
-        that was loaded without its space.
+        Raises ValueError where the storage has a study of this name with other directions, and where choices changed
+        and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a study that was
+        loaded without its space.
         """
         del trial
         if isinstance(study.domain, JsonDomain):
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
+        self._describe(study, study_id)
         known = _find_mirrored(self._storage.get_all_trials(study_id, deepcopy=False))
         for one in study.trials:
             mirrored = known.get(one.number)
             if mirrored is None or (mirrored.state.is_finished() and _read_own(mirrored)["finished"] != one.finished):
-                self._storage.create_new_trial(study_id, template_trial=_freeze(study, one))
+                self._add(study_id, study, one)
             elif not mirrored.state.is_finished() and one.status != "running":
                 self._finish(
                     self._storage.get_trial_id_from_study_id_trial_number(study_id, mirrored.number),
@@ -86,10 +90,7 @@ class StudyMirror:
         try:
             study_id = storage.get_study_id_from_name(study.name)
         except KeyError:
-            study_id = storage.create_new_study(wanted, study.name)
-            own = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "seed": study.seed}
-            storage.set_study_user_attr(study_id, MIRRORED, own | {"method": study.result.method})
-            return study_id
+            return storage.create_new_study(wanted, study.name)
         if (found := storage.get_study_directions(study_id)) != wanted:
             shown = [", ".join(one.name.lower() for one in each) for each in (wanted, found)]
             raise ValueError(
@@ -97,6 +98,26 @@ class StudyMirror:
                 "another file, or another name"
             )
         return study_id
+
+    def _describe(self, study: Study, study_id: int) -> None:
+        """Write what Optuna has no place for of a study, where the storage does not say so already."""
+        told = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
+        told = json.loads(json.dumps(told))
+        stored = self._storage.get_study_user_attrs(study_id).get(MIRRORED, {})
+        if stored != stored | told:
+            more = {"seed": study.seed, "method": study.result.method, "moved": _list_moved(study)}
+            self._storage.set_study_user_attr(study_id, MIRRORED, told | more)
+
+    def _add(self, study_id: int, study: Study, trial: Trial) -> None:
+        try:
+            self._storage.create_new_trial(study_id, template_trial=_freeze(study, trial))
+        except ValueError as error:
+            if not study.space_changes:
+                raise
+            raise ValueError(
+                f"storage: trial {trial.number} of study {study.name!r} does not go with those from before its space "
+                f"changed: {error} A journal file takes both; or take another storage"
+            ) from error
 
     def _finish(self, trial_id: int, told: FrozenTrial) -> None:
         """Write what came of a trial that is running in the storage."""
@@ -116,6 +137,28 @@ def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
 
 def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
     return trial.user_attrs[MIRRORED]
+
+
+def _list_moved(study: Study) -> dict[str, ParsedJson]:
+    """Return what the space makes of trials from before its last change, by number: a point as JSON, or why none.
+
+    Optuna changes no trial that is finished.
+    """
+    found: dict[str, ParsedJson] = {}
+    for trial in study.trials[: study.space_changes[-1].trials if study.space_changes else 0]:
+        if trial.unread is not None:
+            found[str(trial.number)] = {"unread": trial.unread}
+        elif (x := _parse_point(study, trial)) is not None:
+            found[str(trial.number)] = {"point": encode_point(study.domain, x)}
+    return found
+
+
+def _parse_point(study: Study, trial: Trial) -> Point | None:
+    """Return the point of a trial, None where the domain has it not."""
+    try:
+        return None if trial.unread is not None else study.domain.parse(trial.point)
+    except PointError:  # failed before predicates changed
+        return None
 
 
 def _freeze(study: Study, trial: Trial) -> FrozenTrial:
@@ -141,11 +184,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
 
 def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
     """Return the parameters of a trial, their distributions, and its user attributes, none of one that is no data."""
-    if trial.unread is not None:
-        return {}, {}, {}
-    try:
-        x = study.domain.parse(trial.point)
-    except PointError:  # failed before predicates changed
+    if (x := _parse_point(study, trial)) is None:
         return {}, {}, {}
     found = {name: one for name, one in describe_parameters(study.domain).items() if one is not None}
     distributions = {name: one for name, one in found.items() if name in trial.point}

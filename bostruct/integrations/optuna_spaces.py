@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, cast
 
 from bostruct.checks import install_command, missing_package, short_repr
@@ -24,6 +25,7 @@ from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
+from bostruct.integrations.optuna_inactive import drop_inactive
 
 try:
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
@@ -38,6 +40,7 @@ if not hasattr(FrozenTrial, "constraints"):
 
 DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # of the kinds that these describe
 WHOLE = "point"  # the user attribute that holds a point of a domain without named variables
+CHOSEN = "bostruct:point"  # the system attribute that holds the point that was chosen for a trial
 
 
 def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
@@ -116,15 +119,23 @@ def describe_parameters(domain: Domain) -> dict[str, BaseDistribution | None]:
     return {WHOLE: None} if names is None else {name: write_variable(one) for name, one in names.items()}
 
 
+def encode_point(domain: Domain, x: Point) -> dict[str, ParsedJson]:
+    """Return the JSON of all values of a point by name; a domain without names has the one name `point`.
+
+    domain: of the point.
+    x: the point.
+    """
+    encoded = json.loads(json.dumps(domain.encode(x)))
+    return {WHOLE: encoded} if list_parameters(domain) is None else encoded
+
+
 def encode_structures(domain: Domain, x: Point) -> dict[str, ParsedJson]:
     """Return the user attributes of a point: the JSON of all values that are no plain ones.
 
     domain: of the point.
     x: the point.
     """
-    encoded = json.loads(json.dumps(domain.encode(x)))
-    if list_parameters(domain) is None:
-        return {WHOLE: encoded}
+    encoded = encode_point(domain, x)
     return {name: encoded[name] for name, one in describe_parameters(domain).items() if one is None and name in encoded}
 
 
@@ -149,26 +160,47 @@ def read_structure(domain: Domain, name: str, data: ParsedJson) -> Presented:
         raise PointError(f"{name}: expected a value of the space as JSON, got {short_repr(data)}: {error}") from error
 
 
-def read_point(domain: Domain, params: Mapping[str, object], attributes: Mapping[str, ParsedJson]) -> Presented:
+def read_trial_point(domain: Domain, trial: FrozenTrial) -> Presented:
+    """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
+
+    domain: of the point.
+    trial: of Optuna. Values that it was not asked for are those that `BostructSampler` had chosen. Parameters that a
+        condition leaves out are dropped.
+
+    Raises PointError.
+    """
+    chosen = trial.system_attrs.get(CHOSEN, {})
+    return drop_inactive(domain, read_point(domain, trial.params, trial.user_attrs, chosen))
+
+
+def read_point(
+    domain: Domain,
+    params: Mapping[str, object],
+    attributes: Mapping[str, ParsedJson],
+    chosen: Mapping[str, ParsedJson] = MappingProxyType({}),
+) -> Presented:
     """Return the point of a trial in the form of `Domain.present`, which `Domain.parse` still has to check.
 
     domain: of the point.
     params: of the trial; those of other names are left out.
     attributes: of the trial, that hold structured values; others are left out.
+    chosen: values that the trial was not asked for, as `encode_point` writes them; others are left out.
 
     Raises PointError.
     """
     variables = list_parameters(domain)
     if variables is None:
-        if WHOLE not in attributes:
+        if WHOLE not in attributes and WHOLE not in chosen:
             raise PointError(f"the trial has no user attribute {WHOLE!r}, which holds the point")
-        return read_structure(domain, WHOLE, attributes[WHOLE])
+        return read_structure(domain, WHOLE, attributes[WHOLE] if WHOLE in attributes else chosen[WHOLE])
     point: dict[str, Presented] = {}
     for name, one in variables.items():
         if name in params and one is not None:
             point[name] = snap(one, params[name])
         elif name in attributes and write_variable(one) is None:
             point[name] = read_structure(domain, name, attributes[name])
+        elif name in chosen:
+            point[name] = read_structure(domain, name, chosen[name])
     return point
 
 

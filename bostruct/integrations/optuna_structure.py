@@ -9,13 +9,13 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import Trial
 
-from bostruct.checks import short_repr
+from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import Domain, DomainError, Point, PointError
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.integrations.optuna_spaces import read_distribution, snap, write_variable
+from bostruct.integrations.optuna_spaces import describe_parameters, read_distribution, snap, write_variable
 from bostruct.study.records import as_domain
 
 
@@ -54,6 +54,21 @@ def check_structure(given: object) -> dict[str, Any]:
         if isinstance(one, Variable) and one.when:
             raise DomainError(f"structure[{name!r}]: when: conditions need a search_space, which has all variables")
     return dict(given)
+
+
+def check_structured(domain: Domain, name: str) -> None:
+    """Raise ValueError unless a name is that of a structured parameter, whose values are no plain ones.
+
+    domain: that has the parameters.
+    name: as the user gave it.
+    """
+    names = [one for one, distribution in describe_parameters(domain).items() if distribution is None]
+    if name not in names:
+        plain = "; trial.suggest_float, suggest_int and suggest_categorical read the others"
+        raise ValueError(
+            f"name: expected a structured parameter, {', '.join(map(repr, names)) or 'of which there is none'}, "
+            f"got {short_repr(name)}{did_you_mean(name, names)}{plain}"
+        )
 
 
 def read_structured(name: str, given: str | Variable, distribution: BaseDistribution) -> Variable:

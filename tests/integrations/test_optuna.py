@@ -214,7 +214,7 @@ def test_a_structured_value_outlives_the_space_that_it_was_chosen_in():
     first, second = study.ask(), study.ask()
     orders = [sampler.suggest(trial, "order") for trial in (first, second)]
     third = study.ask()
-    chosen = third.relative_params == {} and sampler._trials.structures[2]["order"]
+    chosen = third.relative_params == {} and sampler._trials.find_chosen(study, 2)["order"]
     first.suggest_float("x", 0, 1)
     study.tell(first, 1.0)
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1) + sampler.suggest(trial, "order").index("a"), 2)

@@ -9,7 +9,7 @@ from optuna.trial import TrialState, create_trial
 
 import bostruct as bo
 from bostruct.domains.space.space import Space
-from bostruct.integrations.optuna_history import Model, SeenTrials, count_limits, read_outcome
+from bostruct.integrations.optuna_history import Model, SeenTrials
 
 X = {"x": FloatDistribution(0.0, 1.0)}
 SPACE = Space({"x": bo.Real(0.0, 1.0)})
@@ -32,7 +32,8 @@ def read(seen, study, domain=SPACE):
 
 
 def test_trials_are_read_once_and_the_model_is_kept():
-    study, seen = make_study(trial(0.1), trial(0.2, None, state=TrialState.FAIL)), SeenTrials("s")
+    study = make_study(trial(0.1), trial(0.2, None, state=TrialState.FAIL))
+    seen = SeenTrials(study)
     model = read(seen, study)
     study.add_trial(trial(0.3, 2.0))
     assert read(seen, study) is model
@@ -42,18 +43,18 @@ def test_trials_are_read_once_and_the_model_is_kept():
 
 
 def test_a_limit_is_what_all_trials_with_values_have():
-    study, seen = make_study(trial(0.1, constraints={"a": -1.0, "b": -1.0})), SeenTrials("s")
+    study = make_study(trial(0.1, constraints={"a": -1.0, "b": -1.0}))
+    seen = SeenTrials(study)
     assert [limit.name for limit in read(seen, study).goals.limits] == ["a", "b"]
     study.add_trial(trial(0.2, constraints={"b": 1.0, "c": 2.0}))
     model = read(seen, study)
     assert [limit.name for limit in model.goals.limits] == ["b"]
     assert (len(model._completed.read()), len(model._failed.read())) == (1, 1)  # c > 0, of which nothing is known
-    assert count_limits([trial(0.1)], frozenset("ab")) == frozenset()
-    assert count_limits([trial(0.1, None, state=TrialState.FAIL)]) is None
 
 
 def test_trials_that_disappear_are_forgotten():
-    study, seen = make_study(trial(0.1), trial(0.2)), SeenTrials("s")
+    study = make_study(trial(0.1), trial(0.2))
+    seen = SeenTrials(study)
     read(seen, study)
     model = seen.update(study, study.trials[1:], SPACE, "random")  # as a pruner of brackets shows them
     assert len(model._completed.read()) == 1
@@ -63,7 +64,7 @@ def test_running_trials_are_known_by_what_was_suggested_or_by_their_parameters()
     study = make_study(
         trial(0.1), trial(0.2, None, state=TrialState.RUNNING), create_trial(state=TrialState.RUNNING), trial(0.3)
     )
-    seen = SeenTrials("s")
+    seen = SeenTrials(study)
     read(seen, study)
     seen.points[2] = SPACE.parse({"x": 0.7})
     assert [SPACE.present(x)["x"] for x in seen.list_running(study.trials, 3)] == [0.2, 0.7]
@@ -79,6 +80,45 @@ def test_a_suggestion_is_neither_finished_nor_running():
     assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == {"origin": "exhausted"}
 
 
-def test_a_reason_why_a_trial_failed_is_kept():
-    failed = trial(0.1, None, state=TrialState.FAIL, system_attrs={"fail_reason": "killed"})
-    assert read_outcome(failed, ()).failed == "killed"
+def test_numbers_that_disappear_are_no_longer_counted_for_limits():
+    study = make_study(trial(0.1, constraints={"a": -1.0}), trial(0.2), trial(0.3, constraints={"a": -1.0}))
+    seen = SeenTrials(study)
+    assert read(seen, study).goals.limits == ()
+    model = seen.update(study, study.trials[:1], SPACE, "random")
+    assert [limit.name for limit in model.goals.limits] == ["a"]
+
+
+def test_a_point_that_the_space_has_not_is_named():
+    study = make_study(
+        trial(0.1), create_trial(value=1.0), create_trial(state=TrialState.FAIL), create_trial(state=TrialState.PRUNED)
+    )
+    model = read(SeenTrials(study), study)
+    assert model.unread == {1: "point: missing x; expected ['x']"}
+    assert len(model._failed.read()) == 0
+
+
+def test_what_a_trial_was_not_asked_for_is_read_from_what_was_chosen():
+    study = make_study(create_trial(state=TrialState.RUNNING), create_trial(state=TrialState.RUNNING))
+    seen, x = SeenTrials(study), SPACE.parse({"x": 0.7})
+    read(seen, study)
+    seen.keep_point(study, study.trials[0], 0, x)
+    other = SeenTrials(study)  # of another process
+    read(other, study)
+    assert [SPACE.present(one)["x"] for one in other.list_running(study.trials, 1)] == [0.7]
+    assert other.find_chosen(study, 0) == seen.find_chosen(study, 0) == SPACE.encode(x)
+    assert other.find_chosen(study, 1) is None
+    study.tell(0, state=TrialState.FAIL)
+    assert [SPACE.present(one)["x"] for one in read(other, study)._failed.read()] == [0.7]
+
+
+def test_the_space_is_that_of_the_trials_with_values():
+    both = {"x": X["x"], "y": FloatDistribution(0.0, 1.0)}
+    told = [create_trial(value=1.0, params={"x": x, "y": x}, distributions=both) for x in (0.1, 0.2)]
+    ended_early = [trial(0.3, None, state=state) for state in (TrialState.PRUNED, TrialState.FAIL)]
+    study = make_study(told[0], *ended_early)
+    seen = SeenTrials(study)
+    assert list(seen.find_space(study)) == ["x", "y"]
+    study.add_trial(trial(0.4))
+    assert list(seen.find_space(study)) == ["x"]
+    study = make_study(*told)
+    assert list(seen.find_space(study)) == ["x", "y"]  # as a pruner of brackets shows other trials, as many

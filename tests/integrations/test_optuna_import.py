@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import optuna
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from optuna.trial import TrialState, create_trial
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, PointError
 from bostruct.integrations.optuna_import import import_study
-from bostruct.integrations.optuna_mirror import mirror_study
+from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
 
 VARIABLES = {
     "real": bo.Real(-1.0, 1.0),
@@ -195,3 +197,35 @@ def test_a_class_of_ones_own_is_made():
         pass
 
     assert type(import_study(Mine, make_study(CONDITIONAL[0]), None)) is Mine
+
+
+FIRST = {"x": bo.Real(0, 1), "c": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("space", "is_read"),
+    [
+        ({"x": bo.Real(0, 2), "c": ["a", "b", "c"]}, lambda _: True),
+        ({"x": bo.Real(0, 1), "c": ["a", "c"]}, lambda point: point["c"] == "a"),
+        ({"x": bo.Real(0, 0.5), "c": ["a", "b"]}, lambda point: point["x"] <= 0.5),
+        ({**FIRST, "new": bo.Integer(1, 9, default=4)}, lambda _: True),
+        ({"x": bo.Real(0, 1)}, lambda _: False),  # c has no default, and x alone was never evaluated
+    ],
+)
+@pytest.mark.parametrize("mirrors_before", [True, False])
+def test_a_mirror_outlives_a_change_of_space(space, is_read, mirrors_before, tmp_path):
+    storage, file = InMemoryStorage(), tmp_path / "runs.db"
+    with bo.Study(FIRST, method="random", seed=0, storage=file) as study:
+        study.optimize(lambda point: point["x"], 8)
+        before = [trial.point for trial in study.trials]
+        if mirrors_before:
+            mirror_study(study, storage)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", bo.SpaceChanged)
+        study = bo.Study(space, method="random", seed=0, storage=file)
+    study.optimize(lambda point: point["x"], 12, callbacks=StudyMirror(storage))
+    back = bo.Study.from_optuna(optuna.load_study(study_name="study", storage=storage))
+    assert back.domain == study.domain
+    assert [is_read(point) for point in before] == [trial.unread is None for trial in study.trials[:8]]
+    assert facts(back) == [fact for fact, trial in zip(facts(study), study.trials, strict=True) if trial.unread is None]
+    study.close()

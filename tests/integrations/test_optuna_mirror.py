@@ -155,3 +155,18 @@ def test_what_cannot_be_mirrored_is_said(tmp_path, path):
     bo.Study(space, storage=tmp_path / "runs.db", seed=0).close()
     with pytest.raises(DomainError, match=r"was loaded without its space; Study\.load"):
         mirror_study(bo.Study.load(tmp_path / "runs.db", read_only=True), path)
+
+
+def test_a_storage_that_refuses_other_choices_is_named(tmp_path):
+    class Relational(InMemoryStorage):
+        def create_new_trial(self, study_id, template_trial=None):
+            if template_trial.params.get("kind") == "c":
+                raise ValueError("CategoricalDistribution does not support dynamic value space.")
+            return super().create_new_trial(study_id, template_trial)
+
+    bo.Study({"kind": ["a", "b"]}, storage=tmp_path / "runs.db").close()
+    study = bo.Study({"kind": ["a", "c"]}, storage=tmp_path / "runs.db")
+    study.add({"kind": "c"}, 1.0)
+    with pytest.raises(ValueError, match=r"trial 0 of study 'study' .* A journal file takes both"):
+        mirror_study(study, Relational())
+    study.close()
