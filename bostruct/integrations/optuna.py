@@ -42,6 +42,7 @@ from bostruct.integrations.optuna_structure import (
     read_structured,
     suggest_parameter,
 )
+from bostruct.methods import find_method
 from bostruct.study.stored_searcher import build_searcher
 from bostruct.study.threads import ThreadLimit
 
@@ -95,6 +96,8 @@ class BostructSampler(BaseSampler):
         self._forget()
         if self._domain is not None:  # what the method refuses is refused here
             build_searcher(method, self._domain, Goals())
+        elif isinstance(method, str):
+            find_method(method)
 
     def infer_relative_search_space(self, study: OptunaStudy, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """Return the parameters that the trials with values tell; none for an explicit search space.

@@ -140,3 +140,8 @@ def test_structured_values_are_known_between_trials_of_two_studies():
     trials = [study.ask() for study in studies]
     chosen = [trial.relative_params == {} and sampler._trials.find_chosen(trial.study, 0)["order"] for trial in trials]
     assert [list(sampler.suggest(trial, "order")) for trial in trials] == chosen
+
+
+def test_a_misspelled_method_is_refused_before_a_trial_is_paid_for():
+    with pytest.raises(ValueError, match="did you mean auto|Did you mean"):
+        BostructSampler(method="atuo")
