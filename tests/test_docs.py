@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import bostruct as bo
+
 REPOSITORY = Path(__file__).parents[1]
 PAGES = [*sorted(REPOSITORY.glob("docs/*.md")), REPOSITORY / "README.md"]
 ELSEWHERE = {"Resample", "SingleOnlySamplerTestCase"}  # classes of other libraries, which no code here names
@@ -43,8 +45,8 @@ def find_missing(text: str, names: frozenset[str], definitions: frozenset[str]) 
     """Return what a page names in backquotes and is not there; code blocks run as tests, and are apart.
 
     A path in a folder must lead to a file of the repository or the package, `NAME.py` aside; each part of
-    `bostruct.a.b` or `bo.A` must be defined in the package; a word with capitals inside, such as `SpaceKernel`, must be
-    some identifier of the code.
+    `bostruct.a.b` or `bo.A` must be defined in the package; `result.a` must be an attribute of a `Result`; the function
+    of `call()` must be some identifier of the code, and so must a word with capitals inside, such as `SpaceKernel`.
     """
     missing = []
     for quoted in _QUOTED.findall(_FENCE.sub("", text)):
@@ -53,6 +55,12 @@ def find_missing(text: str, names: frozenset[str], definitions: frozenset[str]) 
                 missing.append(quoted)
         elif dotted := re.match(r"(?:bostruct|bo)\.([a-zA-Z_][\w.]*)(?<!\.py)", quoted):
             missing += [quoted] * (not set(dotted[1].strip(".").split(".")) <= definitions)
+        elif attribute := re.match(r"result\.(\w+)", quoted):
+            missing += [quoted] * (
+                not hasattr(bo.Result, attribute[1]) and attribute[1] not in bo.Result.__annotations__
+            )
+        elif call := re.fullmatch(r"(\w+)\(\)", quoted):
+            missing += [quoted] * (call[1] not in names)
         elif word := re.match(r"[A-Z][a-z]+[A-Z]\w+", quoted):
             missing += [quoted] * (word[0] not in names)
     return missing
@@ -77,6 +85,8 @@ def test_a_page_names_what_there_is(page, known):
         ("`bostruct.kernels.space.nothing`", ["bostruct.kernels.space.nothing"]),
         ("`bo.Nothing(3)`", ["bo.Nothing(3)"]),
         ("`bo.Study.load(path)`", []),
+        ("`result.to_nothing()`, `to_nothing()`", ["result.to_nothing()", "to_nothing()"]),
+        ("`result.to_dataframe()`, `to_dataframe()`, `result.trials`", []),
         ("```python\nbo.Nothing\n```", []),
     ],
 )

@@ -35,6 +35,7 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
+from bostruct.domains.space.clause_checks import check_constraints
 from bostruct.domains.space.constraints import Constraint, ask
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
@@ -456,6 +457,7 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
             parts[name] = _build_part(name, given)
         else:
             variables[name] = variable(name, given)
+    check_constraints(constraints, {**variables, **parts})
     tests: tuple[PartTest, ...] = ()
     if variables:
         variables, tests = split_conditions(variables, parts)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bostruct.contracts import Presented
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.space import Space
-from bostruct.integrations.configspace_reading import SpaceReader, constant_value, listed_choices
+from bostruct.integrations.configspace_reading import SpaceReader
+from bostruct.integrations.configspace_values import constant_value, listed_choices
 from bostruct.integrations.configspace_writing import SpaceWriter
 
 if TYPE_CHECKING:

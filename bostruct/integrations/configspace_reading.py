@@ -6,23 +6,32 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-import numpy as np
-
 from bostruct.checks import count_own_frames, missing_package, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid, to_python
-from bostruct.domains.space.clauses import AllOf, AnyOf, Clause, Compare, CompareVariables, IsIn, Not, ValueOf
+from bostruct.domains.space.clauses import (
+    RELATIONS,
+    AllOf,
+    AnyOf,
+    Clause,
+    Compare,
+    CompareVariables,
+    IsIn,
+    Not,
+    ValueOf,
+)
 from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.when import OneOf
+from bostruct.integrations.configspace_values import constant_value, is_biased, sort_of_values
 
 try:
     import ConfigSpace as cs
     from ConfigSpace import conditions, forbidden
-    from ConfigSpace.hyperparameters import FloatHyperparameter, Hyperparameter, IntegerHyperparameter
+    from ConfigSpace.hyperparameters import FloatHyperparameter, IntegerHyperparameter
 except ModuleNotFoundError as error:
     raise missing_package(error.name or "ConfigSpace", "configspace") from error
 
@@ -77,7 +86,7 @@ class SpaceReader:
                 self.variables[name] = _read_variable(name, given, self.whens[name])
         if not self.variables:
             raise DomainError("configuration_space: expected at least one hyperparameter with several values")
-        if biased := [name for name, given in self.given.items() if _is_biased(given)]:
+        if biased := [name for name, given in self.given.items() if is_biased(given)]:
             warnings.warn(
                 f"{', '.join(biased)}: read as all values of the range, evenly, because a space holds no distributions;"
                 " configuration_space.remove_hyperparameter_priors() makes a copy without them",
@@ -155,7 +164,7 @@ class SpaceReader:
     def _read_relation(self, given: Forbidden) -> Clause | bool:
         relation = VARIABLE_RELATIONS.get(type(given)) or _refuse(str(given), given)
         left, right = given.left.name, given.right.name
-        sorts = {_sort_of_values(side) for side in (given.left, given.right)}
+        sorts = {sort_of_values(side) for side in (given.left, given.right)}
         if relation != "==" and sorts not in ({"number"}, {"text"}):
             raise DomainError(f"{given}: expected two hyperparameters of numbers, or two of texts")
         fixed = {name: constant[0] for name in (left, right) if (constant := self.constants[name])}
@@ -164,33 +173,38 @@ class SpaceReader:
         if len(fixed) == 2:
             return bool(given.is_forbidden_value(fixed))
         if left in fixed:
-            return ValueOf(right, Compare(MIRRORED[relation], fixed[left]))
-        return ValueOf(left, Compare(relation, fixed[right])) if fixed else CompareVariables(left, relation, right)
+            return self._compare_with(right, MIRRORED[relation], fixed[left])
+        if right in fixed:
+            return self._compare_with(left, relation, fixed[right])
+        if relation == "==" or sorts == {"number"}:
+            return CompareVariables(left, relation, right)
+        return self._list_pairs(given, left, right)
+
+    def _compare_with(self, name: str, relation: str, value: Presented) -> Clause | bool:
+        """Return the comparison of a variable with a constant as a clause; False where it never holds."""
+        variable = self.variables[name]
+        if number_grid(variable) is None:
+            held = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
+            return ValueOf(name, IsIn(tuple(held))) if held else False
+        if relation == "==":
+            try:
+                variable.parse(value)
+            except PointError:
+                return False
+        return ValueOf(name, Compare(relation, _compared(name, variable, relation, value)))
+
+    def _list_pairs(self, given: Forbidden, left: str, right: str) -> Clause | bool:
+        """Return a relation of texts, which a space compares by equality alone, as the pairs that it forbids."""
+        pairs: list[Clause | bool] = []
+        for one in self.variables[left].choices:
+            others = [v for v in self.variables[right].choices if given.is_forbidden_value({left: one, right: v})]
+            if others:
+                pairs.append(AllOf((ValueOf(left, IsIn((one,))), ValueOf(right, IsIn(tuple(others))))))
+        return _join(pairs, AnyOf, neutral=False)
 
     def _check_unconditional(self, name: str, given: Forbidden) -> None:
         if self.whens[name]:
             raise DomainError(f"{given}: names {name}, a constant that has a condition; forbid values of its parent")
-
-
-def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
-    """Return the one value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
-
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
-    """
-    if isinstance(given, cs.Constant):
-        return (given.value,)
-    choices = listed_choices(given)
-    return (choices[0],) if choices is not None and len(choices) == 1 else None
-
-
-def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
-    """Return the choices of a category or an order; None for a hyperparameter of another kind.
-
-    given: `ConfigSpace.hyperparameters.Hyperparameter`.
-    """
-    if isinstance(given, cs.CategoricalHyperparameter):
-        return tuple(given.choices)
-    return tuple(given.sequence) if isinstance(given, cs.OrdinalHyperparameter) else None
 
 
 def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceVariable:
@@ -208,14 +222,6 @@ def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceV
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None
     return _refuse(name, given)
-
-
-def _is_biased(given: Any) -> bool:
-    """Tell whether a hyperparameter prefers some values, beyond a scale of logarithms."""
-    if isinstance(given, cs.CategoricalHyperparameter):
-        return len(given.choices) > 1 and len(set(given.probabilities.tolist())) > 1
-    is_even = isinstance(given, cs.UniformFloatHyperparameter | cs.UniformIntegerHyperparameter)
-    return isinstance(given, FloatHyperparameter | IntegerHyperparameter) and not is_even
 
 
 def _split(condition: Condition) -> Iterator[Condition]:
@@ -280,14 +286,6 @@ def _join(parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Claus
     if (not neutral) in parts:
         return not neutral
     return (clauses[0] if len(clauses) == 1 else kind(clauses)) if clauses else neutral
-
-
-def _sort_of_values(given: Hyperparameter) -> str:
-    """Tell what the values of a hyperparameter compare with: a "number", a "text", or nothing ("mixed")."""
-    values = listed_choices(given) or constant_value(given)
-    if values is None or all(isinstance(value, int | float | np.number) for value in values):
-        return "number"
-    return "text" if all(isinstance(value, str) for value in values) else "mixed"
 
 
 def _refuse(name: str, given: object) -> NoReturn:

@@ -41,7 +41,8 @@ class BostructSearchCV(BaseSearchCV):
         ordered. A list of dicts is searched as one space, in which a choice says which dict counts.
     n_iter: candidates to evaluate, at least 1; fewer where the space has fewer.
     method: name of a method of bostruct, or a searcher.
-    scoring: as in scikit-learn. The search maximizes the score, or of several the one that `refit` names.
+    scoring: as in scikit-learn. The search maximizes the score, or of several the one that `refit` names; where `refit`
+        is a function, the first.
     n_jobs: folds evaluated side by side. Where it is more than the number of folds, several candidates are asked at a
         time, each with those before it running.
     refit, cv, verbose, pre_dispatch, return_train_score: as in scikit-learn.
@@ -52,8 +53,8 @@ class BostructSearchCV(BaseSearchCV):
 
     Beside the attributes of scikit-learn, `search_result_` is the `bostruct.Result` of the search.
 
-    Raises DomainError, naming the parameter, for distributions of other kinds, and ValueError for several scores of
-    which `refit` names none.
+    Raises DomainError, naming the parameter, for distributions of other kinds, and ValueError for several scores where
+    `refit` neither names one nor is a function.
     """
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012  # a class attribute that scikit-learn reads
@@ -149,13 +150,16 @@ class BostructSearchCV(BaseSearchCV):
 
     def _scores(self, results: Mapping[str, Any]) -> np.ndarray[Any, Any]:
         """Return the mean scores to maximize, one a candidate evaluated so far."""
-        wanted = f"mean_test_{self.refit if isinstance(self.refit, str) else 'score'}"
-        if wanted not in results:
-            names = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+        names = [name.removeprefix("mean_test_") for name in results if name.startswith("mean_test_")]
+        wanted = self.refit if isinstance(self.refit, str) else "score"
+        if callable(self.refit) and wanted not in names:  # it chooses among all candidates, when the search is over
+            wanted = names[0]
+        if wanted not in names:
             raise ValueError(
-                f"refit: expected the name of the score to search by, one of {', '.join(names)}; got {self.refit!r}"
+                f"refit: expected the name of the score to search by, one of {', '.join(names)}, or a function; got "
+                f"{self.refit!r}"
             )
-        return results[wanted]
+        return results[f"mean_test_{wanted}"]
 
 
 def _failed_fit(like: Mapping[str, Any], error_score: float) -> dict[str, Any]:

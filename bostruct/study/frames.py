@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import Domain, DomainError, PointError, Presented
+from bostruct.domains.space.rereading import OWN, fill_none
+from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import parse_outcome
 
@@ -85,19 +87,23 @@ def _read_point(record: Mapping[str, Presented], names: dict[str, str] | None, d
     if names is None:
         point = record[POINT]
     else:
-        variables = getattr(domain, "variables", {})
-        point = {}
-        for name, column in names.items():
-            given, variable = record[column], variables.get(name)
-            if given is not None or (variable is not None and _has_none(variable)):
-                point[name] = _as_value(given, variable)
+        own = _own_space(domain)
+        variables = {} if own is None else own.variables
+        found = {name: _as_value(record[column], variables.get(name)) for name, column in names.items()}
+        point = {name: value for name, value in found.items() if value is not None}
+        missing = [name for name in found if name not in point and None in getattr(variables.get(name), "choices", ())]
+        if own is not None and missing:
+            point = fill_none(own, point, missing)
     domain.parse(point)
     return point
 
 
-def _has_none(variable: Any) -> bool:
-    """Tell whether None is a choice of a variable that all points have."""
-    return not variable.when and None in getattr(variable, "choices", ())
+def _own_space(domain: Domain) -> Space | None:
+    """Return the space of a domain's own variables, beside which other domains may stand; None where it has none."""
+    if isinstance(domain, Space):
+        return domain
+    names = getattr(domain, "part_names", ())
+    return domain.domains[names.index(OWN)] if OWN in names else None  # type: ignore[attr-defined]  # a space with parts
 
 
 def _as_value(given: Presented, variable: Any) -> Presented:

@@ -19,7 +19,8 @@ from bostruct.study.space_changes import SpaceChanged, describe_change
 cs = pytest.importorskip("ConfigSpace")
 
 from bostruct.integrations.configspace import read_point, read_space, write_point, write_space  # noqa: E402
-from bostruct.integrations.configspace_reading import constant_value  # noqa: E402
+from bostruct.integrations.configspace_reading import VARIABLE_RELATIONS  # noqa: E402
+from bostruct.integrations.configspace_values import constant_value  # noqa: E402
 from bostruct.integrations.configspace_writing import DECIMALS  # noqa: E402
 
 LAWS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -249,6 +250,36 @@ def refused_reading(case: str) -> Any:
 def test_what_cannot_be_read_is_refused_by_name(case, words):
     with pytest.raises(bo.DomainError, match=words):
         read_space(refused_reading(case))
+
+
+FREE = {"a": ["small", "mid", "large"], "b": ["tiny", "mid", "huge"], "n": range(4), "i": [3, 1, 2]}
+PAIRS = [("a", "b"), ("a", "k"), ("k", "b"), ("n", "i"), ("i", "m"), ("m", "n")]
+
+
+def space_of_relations(default: dict[str, Any]) -> Any:
+    """Return a ConfigurationSpace of texts, numbers and a constant of each."""
+    space = cs.ConfigurationSpace()
+    space.add(
+        *(cs.OrdinalHyperparameter(name, FREE[name], default_value=default[name]) for name in "abi"),
+        cs.UniformIntegerHyperparameter("n", 0, 3, default_value=default["n"]),
+        cs.Constant("k", "mid"),
+        cs.Constant("m", 2),
+    )
+    return space
+
+
+@pytest.mark.parametrize("kind", VARIABLE_RELATIONS)
+@pytest.mark.parametrize("names", PAIRS, ids="-".join)
+def test_relations_of_texts_and_constants_forbid_the_same_points(kind: Any, names: tuple[str, str]):
+    points = [dict(zip(FREE, values, strict=True)) for values in itertools.product(*FREE.values())]
+    space = space_of_relations(points[0])
+    clause = kind(*(space[name] for name in names))
+    allowed = [point for point in points if not clause.is_forbidden_value({**point, "k": "mid", "m": 2})]
+    space = space_of_relations(allowed[0])  # ConfigSpace refuses to forbid its default
+    space.add(kind(*(space[name] for name in names)))
+    read = read_space(space)
+    assert [point for point in points if all(rule(point) for rule in read.constraints)] == allowed
+    assert read_space(write_space(read)).variables == read.variables
 
 
 def test_a_condition_beside_that_of_its_parent_is_read():

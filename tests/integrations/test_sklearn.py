@@ -91,6 +91,16 @@ def test_candidates_never_repeat_and_a_small_space_is_exhausted():
     assert alone.cv_results_["params"] == [{"var_smoothing": 1e-3}]
 
 
+def test_a_function_chooses_among_candidates_that_were_searched_by_the_first_score():
+    scores = ["f1_macro", "accuracy"]
+    found = search(scoring=scores, refit=lambda results: int(np.argmin(results["mean_test_accuracy"]))).fit(X, Y)
+    named = search(scoring=scores, refit="f1_macro").fit(X, Y)
+    assert found.cv_results_["params"] == named.cv_results_["params"]
+    assert found.search_result_.best_value == max(found.cv_results_["mean_test_f1_macro"])
+    assert found.best_params_ == found.cv_results_["params"][np.argmin(found.cv_results_["mean_test_accuracy"])]
+    assert found.best_estimator_.score(X, Y) > 0
+
+
 def test_several_scores_are_searched_by_the_one_that_refit_names():
     found = search(scoring=["accuracy", "f1_macro"], refit="f1_macro").fit(X, Y)
     assert found.best_score_ == found.search_result_.best_value == max(found.cv_results_["mean_test_f1_macro"])

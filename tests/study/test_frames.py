@@ -63,6 +63,31 @@ def test_a_study_adds_what_another_wrote():
     assert type(next(t.point["layers"] for t in added if "layers" in t.point)) is int
 
 
+def test_a_choice_none_goes_round_where_its_variable_has_a_condition():
+    space = {
+        "inner": bo.Categorical([None, "x"], when={"depth": None}),  # before its parent
+        "depth": bo.Categorical([None, 1, 2], when={"kind": "tree"}),
+        "kind": ["tree", "net", None],
+    }
+    study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
+    study.optimize(lambda point: float(len(point)), 7, progress=False)
+    points = [trial.point for trial in study.trials]
+    assert {"kind": "tree", "depth": None, "inner": None} in points
+    assert {"kind": None} in points
+    assert [trial.point for trial in other.add_frame(study.result.to_dataframe())] == points
+    with pytest.raises(PointError, match=r"frame: row 0: kind: expected one of"):
+        other.add_frame(pd.DataFrame({"kind": ["bush"], "depth": [None], "inner": [None], "value": [1.0]}))
+
+
+def test_a_choice_none_goes_round_beside_other_domains():
+    space = {"inner": {"flip": bool, "crop": [None, 2]}, "n": [None, 1], "m": bo.Categorical([None, 2], when={"n": 1})}
+    study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
+    study.optimize(lambda point: float(len(point)), 8, progress=False)
+    points = [trial.point for trial in study.trials]
+    assert {point["n"] for point in points} == {None, 1}
+    assert [trial.point for trial in other.add_frame(study.result.to_dataframe())] == points
+
+
 def test_several_objectives_and_limits_go_round():
     goals = {
         "directions": ["minimize", "maximize"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bostruct.checks import short_repr
@@ -19,6 +19,8 @@ RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+ORDERS = ("<", "<=", ">", ">=")
+MAX_DEPTH = 100  # clauses inside one another, so that neither asking nor writing one ends in a RecursionError
 
 
 class Clause(ABC):
@@ -41,7 +43,9 @@ class Compare(Clause):
     """A comparison of a value with a constant.
 
     relation: of `RELATIONS`.
-    value: on the right of it.
+    value: on the right of it. Less and greater compare numbers, and refuse texts: letters are no order of choices.
+
+    Raises DomainError for another relation, and for less or greater than a text.
     """
 
     relation: str
@@ -49,6 +53,11 @@ class Compare(Clause):
 
     def __post_init__(self) -> None:
         _check_relation(self.relation)
+        if self.relation in ORDERS and isinstance(self.value, str):
+            raise DomainError(
+                f"value: {self.relation} would compare texts by their letters; list the texts that are meant by "
+                f"IsIn((...)), got {short_repr(self.value)}"
+            )
 
     def __call__(self, given: Presented) -> bool:
         return bool(RELATIONS[self.relation](given, self.value))
@@ -90,6 +99,9 @@ class ValueOf(Clause):
     name: str
     test: Clause
 
+    def __post_init__(self) -> None:
+        _check_name("name", self.name)
+
     def __call__(self, given: Presented) -> bool:
         return self.name in given and self.test(given[self.name])
 
@@ -104,7 +116,7 @@ class ValueOf(Clause):
 class CompareVariables(Clause):
     """A comparison of the values of two variables of a point; it fails where the point has not both.
 
-    left, right: names of variables.
+    left, right: names of variables; for less and greater both have numbers.
     relation: of `RELATIONS`.
     """
 
@@ -114,6 +126,8 @@ class CompareVariables(Clause):
 
     def __post_init__(self) -> None:
         _check_relation(self.relation)
+        _check_name("left", self.left)
+        _check_name("right", self.right)
 
     def __call__(self, given: Presented) -> bool:
         if self.left not in given or self.right not in given:
@@ -184,31 +198,89 @@ class Not(Clause):
         return {"not": self.clause.to_json()}
 
 
-def clause_from_json(data: ParsedJson) -> Clause:
+def list_leaves(clause: object, depth: int = 1) -> Iterator[tuple[Clause, int]]:
+    """Yield the clauses that `AllOf`, `AnyOf` and `Not` join, each with its depth, 1 for a clause inside no other.
+
+    clause: any.
+    depth: of the clause itself.
+
+    Raises DomainError for what is no clause, and for more than 100 clauses inside one another.
+    """
+    waiting = [(clause, depth)]
+    while waiting:
+        one, level = waiting.pop()
+        if level > MAX_DEPTH:
+            raise DomainError(f"clause: expected at most {MAX_DEPTH} clauses inside one another")
+        if isinstance(one, AllOf | AnyOf):
+            waiting += [(part, level + 1) for part in reversed(one.clauses)]
+        elif isinstance(one, Not):
+            waiting.append((one.clause, level + 1))
+        elif isinstance(one, Clause):
+            yield one, level
+        else:
+            raise DomainError(f"clause: expected a clause such as ValueOf(...) inside a clause, got {short_repr(one)}")
+
+
+def clause_from_json(data: ParsedJson, depth: int = 1) -> Clause:
     """Rebuild a clause from what `Clause.to_json` returned.
 
     data: dict.
+    depth: 1 plus the number of clauses that it is inside.
 
-    Raises DomainError for anything else, and for values that are Python objects, which no file holds.
+    Raises DomainError for anything else, for more than 100 clauses inside one another, and for values that are Python
+    objects, which no file holds.
     """
-    if isinstance(data, Mapping):
-        for key, build in BUILDERS.items():
-            if key in data:
-                return build(data)
-    raise DomainError(f"clause: expected a dict with one of {', '.join(BUILDERS)}, got {short_repr(data)}")
+    if depth > MAX_DEPTH:
+        raise DomainError(f"clause: expected at most {MAX_DEPTH} clauses inside one another")
+    for key, (keys, build) in BUILDERS.items():
+        if isinstance(data, Mapping) and key in data:
+            try:
+                return build(data, depth + 1)
+            except (AttributeError, KeyError, TypeError):  # of what the JSON has in place of a list, a text or a dict
+                raise DomainError(f"clause: expected a dict with {keys}, got {_show(data)}") from None
+    raise DomainError(f"clause: expected a dict with one of {', '.join(BUILDERS)}, got {_show(data)}")
 
 
-BUILDERS: dict[str, Callable[[ParsedJson], Clause]] = {  # by the key that tells a kind from those below it
-    "left": lambda data: CompareVariables(data["left"], data["relation"], data["right"]),
-    "relation": lambda data: Compare(data["relation"], choices_from_json([data["value"]])[0]),
-    "in": lambda data: IsIn(tuple(choices_from_json(data["in"]))),
-    "of": lambda data: ValueOf(data["of"], clause_from_json(data["test"])),
-    "all": lambda data: AllOf(tuple(map(clause_from_json, data["all"]))),
-    "any": lambda data: AnyOf(tuple(map(clause_from_json, data["any"]))),
-    "not": lambda data: Not(clause_from_json(data["not"])),
+BUILDERS: dict[str, tuple[str, Callable[[ParsedJson, int], Clause]]] = {  # by the key that tells a kind from others
+    "left": (
+        "the names left and right and a relation",
+        lambda data, _: CompareVariables(data["left"], data["relation"], data["right"]),
+    ),
+    "relation": (
+        "a relation and a value",
+        lambda data, _: Compare(data["relation"], choices_from_json([data["value"]])[0]),
+    ),
+    "in": ("a list of values", lambda data, _: IsIn(tuple(choices_from_json(_listed(data["in"]))))),
+    "of": ("the name of and a test", lambda data, depth: ValueOf(data["of"], clause_from_json(data["test"], depth))),
+    "all": ("a list of clauses", lambda data, depth: AllOf(_clauses_from_json(data["all"], depth))),
+    "any": ("a list of clauses", lambda data, depth: AnyOf(_clauses_from_json(data["any"], depth))),
+    "not": ("a clause", lambda data, depth: Not(clause_from_json(data["not"], depth))),
 }
 
 
-def _check_relation(relation: str) -> None:
-    if relation not in RELATIONS:
+def _clauses_from_json(data: ParsedJson, depth: int) -> tuple[Clause, ...]:
+    return tuple(clause_from_json(one, depth) for one in _listed(data))
+
+
+def _listed(data: ParsedJson) -> list[ParsedJson]:
+    if not isinstance(data, list):
+        raise TypeError(data)
+    return data
+
+
+def _show(data: ParsedJson) -> str:
+    """Return a text for messages, which of JSON nested without end are the keys alone."""
+    try:
+        return short_repr(data)
+    except RecursionError:
+        return f"one with the keys {', '.join(map(str, data))}" if isinstance(data, Mapping) else "a list"
+
+
+def _check_relation(relation: object) -> None:
+    if not isinstance(relation, str) or relation not in RELATIONS:
         raise DomainError(f"relation: expected one of {', '.join(RELATIONS)}, got {short_repr(relation)}")
+
+
+def _check_name(argument: str, name: object) -> None:
+    if not isinstance(name, str):
+        raise DomainError(f"{argument}: expected the name of a variable, got {short_repr(name)}")

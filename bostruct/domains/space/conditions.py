@@ -14,6 +14,8 @@ import numpy.typing as npt
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError
 from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.clause_checks import check_value_test
+from bostruct.domains.space.clauses import Clause
 from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout
@@ -52,6 +54,8 @@ class ParentTest:
                     hint = "; OneOf takes the values one by one: OneOf('a', 'b')"
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             self.predicate = test
+            if isinstance(test, Clause):
+                check_value_test(test, parent, f"{owner}: when: {name} {test!r}")
 
     def holds(self, columns: IntArray) -> Mask:
         """Tell for each value of the parent whether the test holds (m,).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -112,6 +112,31 @@ def _reread_value(variable: Variable, left: dict[str, ParsedJson], name: str, de
     if variable.default_columns is None:
         raise PointError("the trial has no value of it, and it has no default=")
     return variable.default_columns
+
+
+def fill_none(
+    space: ConstrainedProduct, point: Mapping[str, Presented], names: Collection[str]
+) -> dict[str, Presented]:
+    """Return a point with the choice None of those variables that its other values make exist.
+
+    space: `Space`.
+    point: values by name, without those that a table has as missing.
+    names: of variables that have None among their choices.
+
+    Raises PointError, naming the variable, for a value that cannot be read.
+    """
+    row, filled = np.full(space.layout.n_columns, ABSENT, dtype=np.int64), dict(point)
+    variables = list(space.variables.items())
+    for i in space.conditions.order:  # parents first
+        name, variable = variables[i]
+        if name in names and space.conditions.holds(i, row[None])[0]:
+            filled[name] = None
+        if name in filled:
+            try:
+                row[space.layout.columns(i)] = variable.parse(filled[name])
+            except PointError as error:
+                raise PointError(f"{name}: {error}") from None
+    return filled
 
 
 def check_left_out(variable: Variable | None, name: str, value: ParsedJson, description: ParsedJson) -> None:

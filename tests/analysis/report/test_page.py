@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +21,8 @@ from bostruct.analysis.report.style import SORT, STYLE
 from bostruct.language import SearchSpace
 from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
 from tests.analysis.report.runs import HOSTILE, LINE, TURNED, check_page, make_hostile, make_plain
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def render(*studies: bo.Study | bo.Result) -> str:
@@ -164,8 +170,6 @@ def test_3000_trials_of_34_variables_are_cut_and_the_page_says_so(monkeypatch):
 
 
 def test_without_matplotlib_there_are_tables_and_a_word(monkeypatch):
-    import sys
-
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     found = check_page(render(make_plain()))
     assert not found.find("img")
@@ -183,6 +187,34 @@ def test_writes_a_study_or_a_result(tmp_path):
         bo.write_report(3, tmp_path / "no.html")
 
 
-def test_the_same_study_makes_the_same_page():
-    study = make_plain()
-    assert render(study) == render(study)
+def test_another_process_and_hash_seed_make_the_same_page(tmp_path):
+    def run(point):
+        if point["optimizer"] == "adam":
+            raise bo.Infeasible("too hot" if point["layers"] > 2 else "too slow")
+        return point["momentum"]
+
+    space = {
+        "optimizer": ["sgd", "adam"],
+        "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"}),
+        "layers": range(5),
+        "word": bo.Sequence("ACGU", (2, 4)),
+    }
+    path = tmp_path / "runs.db"
+    with bo.Study(space, method="random", seed=0, storage=path) as study:
+        study.optimize(run, 20, progress=False)
+    code = (
+        "import sys; from bostruct.study.study import Study; from tests.analysis.report.test_page import read_page;"
+        "print(*read_page(Study.load(sys.argv[1])))"
+    )
+    other = {**os.environ, "PYTHONHASHSEED": "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"}
+    call = [sys.executable, "-c", code, str(path)]
+    told = subprocess.run(call, env=other, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    with bo.Study.load(path) as loaded:
+        here = read_page(loaded)
+    assert told[0] != here[0]  # the seed is another
+    assert told[1] == here[1]
+
+
+def read_page(study: bo.Study) -> list[str]:
+    """Return a hash that depends on the process, and that of the page of a study."""
+    return [str(hash("a")), hashlib.sha256(render(study).encode()).hexdigest()]

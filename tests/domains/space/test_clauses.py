@@ -17,6 +17,7 @@ from bostruct.domains.space.clauses import (
     Not,
     ValueOf,
     clause_from_json,
+    list_leaves,
 )
 
 
@@ -49,3 +50,53 @@ def test_clauses_of_another_form_are_refused():
         Compare("=", 1)
     with pytest.raises(bo.DomainError, match="clause: expected a dict with one of"):
         clause_from_json({"xor": []})
+    with pytest.raises(bo.DomainError, match="> would compare texts by their letters"):
+        Compare(">", "mid")
+
+
+def nest(data: object, times: int) -> object:
+    for _ in range(times):
+        data = {"not": data}
+    return data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"left": 1, "relation": "<", "right": 2},
+        {"left": "x", "relation": []},
+        {"relation": "<"},
+        {"relation": ["<"], "value": 1},
+        {"relation": "==", "value": {"infinity": "+"}},
+        {"in": 3},
+        {"in": "abc"},
+        {"of": 3, "test": {"in": [1]}},
+        {"of": "x"},
+        {"all": 5},
+        {"any": "xy"},
+        {"not": None},
+        nest({"of": "x", "test": {"in": [1]}}, 5000),
+        nest({"of": "x", "test": {"in": [1]}}, 99),  # 101 clauses
+        None,
+        [],
+    ],
+    ids=range(16),
+)
+def test_malformed_json_is_refused_in_words(data):
+    variables = {"x": bo.Integer(0, 9).to_json()}
+    with pytest.raises(bo.DomainError, match=r"clause: expected|relation: expected|left: expected|name: expected"):
+        bo.Space.from_json({"domain": "space", "variables": variables, "constraints": [data]})
+
+
+def test_clauses_nest_a_hundred_deep_and_no_deeper():
+    data = nest({"of": "x", "test": {"in": [1]}}, 98)
+    clause = clause_from_json(data)
+    assert bo.Space.from_json(bo.Space({"x": bo.Integer(0, 9)}, [clause]).to_json()).constraints == (clause,)
+    with pytest.raises(bo.DomainError, match="expected at most 100 clauses inside one another"):
+        bo.Space({"x": bo.Integer(0, 9)}, [Not(clause)])
+
+
+def test_leaves_are_what_others_join():
+    leaves = ValueOf("a", IsIn((1,))), CompareVariables("a", "<", "b"), ValueOf("b", Not(IsIn((1,))))
+    found = list(list_leaves(Not(AnyOf((leaves[0], AllOf(leaves[1:]))))))
+    assert found == [(leaves[0], 3), (leaves[1], 4), (leaves[2], 4)]
