@@ -16,6 +16,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.display import in_full
 from bostruct.study.history import Trial
+from bostruct.study.prediction import LeftOutTrials
 from bostruct.study.recommendation import Recommendation
 from bostruct.study.result import Result
 from bostruct.study.study import Study
@@ -75,6 +76,14 @@ class Run:
             return [importance(self.result, objective=k) for k in range(self.result.goals.n_objectives)]
         except BostructError:  # points that are not made of named choices, or a space that the file does not hold
             return []
+
+    @cached_property
+    def left_out(self) -> LeftOutTrials | None:
+        """The predictions of each value without it; None for few trials, and without a Gaussian process."""
+        try:
+            return self.result.cross_validate(0)
+        except BostructError:
+            return None
 
     @cached_property
     def busy(self) -> Busy | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.calibration import plot_calibration
+from bostruct.analysis.calibration import draw_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.report.facts import Run
@@ -28,7 +28,7 @@ from bostruct.analysis.report.variable_pictures import (
     sort_variables,
 )
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import BostructError, MissingExtra
+from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, printable
 from bostruct.study.history import Trial
 
@@ -114,12 +114,9 @@ def _describe_architecture(run: Run) -> str:
     return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {shorten(str(found), 300)}."
 
 
-def _can_leave_out(run: Run) -> bool:
-    try:
-        run.result.cross_validate(0)
-    except BostructError:  # too few trials, or a method without a Gaussian process
-        return False
-    return True
+def _draw_calibration(run: Run, figure: Any) -> None:
+    if run.left_out is not None:
+        draw_calibration(run.result, run.left_out, 0, figure.subplots(1, 2))
 
 
 PICTURES = (
@@ -169,8 +166,8 @@ PICTURES = (
     ),
     Picture(
         "Calibration, each trial left out in turn",
-        lambda run: run.recommended is not None and run.recommended.mean is not None and _can_leave_out(run),
-        lambda run, figure: plot_calibration(run.result, axes=figure.subplots(1, 2)),
+        lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
+        _draw_calibration,
         lambda run: (
             f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
             "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
