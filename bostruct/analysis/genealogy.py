@@ -20,6 +20,7 @@ from bostruct.analysis.picture_style import (
     read_result,
     set_title,
 )
+from bostruct.analysis.value_axis import is_beyond
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
 from bostruct.display import new_axes
@@ -65,8 +66,8 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     if result.has_feasible:
         _draw_line_of(axes, list_ancestors(result.best_trial, told), places)
     values = np.array([trial.values[0] for trial in told])
-    outside = int(scale.is_outside(values).sum())
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
+    beyond = int(is_beyond(axes, values).sum())
+    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(beyond)}")
     clear_frame(axes)
     set_title(axes, result, "genealogy")
     put_legend_below(axes)

@@ -24,12 +24,16 @@ class PointColumn(NamedTuple):
     places: on the axis (n,), NaN where a point lacks the variable.
     categories: the values at the places 0, 1, ...; empty where places are the numbers themselves.
     is_log: True where the axis is logarithmic.
+    is_whole: True where all values told are integers.
+    choices: the numbers that the variable has, in any order, where it has a list of them with gaps; empty for others.
     """
 
     name: str
     places: Array
     categories: tuple[object, ...] = ()
     is_log: bool = False
+    is_whole: bool = False
+    choices: tuple[float, ...] = ()
 
     def shares(self) -> Array:
         """Return the places between 0 and 1 on the axis, 0.5 where all are the same (n,)."""
@@ -109,7 +113,9 @@ def _read_column(name: str, values: list[Any], variable: Variable | None) -> Poi
     present = [value for value in values if value is not _ABSENT]
     if all(_is_number(value) for value in present) and (variable is None or variable.ordered):
         places = np.array([np.nan if value is _ABSENT else float(value) for value in values])
-        return PointColumn(name, places, is_log=_is_logarithmic(variable, places))
+        is_whole = all(isinstance(value, int | np.integer) for value in present)
+        choices = () if variable is None else _list_choices(variable)
+        return PointColumn(name, places, is_log=_is_logarithmic(variable, places), is_whole=is_whole, choices=choices)
     if variable is not None and variable.width > 1 and variable.size > MOST_CATEGORIES:
         return None  # an order, a sequence: what was seen of it says little
     categories = _list_categories(variable, present)
@@ -118,6 +124,15 @@ def _read_column(name: str, values: list[Any], variable: Variable | None) -> Poi
     texts = {repr(value): place for place, value in enumerate(categories)}
     places = [np.nan if value is _ABSENT else float(texts[repr(value)]) for value in values]
     return PointColumn(name, np.array(places), tuple(categories))
+
+
+def _list_choices(variable: Variable) -> tuple[float, ...]:
+    """Return the numbers of a list of them; empty for a range, and for a list of all integers of one."""
+    if "choices" not in variable.describe():
+        return ()
+    found: list[Any] = sorted(variable.present(row) for row in variable.enumerate().tolist())
+    is_range = all(isinstance(one, int) for one in found) and found[-1] - found[0] == len(found) - 1
+    return () if is_range else tuple(found)
 
 
 def _is_number(value: object) -> bool:
