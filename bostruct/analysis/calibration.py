@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, read_result, set_title
+from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, require_result, set_title
 from bostruct.analysis.value_axis import choose_scale
 from bostruct.checks import short_repr
 from bostruct.display import new_axes
@@ -40,7 +40,7 @@ def plot_calibration(
     Raises MissingExtra without matplotlib; BostructError for a method without a Gaussian process, for fewer than 3
     completed trials and for a result without its model; TypeError, ValueError.
     """
-    result = read_result(study)
+    result = require_result(study)
     return draw_calibration(result, result.cross_validate(objective), objective, axes)
 
 

@@ -17,7 +17,7 @@ from bostruct.analysis.picture_style import (
     count_beginning,
     list_told,
     put_legend_below,
-    read_result,
+    require_result,
     set_title,
 )
 from bostruct.analysis.value_axis import is_beyond
@@ -48,7 +48,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
     parents were recorded, and where no trial has completed; TypeError.
     """
-    result = read_result(result)
+    result = require_result(result)
     told = list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
     pairs = list_pairs(told)

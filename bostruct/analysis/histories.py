@@ -15,7 +15,7 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     put_legend_below,
-    read_result,
+    require_result,
     set_title,
 )
 from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, is_beyond, pick_what_matters
@@ -64,7 +64,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError where no
     trial has finished.
     """
-    result = read_result(result)
+    result = require_result(result)
     steps = result.incumbents
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")

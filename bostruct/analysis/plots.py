@@ -17,7 +17,7 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     curve_style,
-    shorten,
+    shorten_label,
 )
 from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
 from bostruct.checks import short_repr
@@ -221,5 +221,5 @@ def _put_legend_beside(axes: Axes, curves: list[_Curve], direction: str) -> None
 
 
 def _describe_end(curve: _Curve) -> str:
-    end = f"{shorten(curve.label)}  {curve.mean[-1]:.4g}"
+    end = f"{shorten_label(curve.label)}  {curve.mean[-1]:.4g}"
     return end if curve.error is None else f"{end} ± {curve.error[-1]:.2g}"

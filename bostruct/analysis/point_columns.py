@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 MOST_CATEGORIES = 24  # of a variable on an axis
-LOG_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
+LOG_LIST_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
 
 
 class PointColumn(NamedTuple):
@@ -65,7 +65,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     Raises BostructError for points that are not made of named variables, ValueError for an unknown name.
     """
     points = [flatten_point(trial.point) for trial in trials]
-    known = dict.fromkeys(name for point in points for name in point)
+    known = dict.fromkeys(name for point in points for name, value in point.items() if not isinstance(value, Mapping))
     variables = _find_variables(result)
     ordered = [*(name for name in variables if name in known), *(name for name in known if name not in variables)]
     for name in names or ():
@@ -87,7 +87,7 @@ _ABSENT = object()
 def flatten_point(point: object) -> dict[str, Any]:
     """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError.
 
-    point: as the objective receives it.
+    point: as the objective receives it. An empty part is a value; a name that was there before gets a prime.
     """
     if not isinstance(point, Mapping):
         raise BostructError(
@@ -95,12 +95,19 @@ def flatten_point(point: object) -> dict[str, Any]:
             "variables are for spaces"
         )
     found: dict[str, Any] = {}
-    for name, value in point.items():
-        if isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": one for inner, one in flatten_point(value).items()}
-        else:
-            found[str(name)] = value
+    for name, value in _walk(point, ""):
+        while name in found:  # {"a.b": 1, "a": {"b": 2}}
+            name += "'"
+        found[name] = value
     return found
+
+
+def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for name, part in point.items():
+        if isinstance(part, Mapping) and part:
+            yield from _walk(part, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", part
 
 
 def _find_variables(result: Result) -> dict[str, Variable]:
@@ -145,7 +152,7 @@ def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
     if not len(seen) or np.min(seen) <= 0.0:
         return False
     described = {} if variable is None else variable.describe()
-    return bool(described.get("log", "choices" in described and np.max(seen) / np.min(seen) >= LOG_RATIO))
+    return bool(described.get("log", "choices" in described and np.max(seen) / np.min(seen) >= LOG_LIST_RATIO))
 
 
 def _list_categories(variable: Variable | None, present: list[Any]) -> list[Any]:

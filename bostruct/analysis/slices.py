@@ -17,9 +17,9 @@ from bostruct.analysis.picture_style import (
     ORANGE,
     clear_frame,
     list_told,
-    read_result,
+    require_result,
     set_title,
-    shorten,
+    shorten_label,
 )
 from bostruct.analysis.point_columns import PointColumn, read_columns
 from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
@@ -81,7 +81,7 @@ def plot_slices(
     Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
     of named variables; TypeError, ValueError.
     """
-    result = read_result(result)
+    result = require_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
@@ -242,7 +242,7 @@ def _draw_panel(
         axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
-        axes.set_xlabel(f"{shorten(column.name)} ({lacking} trials lack it)", fontsize=9)
+        axes.set_xlabel(f"{shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
@@ -274,10 +274,10 @@ def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
 
 
 def _name_places(axes: Axes, column: PointColumn) -> None:
-    axes.set_xlabel(shorten(column.name), fontsize=9)
+    axes.set_xlabel(shorten_label(column.name), fontsize=9)
     axes.tick_params(labelsize=8)
     if column.categories:
-        names = [shorten(value, 12) for value in column.categories]
+        names = [shorten_label(value, 12) for value in column.categories]
         slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
         crowded = LETTER * max(map(len, names)) > slot
         axes.set_xticks(range(len(names)), names, rotation=40 if crowded else 0, ha="right" if crowded else "center")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
-LOG_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
+LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
 LARGEST = float(np.finfo(np.float64).max) / 4.0  # that an axis reaches; matplotlib computes twice its length
@@ -93,7 +93,7 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
     inner = matters if len(matters) and np.ptp(matters) > 0.0 else every
     low, high = float(np.min(inner)), float(np.max(inner))
     all_low, all_high = float(np.min(every)), float(np.max(every))
-    if all_low > 0.0 and high / low >= LOG_RATIO:
+    if all_low > 0.0 and high / low >= LOG_VALUE_RATIO:
         fits = math.log(all_high / all_low) <= 2.0 * ROOMY * math.log(high / low)
         return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
     sizes = np.abs(inner[inner != 0.0])

@@ -15,7 +15,7 @@ from bostruct.analysis.calibration import draw_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.report.facts import Run
-from bostruct.analysis.report.story import count_noun, shorten
+from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.variable_pictures import (
     count_bars,
     count_rows,
@@ -27,6 +27,7 @@ from bostruct.analysis.report.variable_pictures import (
     draw_slices,
     sort_variables,
 )
+from bostruct.analysis.tables import pluralize
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, printable
@@ -57,7 +58,7 @@ class Picture(NamedTuple):
 
 def _describe_history(run: Run) -> str:
     values = [step.best_value for step in run.result.incumbents if step.best_value is not None]
-    said = f"Values of {count_noun(len(run.result.list_completed()), 'completed trial')} in the order told"
+    said = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order told"
     return f"{said}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
 
 
@@ -82,7 +83,7 @@ def _list_ancestors(run: Run) -> list[Trial]:
 
 def _describe_genealogy(run: Run) -> str:
     line, told = _list_ancestors(run), run.result.list_completed()
-    said = f"A line from each of {count_noun(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
+    said = f"A line from each of {pluralize(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
     path = ", ".join(str(trial.number) for trial in line[1:]) or "none"
     return f"{said} The best is trial {line[0].number}; the trials that it came from, the last first: {path}."
 
@@ -111,7 +112,7 @@ def _draw_architecture(run: Run, figure: Any) -> object:
 
 def _describe_architecture(run: Run) -> str:
     found = _best_architecture(run)
-    return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {shorten(str(found), 300)}."
+    return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {cut_end(str(found), 300)}."
 
 
 def _draw_calibration(run: Run, figure: Any) -> None:
@@ -169,7 +170,7 @@ PICTURES = (
         lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
         _draw_calibration,
         lambda run: (
-            f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
+            f"Values told of {pluralize(len(run.result.list_completed()), 'trial')} against what the model "
             "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
         ),
         lambda _: (WIDE, 4.2),
