@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, read_result, set_title
+from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, require_result, set_title
 from bostruct.analysis.value_axis import choose_scale
 from bostruct.checks import short_repr
 from bostruct.display import new_axes
-from bostruct.study.prediction import LeftOutTrials
+from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from bostruct.study.study import Study
 
-HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations
 MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
 LOOSE = 3.5  # a residual from which on a trial is named
 
@@ -41,8 +40,22 @@ def plot_calibration(
     Raises MissingExtra without matplotlib; BostructError for a method without a Gaussian process, for fewer than 3
     completed trials and for a result without its model; TypeError, ValueError.
     """
-    result = read_result(study)
-    found = result.cross_validate(objective)
+    result = require_result(study)
+    return draw_calibration(result, result.cross_validate(objective), objective, axes)
+
+
+def draw_calibration(
+    result: Result, found: LeftOutTrials, objective: int, axes: NDArray[np.object_] | None
+) -> NDArray[np.object_]:
+    """Draw predictions that were made before, as `plot_calibration` does, and return both matplotlib axes (2,).
+
+    result: of the study.
+    found: its `cross_validate`.
+    objective: that they are of, its position from 0.
+    axes: two of them to draw on; None for those of a new figure.
+
+    Raises MissingExtra, ValueError.
+    """
     if axes is None:
         axes = new_axes(9.6, 4.2, 1, 2)
     pair = np.asarray(axes, dtype=object).ravel()

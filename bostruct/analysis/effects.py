@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.importances import DesignData, read_design
-from bostruct.analysis.picture_style import read_result, set_title, shorten
+from bostruct.analysis.picture_style import require_result, set_title, shorten_label
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
 from bostruct.display import new_axes
@@ -57,7 +57,7 @@ def plot_effects(
     Raises MissingExtra without matplotlib; BostructError for fewer than two completed trials, for points that are not
     made of named choices and for a variable whose values are too many to draw; TypeError, ValueError.
     """
-    result = read_result(study)
+    result = require_result(study)
     data = read_design(result, seed, objective)
     names = [feature.name for feature in data.features]
     if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
@@ -71,8 +71,8 @@ def plot_effects(
     low, high = float(np.min(data.values)), float(np.max(data.values))
     axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
     _draw_map(axes, low + (high - low) * means.T, scales, result.goals.directions[objective])
-    axes.set_xlabel(shorten(pair[0]))
-    axes.set_ylabel(shorten(pair[1]))
+    axes.set_xlabel(shorten_label(pair[0]))
+    axes.set_ylabel(shorten_label(pair[1]))
     set_title(axes, result, "mean effects")
     return axes
 
@@ -133,5 +133,5 @@ def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict
     for place, i in enumerate(kept.tolist()):
         is_absent = bool(np.all(atoms[i] == -1.0))
         if place % step == 0 or is_absent:
-            labels[place] = "absent" if is_absent else shorten(values[i] if i < len(values) else i, 12)
+            labels[place] = "absent" if is_absent else shorten_label(values[i] if i < len(values) else i, 12)
     return labels

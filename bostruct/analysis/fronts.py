@@ -14,9 +14,9 @@ from bostruct.analysis.picture_style import (
     clear_frame,
     curve_style,
     put_legend_below,
-    read_result,
+    require_result,
     set_title,
-    shorten,
+    shorten_label,
 )
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
@@ -44,7 +44,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
-    result = read_result(result)
+    result = require_result(result)
     _check(result, objectives)
     axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
     told = result.list_completed()
@@ -136,7 +136,7 @@ def plot_hypervolume(
             marker=style.marker,
             markersize=5,
             markevery=max(longest // 8, 1),
-            label=shorten(name),
+            label=shorten_label(name),
         )
     axes.set(xlabel="trials finished", ylabel="hypervolume of the front (larger is better)")
     clear_frame(axes)

@@ -17,9 +17,10 @@ from bostruct.analysis.picture_style import (
     count_beginning,
     list_told,
     put_legend_below,
-    read_result,
+    require_result,
     set_title,
 )
+from bostruct.analysis.value_axis import is_beyond
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
 from bostruct.display import new_axes
@@ -47,7 +48,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
     parents were recorded, and where no trial has completed; TypeError.
     """
-    result = read_result(result)
+    result = require_result(result)
     told = list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
     pairs = list_pairs(told)
@@ -65,8 +66,8 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     if result.has_feasible:
         _draw_line_of(axes, list_ancestors(result.best_trial, told), places)
     values = np.array([trial.values[0] for trial in told])
-    outside = int(scale.is_outside(values).sum())
-    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}")
+    beyond = int(is_beyond(axes, values).sum())
+    axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(beyond)}")
     clear_frame(axes)
     set_title(axes, result, "genealogy")
     put_legend_below(axes)

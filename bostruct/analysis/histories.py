@@ -15,10 +15,10 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     put_legend_below,
-    read_result,
+    require_result,
     set_title,
 )
-from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, pick_what_matters
+from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, is_beyond, pick_what_matters
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -64,7 +64,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError where no
     trial has finished.
     """
-    result = read_result(result)
+    result = require_result(result)
     steps = result.incumbents
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
@@ -79,7 +79,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     _draw_without_value(axes, told, result.direction)
     _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
     if optimum is not None:
-        draw_optimum(axes, optimum, scale)
+        draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
     axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}{marks}")
     clear_frame(axes)
@@ -88,15 +88,14 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     return axes
 
 
-def draw_optimum(axes: Axes, optimum: float, scale: ValueScale) -> None:
+def draw_optimum(axes: Axes, optimum: float) -> None:
     """Draw the optimum as a line with its value, or name it in the legend alone where the axis does not reach it.
 
-    axes: of the picture.
+    axes: of the picture, its limits set.
     optimum: in the user's units.
-    scale: of the axis.
     """
     label = f"optimum {optimum:.6g}"
-    if scale.is_outside(np.array([optimum]))[0]:
+    if is_beyond(axes, np.array([optimum]))[0]:
         axes.plot([], [], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=f"{label}, not in the picture")
         return
     axes.axhline(optimum, color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label=label, zorder=1)
@@ -154,11 +153,11 @@ def _noise_of(trial: Trial) -> float | None:
 def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
     """Draw triangles at the border, where values lie beyond it, and return how many do."""
     count, (low, high) = 0, axes.get_ylim()
-    for is_beyond, height, marker in (
+    for is_out, height, marker in (
         (lambda value: value > high, 0.955, "^"),
         (lambda value: value < low, 0.045, "v"),
     ):
-        beyond = [one for one in completed if is_beyond(one.trial.value)]
+        beyond = [one for one in completed if is_out(one.trial.value)]
         count += len(beyond)
         colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
         if beyond:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.picture_style import BLUE, INK, ORANGE, clear_frame, shorten
+from bostruct.analysis.picture_style import BLUE, INK, ORANGE, clear_frame, shorten_label
 from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
 from bostruct.display import new_axes
@@ -149,7 +149,7 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
             {"facecolor": "white", "edgecolor": color, "hatch": "////"} if is_vague else {"color": color}
         )
         axes.barh(place, effect.share, xerr=effect.spread, ecolor=INK, error_kw={"elinewidth": 1.0}, **look)
-    axes.set_yticks(range(len(shown)), [shorten(name) for name, _, _ in shown])
+    axes.set_yticks(range(len(shown)), [shorten_label(name) for name, _, _ in shown])
     axes.set_xlabel("share of the variance, ± its standard deviation from tree to tree")
     axes.set_xlim(left=0.0)
     clear_frame(axes, "x")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, read_result, set_title, shorten
+from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, require_result, set_title, shorten_label
 from bostruct.analysis.point_columns import PointColumn, read_columns
 from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
@@ -43,7 +43,7 @@ def plot_parallel_coordinates(
     Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
     of named variables; TypeError, ValueError.
     """
-    result = read_result(result)
+    result = require_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
@@ -108,7 +108,7 @@ def _draw_columns(axes: Axes, columns: Sequence[PointColumn]) -> None:
     axes.set_xlim(-0.1, len(columns) + 0.1)
     axes.set_ylim(-0.06, 1.06)
     axes.set_yticks([])
-    names = [shorten(column.name, 16) for column in columns]
+    names = [shorten_label(column.name, 16) for column in columns]
     crowded = max(map(len, names)) > 9
     axes.set_xticks(range(len(columns)), names, rotation=25 if crowded else 0, ha="right" if crowded else "center")
     axes.tick_params(length=0)
@@ -121,7 +121,7 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
         single = len(column.categories) == 1
         step = -(-len(column.categories) // 12)
         return [
-            (0.5 if single else i / last, shorten(value, 11))
+            (0.5 if single else i / last, shorten_label(value, 11))
             for i, value in enumerate(column.categories)
             if i % step == 0
         ]

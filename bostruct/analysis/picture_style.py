@@ -50,7 +50,7 @@ def curve_style(number: int) -> CurveStyle:
     )
 
 
-def read_result(study: object) -> Result:
+def require_result(study: object) -> Result:
     """Return the result of a study, or the result itself; raise TypeError for anything else.
 
     study: a Study or a Result.
@@ -84,7 +84,7 @@ def count_beginning(result: Result) -> int:
     return next((i for i, origin in enumerate(origins) if origin not in BEGINNING), len(origins))
 
 
-def shorten(text: object, most: int = MOST_LETTERS) -> str:
+def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
     """Write a name or a value on one line of a picture, its middle left out where it is long.
 
     text: of anybody; a dollar sign in it starts no formula.
@@ -105,8 +105,8 @@ def set_title(axes: Axes, result: Result, what: str = "") -> None:
     what: shown, in front of that; empty where the axes say it.
     """
     count = len(result.order)
-    name = f"{shorten(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
-    told = f"{name}{shorten(result.method)}, {count} trial{'s' * (count != 1)}"
+    name = f"{shorten_label(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
+    told = f"{name}{shorten_label(result.method)}, {count} trial{'s' * (count != 1)}"
     axes.set_title(f"{what} of {told}" if what else told, loc="left", fontsize=10, pad=14)
 
 

@@ -17,9 +17,9 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     curve_style,
-    shorten,
+    shorten_label,
 )
-from bostruct.analysis.value_axis import choose_scale, first_that_matters, pick_what_matters
+from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
@@ -79,8 +79,8 @@ def plot_convergence(
     shared = beginning if _is_shared(curves, beginning) else 0
     _draw_curves(axes, curves, shared)
     if optimum is not None:
-        draw_optimum(axes, optimum, scale)
-    is_cut = any(scale.is_outside(curve.mean).any() for curve in curves)
+        draw_optimum(axes, optimum)
+    is_cut = any(is_beyond(axes, curve.mean).any() for curve in curves)
     start = ", start beyond" * is_cut
     axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
     clear_frame(axes)
@@ -221,5 +221,5 @@ def _put_legend_beside(axes: Axes, curves: list[_Curve], direction: str) -> None
 
 
 def _describe_end(curve: _Curve) -> str:
-    end = f"{shorten(curve.label)}  {curve.mean[-1]:.4g}"
+    end = f"{shorten_label(curve.label)}  {curve.mean[-1]:.4g}"
     return end if curve.error is None else f"{end} ± {curve.error[-1]:.2g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 MOST_CATEGORIES = 24  # of a variable on an axis
-LOG_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
+LOG_LIST_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
 
 
 class PointColumn(NamedTuple):
@@ -24,12 +24,16 @@ class PointColumn(NamedTuple):
     places: on the axis (n,), NaN where a point lacks the variable.
     categories: the values at the places 0, 1, ...; empty where places are the numbers themselves.
     is_log: True where the axis is logarithmic.
+    is_whole: True where all values told are integers.
+    choices: the numbers that the variable has, in any order, where it has a list of them with gaps; empty for others.
     """
 
     name: str
     places: Array
     categories: tuple[object, ...] = ()
     is_log: bool = False
+    is_whole: bool = False
+    choices: tuple[float, ...] = ()
 
     def shares(self) -> Array:
         """Return the places between 0 and 1 on the axis, 0.5 where all are the same (n,)."""
@@ -61,7 +65,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     Raises BostructError for points that are not made of named variables, ValueError for an unknown name.
     """
     points = [flatten_point(trial.point) for trial in trials]
-    known = dict.fromkeys(name for point in points for name in point)
+    known = dict.fromkeys(name for point in points for name, value in point.items() if not isinstance(value, Mapping))
     variables = _find_variables(result)
     ordered = [*(name for name in variables if name in known), *(name for name in known if name not in variables)]
     for name in names or ():
@@ -83,7 +87,7 @@ _ABSENT = object()
 def flatten_point(point: object) -> dict[str, Any]:
     """Return the variables of a point by name, those of a part under ``part.variable``; raise BostructError.
 
-    point: as the objective receives it.
+    point: as the objective receives it. An empty part is a value; a name that was there before gets a prime.
     """
     if not isinstance(point, Mapping):
         raise BostructError(
@@ -91,12 +95,19 @@ def flatten_point(point: object) -> dict[str, Any]:
             "variables are for spaces"
         )
     found: dict[str, Any] = {}
-    for name, value in point.items():
-        if isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": one for inner, one in flatten_point(value).items()}
-        else:
-            found[str(name)] = value
+    for name, value in _walk(point, ""):
+        while name in found:  # {"a.b": 1, "a": {"b": 2}}
+            name += "'"
+        found[name] = value
     return found
+
+
+def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, object]]:
+    for name, part in point.items():
+        if isinstance(part, Mapping) and part:
+            yield from _walk(part, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", part
 
 
 def _find_variables(result: Result) -> dict[str, Variable]:
@@ -109,7 +120,9 @@ def _read_column(name: str, values: list[Any], variable: Variable | None) -> Poi
     present = [value for value in values if value is not _ABSENT]
     if all(_is_number(value) for value in present) and (variable is None or variable.ordered):
         places = np.array([np.nan if value is _ABSENT else float(value) for value in values])
-        return PointColumn(name, places, is_log=_is_logarithmic(variable, places))
+        is_whole = all(isinstance(value, int | np.integer) for value in present)
+        choices = () if variable is None else _list_choices(variable)
+        return PointColumn(name, places, is_log=_is_logarithmic(variable, places), is_whole=is_whole, choices=choices)
     if variable is not None and variable.width > 1 and variable.size > MOST_CATEGORIES:
         return None  # an order, a sequence: what was seen of it says little
     categories = _list_categories(variable, present)
@@ -118,6 +131,15 @@ def _read_column(name: str, values: list[Any], variable: Variable | None) -> Poi
     texts = {repr(value): place for place, value in enumerate(categories)}
     places = [np.nan if value is _ABSENT else float(texts[repr(value)]) for value in values]
     return PointColumn(name, np.array(places), tuple(categories))
+
+
+def _list_choices(variable: Variable) -> tuple[float, ...]:
+    """Return the numbers of a list of them; empty for a range, and for a list of all integers of one."""
+    if "choices" not in variable.describe():
+        return ()
+    found: list[Any] = sorted(variable.present(row) for row in variable.enumerate().tolist())
+    is_range = all(isinstance(one, int) for one in found) and found[-1] - found[0] == len(found) - 1
+    return () if is_range else tuple(found)
 
 
 def _is_number(value: object) -> bool:
@@ -130,7 +152,7 @@ def _is_logarithmic(variable: Variable | None, places: Array) -> bool:
     if not len(seen) or np.min(seen) <= 0.0:
         return False
     described = {} if variable is None else variable.describe()
-    return bool(described.get("log", "choices" in described and np.max(seen) / np.min(seen) >= LOG_RATIO))
+    return bool(described.get("log", "choices" in described and np.max(seen) / np.min(seen) >= LOG_LIST_RATIO))
 
 
 def _list_categories(variable: Variable | None, present: list[Any]) -> list[Any]:

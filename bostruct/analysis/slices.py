@@ -17,16 +17,17 @@ from bostruct.analysis.picture_style import (
     ORANGE,
     clear_frame,
     list_told,
-    read_result,
+    require_result,
     set_title,
-    shorten,
+    shorten_label,
 )
 from bostruct.analysis.point_columns import PointColumn, read_columns
-from bostruct.analysis.value_axis import ValueScale, choose_scale
+from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
+from bostruct.study.prediction import HALF_WIDTH
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -40,8 +41,16 @@ ACROSS = 3  # panels in a row
 MOST_TICKS = 7  # numbers that are named one by one on a logarithmic axis
 GRID = 48  # points of a line through the best point
 LETTER = 5.0  # points that a letter takes below an axis
-HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
+
+
+class _Line(NamedTuple):
+    """Points that differ from the best one in one variable: their places on its axis, and which of them are legal."""
+
+    name: str
+    places: Array
+    is_point: NDArray[np.bool_]
+    points: list[dict[str, Any]]
 
 
 class _Slice(NamedTuple):
@@ -72,7 +81,7 @@ def plot_slices(
     Raises MissingExtra without matplotlib; BostructError where no trial has completed, and for points that are not made
     of named variables; TypeError, ValueError.
     """
-    result = read_result(result)
+    result = require_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
@@ -83,14 +92,14 @@ def plot_slices(
     panels = _take_panels(axes, len(shown))
     best = _find_best(result, trials, objective)
     scale = _choose_scale(result, trials, objective)
+    slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
-        found = None if best is None else _predict_slice(result, column, trials[best].point, objective)
-        _draw_panel(panel, column, trials, best, objective, found)
         scale.apply(panel, result.goals.directions[objective])
+        _draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         clear_frame(panel)
     values = np.array([trial.values[objective] for trial in trials])
     told = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
-    panels[0].set_ylabel(f"{told}{scale.describe(int(scale.is_outside(values).sum()))}", fontsize=9)
+    panels[0].set_ylabel(f"{told}{scale.describe(int(is_beyond(panels[0], values).sum()))}", fontsize=9)
     left_out = len(table.left_out) + max(hidden, 0)
     set_title(panels[0], result, "slices through the best")
     if axes is None:
@@ -147,35 +156,55 @@ def _choose_scale(result: Result, trials: list[Trial], objective: int) -> ValueS
     return choose_scale(np.array([trial.values[objective] for trial in trials]), np.empty(0))
 
 
-def _predict_slice(result: Result, column: PointColumn, best: Mapping[str, Any], objective: int) -> _Slice | None:
-    """Return what the model expects on a line through the best point; None without a model, or without the variable."""
-    if result.model is None or result.domain is None or column.name not in best:
-        return None
-    places, values = _list_values(column, best)
-    is_point = np.array([_is_point(result, {**best, column.name: value}) for value in values])
-    if not is_point.any():
-        return None
-    points = [{**best, column.name: value} for value, fits in zip(values, is_point, strict=True) if fits]
+def _predict_slices(
+    result: Result, columns: Sequence[PointColumn], best: Mapping[str, Any], objective: int
+) -> dict[str, _Slice]:
+    """Return what the model expects on lines through the best point, by variable; of none without a model.
+
+    All lines are one prediction, for each conditions the model anew.
+    """
+    if result.model is None or result.domain is None:
+        return {}
+    lines = [_lay_line(result, column, best) for column in columns if column.name in best]
+    points = [point for line in lines for point in line.points]
+    if not points:
+        return {}
     try:
         found = result.predict(points)
     except BostructError:  # a method without a model, or a model that cannot be fitted
-        return None
-    mean, sd = np.full(len(values), np.nan), np.full(len(values), np.nan)
-    several = found.mean.ndim == 2
-    mean[is_point] = found.mean[:, objective] if several else found.mean
-    sd[is_point] = found.sd[:, objective] if several else found.sd
-    return _Slice(places, mean, sd)
+        return {}
+    several, start, slices = found.mean.ndim == 2, 0, {}
+    for line in lines:
+        own = slice(start, start := start + len(line.points))
+        mean, sd = np.full(len(line.places), np.nan), np.full(len(line.places), np.nan)
+        mean[line.is_point] = found.mean[own, objective] if several else found.mean[own]
+        sd[line.is_point] = found.sd[own, objective] if several else found.sd[own]
+        if line.points:
+            slices[line.name] = _Slice(line.places, mean, sd)
+    return slices
 
 
-def _list_values(column: PointColumn, best: Mapping[str, Any]) -> tuple[Array, list[Any]]:
+def _lay_line(result: Result, column: PointColumn, best: Mapping[str, Any]) -> _Line:
+    places, values = _list_values(column)
+    points = [{**best, column.name: value} for value in values]
+    is_point = np.array([_is_point(result, point) for point in points])
+    return _Line(column.name, places, is_point, [point for point, fits in zip(points, is_point, strict=True) if fits])
+
+
+def _list_values(column: PointColumn) -> tuple[Array, list[Any]]:
     """Return places on the axis and the values that stand for them: all categories, or numbers among those told."""
     if column.categories:
         return np.arange(len(column.categories), dtype=np.float64), list(column.categories)
     seen = np.unique(column.places[~np.isnan(column.places)])
     low, high = float(seen[0]), float(seen[-1])
+    if column.choices:
+        near = [one for one in sorted(column.choices) if low <= one <= high]
+        step = -(-len(near) // GRID)
+        kept = [one for i, one in enumerate(near) if i % step == 0 or one in seen]
+        return np.array(kept, dtype=np.float64), kept
     spread = np.geomspace if column.is_log else np.linspace
     places = np.unique(np.concatenate([spread(low, high, GRID), seen]))
-    if isinstance(best[column.name], int):
+    if column.is_whole:
         places = np.unique(np.round(places))
         return places, [int(place) for place in places]
     return places, [float(np.clip(place, low, high)) for place in places]
@@ -213,7 +242,7 @@ def _draw_panel(
         axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")
     _name_places(axes, column)
     if lacking := int(np.isnan(column.places).sum()):
-        axes.set_xlabel(f"{shorten(column.name)} ({lacking} trials lack it)", fontsize=9)
+        axes.set_xlabel(f"{shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
 
 
 def put_slice_legend(panels: NDArray[np.object_]) -> None:
@@ -236,7 +265,7 @@ def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
     if column.categories:
         axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
         return
-    if (is_lacking := np.isnan(found.mean)).any():  # a list of numbers, or constraints: no line between points
+    if (is_lacking := np.isnan(found.mean)).any() or column.choices:  # constraints, a list: no line between points
         at, mean, sd = (one[~is_lacking] for one in found)
         axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, lw=1.0, **look)
         return
@@ -245,10 +274,10 @@ def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
 
 
 def _name_places(axes: Axes, column: PointColumn) -> None:
-    axes.set_xlabel(shorten(column.name), fontsize=9)
+    axes.set_xlabel(shorten_label(column.name), fontsize=9)
     axes.tick_params(labelsize=8)
     if column.categories:
-        names = [shorten(value, 12) for value in column.categories]
+        names = [shorten_label(value, 12) for value in column.categories]
         slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
         crowded = LETTER * max(map(len, names)) > slot
         axes.set_xticks(range(len(names)), names, rotation=40 if crowded else 0, ha="right" if crowded else "center")

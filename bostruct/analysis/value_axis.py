@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
-LOG_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
+LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
+TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
+LARGEST = float(np.finfo(np.float64).max) / 4.0  # that an axis reaches; matplotlib computes twice its length
+MOST_DECADES = 150  # of a logarithmic axis that matplotlib finds ticks for; beyond them it computes 10**309
+TICKS = 6  # of one with more
 BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
 
 
@@ -33,13 +37,6 @@ class ValueScale(NamedTuple):
     high: float
     threshold: float = 0.0
 
-    def is_outside(self, values: Array) -> npt.NDArray[np.bool_]:
-        """Tell which values lie beyond the ends (n,).
-
-        values: (n,).
-        """
-        return (values < self.low) | (values > self.high)
-
     def apply(self, axes: Axes, direction: str) -> None:
         """Set the scale and the limits of the y axis, with room for marks at the worse end.
 
@@ -55,10 +52,14 @@ class ValueScale(NamedTuple):
         transform = axes.yaxis.get_transform()
         ends = np.asarray(transform.transform(np.array([self.low, self.high], dtype=np.float64)))
         width = float(ends[1] - ends[0]) or 0.1 * max(abs(float(ends[0])), 1e-300)
+        bounds = np.asarray(transform.transform(np.array([TINY if self.kind == "log" else -LARGEST, LARGEST])))
         pads = (BETTER_PAD, WORSE_PAD) if direction == "minimize" else (WORSE_PAD, BETTER_PAD)
         padded = np.array([ends[0] - pads[0] * width, ends[1] + pads[1] * width])
-        low, high = np.asarray(transform.inverted().transform(padded)).tolist()
+        low, high = np.asarray(transform.inverted().transform(np.clip(padded, *bounds))).tolist()
         axes.set_ylim(low, high)
+        if self.kind == "log" and math.log10(high) - math.log10(low) > MOST_DECADES:
+            axes.set_yticks(10.0 ** np.round(np.linspace(math.log10(low), math.log10(high), TICKS + 2)[1:-1]))
+            axes.set_yticks([], minor=True)
 
     def describe(self, outside: int) -> str:
         """Say on the axis what is unusual about it; empty for a linear one that shows everything.
@@ -69,19 +70,30 @@ class ValueScale(NamedTuple):
         return f"{kind}, {outside} beyond" if outside else kind
 
 
+def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
+    """Tell which values lie beyond the limits of the y axis (n,).
+
+    axes: of the picture, its limits set.
+    values: (n,).
+    """
+    low, high = axes.get_ylim()
+    return (values < low) | (values > high)
+
+
 def choose_scale(values: Array, matters: Array) -> ValueScale:
     """Choose a scale that shows what matters, and all other values where they leave it enough room.
 
     values: all finite values that are drawn (n,); may be empty.
     matters: those that must be seen well, such as the best so far (m,); empty for all.
     """
-    every = np.concatenate([values, matters])
+    matters = np.clip(matters, -LARGEST, LARGEST)
+    every = np.concatenate([np.clip(values, -LARGEST, LARGEST), matters])
     if not len(every):
         return ValueScale("linear", 0.0, 1.0)
     inner = matters if len(matters) and np.ptp(matters) > 0.0 else every
     low, high = float(np.min(inner)), float(np.max(inner))
     all_low, all_high = float(np.min(every)), float(np.max(every))
-    if all_low > 0.0 and high / low >= LOG_RATIO:
+    if all_low > 0.0 and high / low >= LOG_VALUE_RATIO:
         fits = math.log(all_high / all_low) <= 2.0 * ROOMY * math.log(high / low)
         return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
     sizes = np.abs(inner[inner != 0.0])
@@ -109,11 +121,11 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
     direction: ``minimize`` or ``maximize``.
     optimum: shown where it is no farther from the best than the best has come; None where unknown.
     """
-    several = chosen if len(chosen) >= 4 else values
+    several = np.clip(chosen if len(chosen) >= 4 else values, -LARGEST, LARGEST)
     share = 0.8 if direction == "minimize" else 0.2
     found = [incumbents, np.quantile(several, [share])] if len(several) else [incumbents]
-    inner = np.concatenate(found)
-    if optimum is not None and len(inner):
+    inner = np.clip(np.concatenate(found), -LARGEST, LARGEST)
+    if optimum is not None and abs(optimum) <= LARGEST and len(inner):
         nearest = float(np.min(np.abs(inner - optimum)))
         if nearest <= max(float(np.ptp(inner)), 1e-12 * abs(optimum)):
             inner = np.append(inner, optimum)

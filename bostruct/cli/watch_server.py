@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import ipaddress
 import os
@@ -62,7 +63,9 @@ class WatchServer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(32)
         self.session = secrets.token_urlsafe(32)  # in the cookie, so that the token is in the first address alone
         self._host = host
-        self._slots = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._answered: set[socket.socket] = set()
+        self._without_head: dict[socket.socket, None] = {}  # the oldest first
         super().__init__((str(address[0]), int(address[1])), _Handler)
         self.cookie = f"bostruct_watch_{self.server_port}"  # cookies of a host are shared by its ports
 
@@ -74,14 +77,14 @@ class WatchServer(ThreadingHTTPServer):
     @property
     def is_loopback(self) -> bool:
         """True where only this machine reaches the server."""
-        return ipaddress.ip_address(str(self.server_address[0]).partition("%")[0]).is_loopback
+        return _read_address(str(self.server_address[0])).is_loopback
 
     @property
     def url(self) -> str:
         """The address of the page, with the token."""
-        address = str(self.server_address[0])
-        wildcard = ipaddress.ip_address(address.partition("%")[0]).is_unspecified
-        host = socket.gethostname() if wildcard else address
+        given = str(self.server_address[0])
+        address = _read_address(given)
+        host = socket.gethostname() if address.is_unspecified else given if "%" in given else str(address)
         return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}/?token={self.token}"
 
     def is_own_name(self, host: str, reached: str) -> bool:
@@ -90,28 +93,56 @@ class WatchServer(ThreadingHTTPServer):
         host: without the port, which is another one behind a tunnel.
         reached: the address at which the connection came in.
         """
-        names = {reached.partition("%")[0], self._host.lower()}
-        if ipaddress.ip_address(reached.partition("%")[0]).is_loopback:
+        address = _read_address(reached)
+        names = {str(address), self._host.lower()}
+        if address.is_loopback:
             names |= {"localhost", "127.0.0.1", "::1"}
         else:
             names.add(socket.gethostname().lower())
         return host.lower() in names
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, or not at all where there are too many.
+        """Answer in a thread of its own; where there are too many, the oldest connection without a head is closed.
 
         request, client_address: the connection, and where it comes from.
-        """
-        if not self._slots.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._slots.release()
+        Where all have sent theirs, the new one is closed.
+        """
+        with self._lock:
+            is_full = len(self._answered) + len(self._without_head) >= MOST_CONNECTIONS
+            oldest = next(iter(self._without_head), None) if is_full else None
+            is_let_in = not is_full or oldest is not None
+            if oldest is not None:
+                del self._without_head[oldest]
+                _end_reading(oldest)  # its thread, which waits for more, closes it
+            if is_let_in:
+                self._without_head[request] = None
+        if is_let_in:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def note_head(self, request: socket.socket) -> bool:
+        """Keep a connection, whose head has come, until it is answered; False where it was closed before.
+
+        request: the connection.
+        """
+        with self._lock:
+            if request not in self._without_head:
+                return False
+            del self._without_head[request]
+            self._answered.add(request)
+            return True
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and give its place to others.
+
+        request: the connection.
+        """
+        with self._lock:  # first: another connection may get its number as soon as it is closed
+            self._without_head.pop(request, None)
+            self._answered.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Forget connections that broke; nothing of a request is printed.
@@ -130,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle(self) -> None:
         head = self._read_head()
-        if head is None:
+        if head is None or not self.server.note_head(self.connection):
             return
         self.connection.settimeout(SEND_SECONDS)  # of a whole answer
         self.close_connection = True
@@ -235,6 +266,20 @@ class _Handler(BaseHTTPRequestHandler):
         format, args: of the line.
         """
         del format, args
+
+
+def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address without its zone, as IPv4 where a socket of IPv6 stands for that.
+
+    text: as a socket names it.
+    """
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _end_reading(connection: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side was faster
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _is_equal(given: str, secret: str) -> bool:

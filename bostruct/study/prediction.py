@@ -24,6 +24,7 @@ from bostruct.goals.declared import Goals
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History
 
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
 FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
 STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
 

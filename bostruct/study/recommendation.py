@@ -15,11 +15,10 @@ from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
 from bostruct.study.measured import measure
-from bostruct.study.prediction import LeftOutTrials, Predictions, cross_validate, predict
+from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, predict
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
-HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by the value told: the method gives no posterior mean"

@@ -9,6 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.analysis.genealogy import list_ancestors, plot_genealogy
+from bostruct.analysis.histories import choose_run_scale
 from bostruct.contracts import BostructError
 
 SPACE = {f"b{i}": bool for i in range(8)}
@@ -40,7 +41,7 @@ def test_the_parent_on_record_is_one_change_away(method):
 def test_the_line_of_the_best_ends_at_a_trial_without_a_parent():
     study = bo.Study(SPACE, method="evolution", seed=1)
     study.optimize(lambda point: float(sum(point.values())), 40, progress=False)
-    line = next(line for line in plot_genealogy(study).get_lines() if line.get_label().startswith("best"))
+    line = next(line for line in plot_genealogy(study).get_lines() if str(line.get_label()).startswith("best"))
     xs = np.asarray(line.get_xdata())
     assert study.result.order[int(xs[0]) - 1] == study.best_trial.number
     assert "parent" not in study.trials[study.result.order[int(xs[-1]) - 1]].info
@@ -60,3 +61,17 @@ def test_ancestors_end_where_the_records_go_round_or_are_no_numbers():
     told = [replace(trial, info={"parent": one}) for trial, one in zip(study.trials, parents, strict=True)]
     assert [trial.number for trial in list_ancestors(told[0], told)] == [0, 1]
     assert [trial.number for trial in list_ancestors(told[2], told)] == [2]
+
+
+def test_values_in_the_margin_of_the_axis_are_not_counted_as_beyond():
+    study = bo.Study({f"b{i}": bool for i in range(20)}, method="evolution", seed=0)
+    study.optimize(
+        lambda point: sum((1.0 + 0.1 * int(name[1:])) * on for name, on in point.items()), 60, progress=False
+    )
+    axes = plot_genealogy(study)
+    low, high = axes.get_ylim()
+    values = np.array([trial.value for trial in study.trials])
+    scale, beyond = choose_run_scale(study.result), int(np.sum((values < low) | (values > high)))
+    assert np.sum((values < scale.low) | (values > scale.high)) > beyond  # the margin holds some
+    assert beyond
+    assert axes.get_ylabel().endswith(f", {beyond} beyond")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.analysis.picture_style import COLORS, curve_style, shorten
+from bostruct.analysis.picture_style import COLORS, curve_style, shorten_label
 
 
 def lightness(color: str) -> float:
@@ -34,5 +34,5 @@ def test_twenty_curves_have_looks_of_their_own():
 
 
 def test_long_names_lose_their_middle_and_start_no_formula():
-    assert shorten("a" * 10 + "b" * 10, 9) == "aaaa…bbbb"
-    assert shorten("cost in $\n") == r"cost in \$\n"
+    assert shorten_label("a" * 10 + "b" * 10, 9) == "aaaa…bbbb"
+    assert shorten_label("cost in $\n") == r"cost in \$\n"

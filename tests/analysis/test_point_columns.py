@@ -53,6 +53,7 @@ def test_names_choose_columns_and_unknown_ones_are_refused():
 
 def test_parts_have_dots_and_other_points_are_refused():
     assert flatten_point({"a": 1, "part": {"b": 2}}) == {"a": 1, "part.b": 2}
+    assert flatten_point({"a.b": 1, "a": {"b": 2}, "c": {}}) == {"a.b": 1, "a.b'": 2, "c": {}}
     with pytest.raises(BostructError, match="points made of named variables"):
         flatten_point("a network")
 

@@ -8,6 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.slices import plot_slices
 from bostruct.contracts import BostructError
+from bostruct.searchers.bayesian import BayesianSearch
 from tests.analysis.test_plots import result
 
 SPACE = {"x": bo.Real(0.0, 1.0), "c": ["a", "b", "d"], "n": bo.Ordinal([1, 2, 4, 8])}
@@ -59,3 +60,47 @@ def test_what_cannot_be_drawn_is_refused():
         plot_slices(result([None]))
     with pytest.raises(ValueError, match="axes: expected one for each of 2 variables"):
         plot_slices(study("random", 2), ["x", "c"], axes=np.empty(1, dtype=object))
+
+
+def list_heights(panel) -> tuple[list[float], list[float]]:
+    """Return places and means of the bars of a model on a panel."""
+    (bars,) = (one for one in panel.containers if one.get_label().startswith("model"))
+    return np.asarray(bars.lines[0].get_xdata()).tolist(), np.asarray(bars.lines[0].get_ydata()).tolist()
+
+
+@pytest.mark.parametrize("choices", [[0.5, 1, 2], [8, 4.0, 1, 2.5, 3]])
+def test_all_numbers_of_a_list_are_predicted_whatever_the_type_of_the_best(choices):
+    done = bo.Study({"o": bo.Ordinal(choices), "y": bo.Real(0, 1)}, seed=1)
+    done.optimize(lambda point: abs(point["o"] - 1) + point["y"], 14, progress=False)
+    seen = [trial.point["o"] for trial in done.trials]
+    expected = [one for one in sorted(choices) if min(seen) <= one <= max(seen)]
+    assert isinstance(done.best_point["o"], int)
+    assert len(expected) > 2
+    at, means = list_heights(plot_slices(done, ["o"])[0])
+    assert at == expected
+    np.testing.assert_allclose(means, done.predict([{**done.best_point, "o": one} for one in expected]).mean)
+
+
+def test_integers_are_a_line_through_integers_alone():
+    done = bo.Study({"n": bo.Integer(0, 5000), "y": bo.Real(0, 1)}, seed=1)
+    done.optimize(lambda point: abs(point["n"] - 100) + point["y"], 8, progress=False)
+    (line,) = plot_slices(done, ["n"])[0].get_lines()
+    xs = np.asarray(line.get_xdata())
+    assert len(xs) > 20
+    assert (xs == np.round(xs)).all()
+
+
+def test_the_model_is_conditioned_once_for_all_panels(monkeypatch):
+    done, count = study(), []
+    condition = BayesianSearch._condition
+    monkeypatch.setattr(BayesianSearch, "_condition", lambda *args: count.append(1) or condition(*args))
+    assert len(plot_slices(done)) == 3
+    assert len(count) == 1
+
+
+def test_values_near_the_largest_float_are_drawn():
+    done = bo.Study({"x": bo.Real(0.0, 1.0)}, method="random", seed=0)
+    values = iter([1.0, 3.0, 1e308, -1e308] * 3)
+    done.optimize(lambda _: next(values), 12, progress=False)
+    for axes in (bo.plot_history(done), plot_slices(done)[0]):
+        axes.figure.canvas.draw()

@@ -35,5 +35,5 @@ def test_tables_have_a_column_each():
 
 
 def test_counts_and_numbers():
-    assert (pluralize(1, "run"), pluralize(2, "run")) == ("1 run", "2 runs")
+    assert [pluralize(n, "run") for n in (1, 2, 1200)] == ["1 run", "2 runs", "1,200 runs"]
     assert (format_number(None), format_number(1.23456789, 3)) == ("-", "1.23")

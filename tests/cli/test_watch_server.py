@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -20,13 +21,21 @@ SECRET = b"<p>the studies</p>"
 
 @pytest.fixture
 def server():
+    with run_server("127.0.0.1") as server:
+        yield server
+
+
+@contextmanager
+def run_server(host):
     page = SimpleNamespace(tag='"one"', body=SECRET)
-    with WatchServer("127.0.0.1", 0, lambda: page) as server:
+    with WatchServer(host, 0, lambda: page) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def ask(server, path="/", method="GET", cookie=True, **headers):
@@ -188,6 +197,59 @@ def test_slow_clients_are_closed_in_time_and_let_others_in(server, monkeypatch):
         for one in slow:
             one.close()
     assert ask(server).status == 200
+
+
+def test_idle_connections_keep_nobody_out(server):
+    began = time.monotonic()
+    idle = [socket.create_connection(("127.0.0.1", server.server_port), timeout=30) for _ in range(MOST_CONNECTIONS)]
+    try:
+        assert [ask(server).status for _ in range(3)] == [200] * 3
+        assert _read_all(idle[0]) == b""  # the oldest made room, and the youngest is still waited for
+        idle[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            idle[-1].recv(1)
+    finally:
+        for one in idle:
+            one.close()
+    assert time.monotonic() - began < watch_server.HEAD_SECONDS
+
+
+def test_requests_that_are_answered_are_not_closed_for_new_ones(server):
+    page, is_open, entered = server.read(), threading.Event(), threading.Semaphore(0)
+
+    def read():
+        entered.release()
+        assert is_open.wait(30)
+        return page
+
+    server.read = read
+    with ThreadPoolExecutor(MOST_CONNECTIONS) as pool:
+        asked = [pool.submit(ask, server) for _ in range(MOST_CONNECTIONS)]
+        for _ in asked:
+            assert entered.acquire(timeout=30)
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as late:
+            assert _read_all(late) == b""
+        is_open.set()
+        assert [one.result().status for one in asked] == [200] * MOST_CONNECTIONS
+    assert ask(server).status == 200
+
+
+@pytest.mark.parametrize("host", ["::", "::ffff:127.0.0.1"])
+def test_a_socket_of_ipv6_lets_ipv4_in_by_its_names_alone(host):
+    with closing(socket.socket(socket.AF_INET6)) as probe:
+        try:
+            probe.bind((host, 0))
+        except OSError:
+            pytest.skip("this machine has no IPv6, or keeps it apart from IPv4")
+    with run_server(host) as server:
+        assert ask(server, f"/?token={server.token}").status == 303
+        assert ask(server, Host="localhost").status == 200
+        assert ask(server, Host="127.0.0.2").status == 403
+        assert server.is_loopback == (host != "::")
+        name = socket.gethostname() if host == "::" else "127.0.0.1"
+        assert server.url.startswith(f"http://{name}:{server.server_port}/")
+        assert server.is_own_name("10.1.2.3", "::ffff:10.1.2.3")
+        assert not server.is_own_name("localhost", "::ffff:10.1.2.3")
 
 
 def test_many_requests_at_once(server):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.analysis.importances import Importances, importance
+from bostruct.analysis.point_columns import flatten_point
 from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.display import in_full
 from bostruct.study.history import Trial
+from bostruct.study.prediction import LeftOutTrials
 from bostruct.study.recommendation import Recommendation
 from bostruct.study.result import Result
 from bostruct.study.study import Study
@@ -77,6 +79,14 @@ class Run:
             return []
 
     @cached_property
+    def left_out(self) -> LeftOutTrials | None:
+        """The predictions of each value without it; None for few trials, and without a Gaussian process."""
+        try:
+            return self.result.cross_validate(0)
+        except BostructError:
+            return None
+
+    @cached_property
     def busy(self) -> Busy | None:
         """The share of time that evaluations filled; None where none has finished."""
         return measure_busy(self.result.trials)
@@ -95,28 +105,15 @@ def read_run(given: Study | Result) -> Run:
     return Run(given.name, given.result, given.version, where, len(given.space_changes))
 
 
-def flatten_point(point: object) -> dict[str, str]:
-    """Return the parts of a point in full, by name; the names of parts of parts are joined by dots.
+def write_point(point: object) -> dict[str, str]:
+    """Return the parts of a point in full, by the names of `flatten_point`; of a program, the choices that led to it.
 
-    point: as the user sees it.
+    point: as the user sees it. One that has no named parts is a single text.
     """
-    if not isinstance(point, Mapping):
-        trace = getattr(point, "trace", None)  # of a program: the choices that led to it
-        return flatten_point(trace) if isinstance(trace, Mapping) else {"point": in_full(point)}
-    found: dict[str, str] = {}
-    for name, text in _walk(point, ""):
-        while name in found:  # {"a.b": 1, "a": {"b": 2}}
-            name += "'"
-        found[name] = text
-    return found
-
-
-def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, str]]:
-    for name, part in point.items():
-        if isinstance(part, Mapping) and part:
-            yield from _walk(part, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", in_full(part)
+    named = point if isinstance(point, Mapping) else getattr(point, "trace", None)
+    if not isinstance(named, Mapping):
+        return {"point": in_full(point)}
+    return {name: in_full(part) for name, part in flatten_point(named).items()}
 
 
 class Busy(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from bostruct.analysis.report.facts import Run, read_run
 from bostruct.analysis.report.pictures import draw_pictures
-from bostruct.analysis.report.story import STATUSES, shorten, tell_story
+from bostruct.analysis.report.story import STATUSES, cut_end, tell_story
 from bostruct.analysis.report.style import SORT, STYLE
 from bostruct.analysis.report.tables import (
     clean_names,
@@ -96,7 +96,7 @@ def _write_links(runs: Sequence[Run], told: Sequence[Sections]) -> Html:
     links = [(run.name, f"#run-{i}") for i, run in enumerate(runs[:MOST_RUNS])]
     if len(runs) == 1:
         links = [(title, f"#{_anchor(0, title)}") for title, _ in told[0]]
-    items = (element("li", element("a", shorten(title, 60), href=href)) for title, href in links)
+    items = (element("li", element("a", cut_end(title, 60), href=href)) for title, href in links)
     return element("nav", element("ul", *items), aria_label="Contents") if links else Html("")
 
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.calibration import plot_calibration
+from bostruct.analysis.calibration import draw_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
 from bostruct.analysis.report.facts import Run
-from bostruct.analysis.report.story import count_noun, shorten
+from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.variable_pictures import (
     count_bars,
     count_rows,
@@ -27,8 +27,9 @@ from bostruct.analysis.report.variable_pictures import (
     draw_slices,
     sort_variables,
 )
+from bostruct.analysis.tables import pluralize
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import BostructError, MissingExtra
+from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, printable
 from bostruct.study.history import Trial
 
@@ -57,7 +58,7 @@ class Picture(NamedTuple):
 
 def _describe_history(run: Run) -> str:
     values = [step.best_value for step in run.result.incumbents if step.best_value is not None]
-    said = f"Values of {count_noun(len(run.result.list_completed()), 'completed trial')} in the order told"
+    said = f"Values of {pluralize(len(run.result.list_completed()), 'completed trial')} in the order told"
     return f"{said}, and the best so far, which goes from {values[0]:.6g} to {values[-1]:.6g}."
 
 
@@ -82,7 +83,7 @@ def _list_ancestors(run: Run) -> list[Trial]:
 
 def _describe_genealogy(run: Run) -> str:
     line, told = _list_ancestors(run), run.result.list_completed()
-    said = f"A line from each of {count_noun(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
+    said = f"A line from each of {pluralize(len(list_pairs(told)), 'trial')} to the trial that it is a change of."
     path = ", ".join(str(trial.number) for trial in line[1:]) or "none"
     return f"{said} The best is trial {line[0].number}; the trials that it came from, the last first: {path}."
 
@@ -111,15 +112,12 @@ def _draw_architecture(run: Run, figure: Any) -> object:
 
 def _describe_architecture(run: Run) -> str:
     found = _best_architecture(run)
-    return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {shorten(str(found), 300)}."
+    return f"Drawing of the architecture, {len(found.layers)} layers, the input at the top: {cut_end(str(found), 300)}."
 
 
-def _can_leave_out(run: Run) -> bool:
-    try:
-        run.result.cross_validate(0)
-    except BostructError:  # too few trials, or a method without a Gaussian process
-        return False
-    return True
+def _draw_calibration(run: Run, figure: Any) -> None:
+    if run.left_out is not None:
+        draw_calibration(run.result, run.left_out, 0, figure.subplots(1, 2))
 
 
 PICTURES = (
@@ -169,10 +167,10 @@ PICTURES = (
     ),
     Picture(
         "Calibration, each trial left out in turn",
-        lambda run: run.recommended is not None and run.recommended.mean is not None and _can_leave_out(run),
-        lambda run, figure: plot_calibration(run.result, axes=figure.subplots(1, 2)),
+        lambda run: run.recommended is not None and run.recommended.mean is not None and run.left_out is not None,
+        _draw_calibration,
         lambda run: (
-            f"Values told of {count_noun(len(run.result.list_completed()), 'trial')} against what the model "
+            f"Values told of {pluralize(len(run.result.list_completed()), 'trial')} against what the model "
             "predicts of each from the others, with 95 % intervals, and the residuals beside a normal distribution."
         ),
         lambda _: (WIDE, 4.2),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from bostruct.analysis.report.facts import Run
+from bostruct.analysis.tables import pluralize
 from bostruct.checks import has_capability
 from bostruct.contracts import HasParts, HasVariables
 from bostruct.display import Html, element
@@ -41,15 +42,6 @@ def _join(sentences: Sequence[object]) -> Iterator[object]:
         yield sentence
 
 
-def count_noun(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 trial``, ``1,200 trials``.
-
-    n: the count.
-    noun: in the singular, whose plural ends in s.
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def format_time(seconds: float) -> str:
     """Write a moment as date and time in UTC.
 
@@ -79,11 +71,11 @@ def describe_space(domain: object) -> str:
     """
     parts = getattr(domain, "parts", {}) if has_capability(domain, HasParts) else {}
     if parts:
-        return f"a space of {count_noun(len(parts), 'part')}"
+        return f"a space of {pluralize(len(parts), 'part')}"
     if has_capability(domain, HasVariables):
         rules = len(getattr(domain, "constraints", ()))
-        return f"a space of {count_noun(len(domain.variables), 'variable')}" + (
-            f" and {count_noun(rules, 'constraint')}" if rules else ""
+        return f"a space of {pluralize(len(domain.variables), 'variable')}" + (
+            f" and {pluralize(rules, 'constraint')}" if rules else ""
         )
     names = {
         "ArchitectureDomain": "architectures",
@@ -102,12 +94,12 @@ def _tell_search(run: Run) -> Iterator[object]:
     yield element("b", result.method)
     yield f"with seed {result.seed}."
     if limits := result.goals.limits:
-        yield f"A good trial keeps {count_noun(len(limits), 'limit')}: {', '.join(map(str, limits))}."
+        yield f"A good trial keeps {pluralize(len(limits), 'limit')}: {', '.join(map(str, limits))}."
     note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)
     if note is not None:
         yield f"Of the methods that auto has, it took this one: {note}."
     if run.n_changes:
-        yield f"The space was changed {count_noun(run.n_changes, 'time')} on the way."
+        yield f"The space was changed {pluralize(run.n_changes, 'time')} on the way."
 
 
 def _tell_trials(run: Run) -> Iterator[object]:
@@ -116,7 +108,7 @@ def _tell_trials(run: Run) -> Iterator[object]:
         yield "There is no trial yet."
         return
     said = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
-    yield f"There {'is' if len(result.trials) == 1 else 'are'} {count_noun(len(result.trials), 'trial')}: {said}."
+    yield f"There {'is' if len(result.trials) == 1 else 'are'} {pluralize(len(result.trials), 'trial')}: {said}."
     origins = Counter(trial.origin for trial in result.trials)
     yield "Points were: " + ", ".join(f"{n:,} {ORIGINS.get(name, name)}" for name, n in origins.items()) + "."
     broken = sum(bool(trial.broken) for trial in result.trials)
@@ -125,10 +117,10 @@ def _tell_trials(run: Run) -> Iterator[object]:
     reasons = count_reasons(result.trials).most_common(1)
     if reasons:
         reason, n = reasons[0]
-        quoted = element("q", shorten(reason, 200))
-        yield element("span", f"The most frequent reason for no value, in {count_noun(n, 'trial')}: ", quoted, ".")
+        quoted = element("q", cut_end(reason, 200))
+        yield element("span", f"The most frequent reason for no value, in {pluralize(n, 'trial')}: ", quoted, ".")
     if result.n_unread:
-        yield f"{count_noun(result.n_unread, 'trial')} cannot be read in the space that the study now has."
+        yield f"{pluralize(result.n_unread, 'trial')} cannot be read in the space that the study now has."
 
 
 def count_reasons(trials: Sequence[Trial]) -> Counter[str]:
@@ -147,7 +139,7 @@ def first_line(text: str) -> str:
     return (text.strip().splitlines() or [""])[0]
 
 
-def shorten(text: str, limit: int) -> str:
+def cut_end(text: str, limit: int) -> str:
     """Cut a text that is too long for its place; an ellipsis says so.
 
     text: any.
@@ -159,7 +151,7 @@ def shorten(text: str, limit: int) -> str:
 def _tell_best(run: Run) -> Iterator[object]:
     result = run.result
     if run.front:
-        yield f"The Pareto front has {count_noun(len(run.front), 'trial')}, of which none is better in all objectives."
+        yield f"The Pareto front has {pluralize(len(run.front), 'trial')}, of which none is better in all objectives."
         return
     if not run.has_best:
         if run.counts["completed"]:
@@ -171,7 +163,7 @@ def _tell_best(run: Run) -> Iterator[object]:
     position = result.order.index(best.number) + 1
     yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), f", of trial {best.number}.")
     later = len(result.order) - position
-    brought = f"{count_noun(later, 'later trial')} brought nothing better." if later else "it is the last."
+    brought = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
     yield f"It was the {_ordinal(position)} of {len(result.order):,} to finish; {brought}"
     found = run.recommended
     if found is not None and found.mean is not None:

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from bostruct import __version__
-from bostruct.analysis.report.facts import Run, flatten_point
-from bostruct.analysis.report.story import count_noun, count_reasons, format_seconds, shorten
+from bostruct.analysis.report.facts import Run, write_point
+from bostruct.analysis.report.story import count_reasons, cut_end, format_seconds
+from bostruct.analysis.tables import pluralize
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.display import Html, element, in_full, printable
 from bostruct.surrogates.fanova import Importances
@@ -41,7 +42,7 @@ def write_table(
     numeric: positions of columns that are aligned to the right.
     sort: whether a script may offer to sort it.
     """
-    head = element("tr", *(element("th", shorten(title, LONGEST_TITLE), scope="col") for title in header))
+    head = element("tr", *(element("th", cut_end(title, LONGEST_TITLE), scope="col") for title in header))
     kinds = ["n" if position in numeric else CLASSES.get(title) for position, title in enumerate(header)]
     lines = (
         element(
@@ -90,7 +91,7 @@ def tabulate_best(run: Run) -> Html:
     trials = {"best as told": best}
     if found is not None and found.trial.number != best.number:
         trials["recommended by the model"] = found.trial
-    points = [flatten_point(trial.point) for trial in trials.values()]
+    points = [write_point(trial.point) for trial in trials.values()]
     names = dict.fromkeys(name for point in points for name in point)
     rows: list[Sequence[object]] = [["trial", *(trial.number for trial in trials.values())]]
     rows.append(["value as told", *(repr(trial.value) for trial in trials.values())])
@@ -124,7 +125,7 @@ def tabulate_front(run: Run) -> Html:
     run: of several objectives, with a front.
     """
     goals, shown = run.result.goals, run.front[:MOST_FRONT]
-    points = [flatten_point(trial.point) for trial in shown]
+    points = [write_point(trial.point) for trial in shown]
     names = list(dict.fromkeys(name for point in points for name in point))[:MOST_COLUMNS]
     header = ["trial", *(f"objective {k} ({way}d)" for k, way in enumerate(goals.directions)), *names]
     rows = [
@@ -132,7 +133,7 @@ def tabulate_front(run: Run) -> Html:
         for trial, point in zip(shown, points, strict=True)
     ]
     cut = f", the first {MOST_FRONT}" if len(run.front) > MOST_FRONT else ""
-    caption = f"The Pareto front of {count_noun(len(run.front), 'trial')}{cut}"
+    caption = f"The Pareto front of {pluralize(len(run.front), 'trial')}{cut}"
     return write_table(caption, header, rows, numeric=range(goals.n_objectives + 1), sort=True)
 
 
@@ -156,7 +157,7 @@ def tabulate_reasons(run: Run) -> Html:
     """
     counts = count_reasons(run.result.trials)
     cut = f", the {MOST_REASONS} most frequent of {len(counts):,}" if len(counts) > MOST_REASONS else ""
-    rows = [[shorten(reason, 500), f"{n:,}"] for reason, n in counts.most_common(MOST_REASONS)]
+    rows = [[cut_end(reason, 500), f"{n:,}"] for reason, n in counts.most_common(MOST_REASONS)]
     return write_table(f"Reasons for no value{cut}", ["reason, its first line", "trials"], rows, numeric=(1,))
 
 
@@ -165,7 +166,7 @@ def clean_names(found: Importances) -> Importances:
 
     found: of a study, without pairs.
     """
-    names = [shorten(printable(name), LONGEST_EFFECT) for name in found.main]
+    names = [cut_end(printable(name), LONGEST_EFFECT) for name in found.main]
     distinct = [name if names.count(name) == 1 else f"{name} ({i})" for i, name in enumerate(names)]
     return found._replace(main=dict(zip(distinct, found.main.values(), strict=True)))
 
@@ -223,10 +224,10 @@ def tabulate_time(run: Run) -> Html:
     table = write_table("Seconds on the clock", ["time", "in all", "median", "longest"], rows, numeric=(1, 2, 3))
     if (busy := run.busy) is None:
         return table
-    pauses = f", {count_noun(busy.pauses, 'pause')} of more than a minute left out" if busy.pauses else ""
+    pauses = f", {pluralize(busy.pauses, 'pause')} of more than a minute left out" if busy.pauses else ""
     share = f"{100 * busy.share:.0f} %"
-    said = f"At most {count_noun(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
-    said += f"{count_noun(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
+    said = f"At most {pluralize(busy.workers, 'trial')} ran at a time. Evaluations filled {share} of the time of "
+    said += f"{pluralize(busy.workers, 'worker')} over {format_seconds(busy.seconds)}{pauses}."
     return Html(table + element("p", said))
 
 
@@ -257,7 +258,7 @@ def tabulate_space(run: Run) -> Html:
     domain = run.result.domain
     parts = getattr(domain, "variables", None) or getattr(domain, "parts", None)
     if isinstance(parts, Mapping):
-        rows = [[shorten(name, LONGEST_NAME), shorten(str(one), 500)] for name, one in parts.items()]
+        rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
         return write_table("The space", ["variable", "values"], rows)
     described = getattr(domain, "description", None)
     return element("p", element("code", short_repr(domain if described is None else described, 2000)))

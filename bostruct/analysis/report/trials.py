@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bostruct.analysis.report.facts import Run, flatten_point
-from bostruct.analysis.report.story import count_noun, first_line, format_time, shorten
+from bostruct.analysis.report.facts import Run, write_point
+from bostruct.analysis.report.story import cut_end, first_line, format_time
 from bostruct.analysis.report.tables import MOST_COLUMNS, format_value, write_table
+from bostruct.analysis.tables import pluralize
 from bostruct.display import Html
 from bostruct.study.history import Trial
 
@@ -24,7 +25,7 @@ def tabulate_trials(run: Run) -> Html:
     values = ["value"] if run.is_single else [f"value {k}" for k in range(goals.n_objectives)]
     limits = [limit.name for limit in goals.limits]
     lead = ["trial", "status", *values, *limits, "chosen by", "began", "seconds"]
-    points = [flatten_point(trial.point) for trial in trials]
+    points = [write_point(trial.point) for trial in trials]
     names = list(dict.fromkeys(name for point in points for name in point))
     most = max(LEAST_ROWS, min(MOST_ROWS, MOST_CELLS // (len(lead) + min(len(names), MOST_COLUMNS))))
     shown = _choose_rows(run, most)
@@ -35,7 +36,7 @@ def tabulate_trials(run: Run) -> Html:
 
 
 def _caption(n_trials: int, n_shown: int, n_names: int) -> str:
-    caption = count_noun(n_trials, "trial")
+    caption = pluralize(n_trials, "trial")
     if n_shown < n_trials:
         caption = f"{n_shown:,} of {caption}, half of them the best and the others the last"
     if n_names > MOST_COLUMNS:
@@ -72,13 +73,13 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
         trial.origin,
         format_time(trial.started),
         format_value(seconds, 3),
-        *(shorten(point.get(name, "–"), LONGEST_CELL) for name in names),
+        *(cut_end(point.get(name, "–"), LONGEST_CELL) for name in names),
     ]
 
 
 def _describe_status(trial: Trial) -> str:
     if trial.broken:
-        return f"breaks {shorten(', '.join(trial.broken), LONGEST_CELL)}"
+        return f"breaks {cut_end(', '.join(trial.broken), LONGEST_CELL)}"
     if trial.reason is None:
         return trial.status
-    return f"{trial.status}: {shorten(first_line(trial.reason), LONGEST_CELL)}"
+    return f"{trial.status}: {cut_end(first_line(trial.reason), LONGEST_CELL)}"

@@ -8,9 +8,10 @@ from bostruct.analysis.importances import plot_importance
 from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
 from bostruct.analysis.point_columns import read_columns
 from bostruct.analysis.report.facts import Run
-from bostruct.analysis.report.story import count_noun, shorten
+from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
 from bostruct.analysis.slices import plot_slices, put_slice_legend, sort_by_share
+from bostruct.analysis.tables import pluralize
 from bostruct.contracts import BostructError
 
 MOST_BARS = 15
@@ -99,7 +100,7 @@ def describe_slices(run: Run) -> str:
 
     run: that is drawn.
     """
-    names = [shorten(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
+    names = [cut_end(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
     said = f"Values told against each of {', '.join(names)}, the most important first"
     if run.recommended is not None and run.recommended.mean is not None:
         said += ", and what the model expects where this variable of the best point changes, with its 95 % interval"
@@ -124,6 +125,6 @@ def describe_parallel_coordinates(run: Run) -> str:
     names = sort_variables(run, 0)
     shown = names[:MOST_COLUMNS]
     which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
-    said = f"A line for each of {count_noun(len(run.result.list_completed()), 'completed trial')} through {which}"
-    said += f" ({', '.join(shorten(name, LONGEST_EFFECT) for name in shown)}) to its value, better up."
+    said = f"A line for each of {pluralize(len(run.result.list_completed()), 'completed trial')} through {which}"
+    said += f" ({', '.join(cut_end(name, LONGEST_EFFECT) for name in shown)}) to its value, better up."
     return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"

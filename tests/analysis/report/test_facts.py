@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.analysis.report.facts import flatten_point, measure_busy
+from bostruct.analysis.report.facts import measure_busy, write_point
 from bostruct.study.history import Trial
 
 
@@ -33,6 +33,6 @@ def test_nothing_finished_is_not_busy():
 
 
 def test_points_are_flattened_whole():
-    assert flatten_point({"a": {"b": 1, "c": {}}, "d": "x"}) == {"a.b": "1", "a.c": "{}", "d": "'x'"}
-    assert flatten_point({"a.b": 1, "a": {"b": 2}}) == {"a.b": "1", "a.b'": "2"}
-    assert flatten_point((1, 2)) == {"point": "(1, 2)"}
+    assert write_point({"a": {"b": 1, "c": {}}, "d": "x"}) == {"a.b": "1", "a.c": "{}", "d": "'x'"}
+    assert write_point({"a.b": 1, "a": {"b": 2}}) == {"a.b": "1", "a.b'": "2"}
+    assert write_point((1, 2)) == {"point": "(1, 2)"}

@@ -11,6 +11,7 @@ from bostruct.analysis.report import pictures
 from bostruct.analysis.report.facts import read_run
 from bostruct.analysis.report.page import render_page
 from bostruct.analysis.report.pictures import MOST_MARKS, Picture, draw_pictures, find_architecture
+from bostruct.searchers.bayesian import BayesianSearch
 from tests.analysis.report.runs import make_hostile, make_plain
 
 
@@ -123,3 +124,14 @@ def test_a_search_is_no_fair_sample_and_the_page_says_so_in_the_words_of_importa
     said = bo.importance(searched).sample_warning
     assert f"{said[0].upper()}{said[1:]}." in render_page([read_run(searched)])
     assert "A search chose" not in render_page([read_run(drawn)])
+
+
+def test_a_page_conditions_the_model_once_for_each_of_its_three_questions(monkeypatch):
+    study = bo.Study({f"x{i}": bo.Real(0, 1) for i in range(4)}, seed=0)
+    study.optimize(lambda point: sum(point.values()), 14, progress=False)
+    count, condition = [], BayesianSearch._condition
+    monkeypatch.setattr(BayesianSearch, "_condition", lambda *args: count.append(1) or condition(*args))
+    html = render_page([read_run(study)])
+    assert "Calibration" in html
+    assert "Slices" in html
+    assert len(count) == 3  # the recommended trial, the slices, each value left out

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from bostruct.analysis.report.facts import read_run
-from bostruct.analysis.report.story import first_line, format_seconds, format_time, shorten, tell_story
+from bostruct.analysis.report.story import cut_end, first_line, format_seconds, format_time, tell_story
 from bostruct.analysis.report.tables import tabulate_best, tabulate_limits, tabulate_model
 from bostruct.analysis.report.trials import tabulate_trials
 from tests.analysis.report.runs import make_hostile, make_plain
@@ -67,7 +67,7 @@ def test_durations_have_the_unit_that_people_choose(seconds, text):
 
 
 def test_texts_are_cut_and_moments_beyond_the_calendar_are_numbers():
-    assert shorten("abcdef", 4) == "abc…"
+    assert cut_end("abcdef", 4) == "abc…"
     assert first_line("\n  a\nb") == "a"
     assert first_line(" ") == ""
     assert format_time(0.0) == "1970-01-01 00:00 UTC"
