@@ -143,4 +143,7 @@ def describe_coverage(found: LeftOutTrials) -> str:
     verdict = "as it should be" if abs(count / n - 0.95) <= max(slack, 1.0 / n) else ""
     if not verdict:
         verdict = "too sure of itself" if count / n < 0.95 else "too cautious"
+    n_far, expected = int(np.sum(np.abs(found.residuals) > 3.0)), 0.0027 * n
+    if n_far > expected + 2.0 * float(np.sqrt(expected)):
+        verdict = f"too sure of some, {n_far} beyond 3 s.d."
     return f"{count} of {n} in the 95 % interval: {verdict}"

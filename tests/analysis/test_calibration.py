@@ -29,6 +29,12 @@ def test_the_verdict_follows_the_coverage(n_outside, verdict):
     assert describe_coverage(left_out(n_outside)) == f"{100 - n_outside} of 100 in the 95 % interval: {verdict}"
 
 
+def test_values_far_off_are_counted_though_the_coverage_is_right():
+    found = left_out(5)
+    found = found._replace(told=np.where(np.arange(100) < 2, 9.0, found.told))
+    assert describe_coverage(found) == "95 of 100 in the 95 % interval: too sure of some, 2 beyond 3 s.d."
+
+
 def test_all_trials_are_drawn():
     study = bo.Study(SPACE, seed=0, direction="maximize")
     study.optimize(worth, 16, progress=False)
