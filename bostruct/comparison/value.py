@@ -68,10 +68,16 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """The runs that failed or are left out, with the reason, a line each."""
+        """The runs that failed, are left out or are not feasible, with the reason, a line each."""
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
-        return failed + [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+        failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+        lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
+        return failed + [
+            f"not feasible: {cell.method}, seed {cell.seed}: no trial "
+            f"{'keeps all limits' if result.n_completed else 'has completed'}"
+            for cell, result in lacks.items()
+        ]
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return the head and the rows of the table, as text."""
@@ -96,12 +102,17 @@ class ProblemComparison:
 
         ax: axes to draw on, None for those of a new figure.
 
-        Raises MissingExtra without matplotlib, and ValueError where there is no run.
+        Of one objective, runs without a feasible trial are left out, and the title says so. Raises MissingExtra without
+        matplotlib, and ValueError where there is no run to draw.
         """
+        several = self.problem.goals.n_objectives > 1
         groups: dict[str, list[Result]] = {}
         for cell, result in self.results.items():
-            groups.setdefault(cell.method, []).append(result)
-        if self.problem.goals.n_objectives > 1:
+            if several or result.has_feasible:
+                groups.setdefault(cell.method, []).append(result)
+        if not groups:
+            raise ValueError(f"{self.name}: expected at least one run with a feasible trial, got none")
+        if several:
             reference = self.problem.reference if isinstance(self.problem, Problem) else None
             axes = plot_hypervolume(groups, ax, reference)
         else:
@@ -109,8 +120,9 @@ class ProblemComparison:
         runs = sorted({len(group) for group in groups.values()})
         means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
         noise = ", values with their noise" if self.problem.noisy else ""
-        error = "" if self.problem.goals.n_objectives > 1 else ", one standard error"
-        title = f"{self.problem.name}, mean of {means}{error}{noise}"
+        error = "" if several else ", one standard error"
+        lucky = ", feasible ones alone" if sum(map(len, groups.values())) < len(self.results) else ""
+        title = f"{self.problem.name}, mean of {means}{lucky}{error}{noise}"
         axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
         return axes
 
