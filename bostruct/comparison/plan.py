@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from bostruct.checks import missing_members, short_repr
@@ -81,7 +81,7 @@ class Plan:
     def _problem(self) -> AnyProblem:
         return registry.load(self.given) if isinstance(self.given, str) else self.given
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_problem"}
 
     def build_method(self, label: str, domain: Domain) -> str | Searcher:

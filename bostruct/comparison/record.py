@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from bostruct import __version__
-from bostruct.contracts import Domain, Searcher
+from bostruct.contracts import Domain, ParsedJson, Searcher
 from bostruct.goals.declared import Goals
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyRow
@@ -39,7 +38,7 @@ def find_run_difference(stored: StudyRow, given: StudyRow) -> str | None:
     return find_difference(stored, given._replace(method=stored.method) if same else given)
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: Path) -> dict[str, ParsedJson]:
     """Return what comparison.json holds, nothing where there is none; raise StorageError where it makes no sense.
 
     path: of the file. One of an earlier version lacks `space`, `goals` and `described`.
@@ -55,7 +54,7 @@ def read_record(path: Path) -> dict[str, Any]:
     return found
 
 
-def find_record_difference(record: Mapping[str, Any], given: Mapping[str, StudyRow]) -> str | None:
+def find_record_difference(record: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> str | None:
     """Return in words what sets a recorded comparison apart from the one that is asked for; None where nothing does.
 
     record: as of `read_record`. What it lacks agrees.
@@ -74,7 +73,7 @@ def find_record_difference(record: Mapping[str, Any], given: Mapping[str, StudyR
     return None
 
 
-def write_record(path: Path, settings: Mapping[str, Any], given: Mapping[str, StudyRow]) -> None:
+def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[str, StudyRow]) -> None:
     """Write comparison.json for a call, once it is found to agree with the one there, whose other methods it keeps.
 
     path: of the file.
