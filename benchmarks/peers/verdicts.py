@@ -128,7 +128,7 @@ def judge(difference: Difference | None, margin: float, adjusted_p: float) -> st
         return FEW
     if -margin <= difference.low and difference.high <= margin:
         return TIED
-    if difference.p >= LEVEL:
+    if difference.p is None or difference.p >= LEVEL:
         return UNDECIDED
     side = BEHIND if difference.mean > 0.0 else AHEAD
     return side if adjusted_p < LEVEL else side + UNCORRECTED
@@ -144,7 +144,9 @@ def judge_search(index: Index, search: str, problems: Iterable[str], mark: int) 
     """
     names = [problem for problem in problems if find_best(index, problem, search, mark)]
     differences = [estimate_difference(compare(index, problem, search, mark).tolist()) for problem in names]
-    ps = {i: one.p for i, one in enumerate(differences) if one is not None and one.n >= LEAST_SEEDS}
+    ps = {
+        i: one.p for i, one in enumerate(differences) if one is not None and one.n >= LEAST_SEEDS and one.p is not None
+    }
     adjusted = dict(zip(ps, correct_by_holm(list(ps.values())), strict=True))
     rows = []
     for i, (problem, difference) in enumerate(zip(names, differences, strict=True)):

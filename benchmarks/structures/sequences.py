@@ -6,12 +6,12 @@ import importlib
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 import bostruct as bo
-from benchmarks.peers.tasks import Point, Task, from_problem
+from benchmarks.peers.tasks import Point, Task, Value, from_problem
 from bostruct.integrations.holo import read_test_function
 from bostruct.problems.motifs import motifs
 
@@ -87,7 +87,7 @@ def task_of_ehrlich(letters: str, function: Any) -> Task:
     function: of `make_ehrlich`.
     """
     problem = read_test_function(function, letters)
-    return Task(problem.space, problem)
+    return Task(cast(bo.Space, problem.space), cast(Value, problem))
 
 
 def _load_ehrlich(data: Path | None) -> Any:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from scipy.special import stdtr, stdtrit
 
 LEVEL = 0.05  # of significance; intervals are of 1 minus it
+EQUAL = 1e-12  # standard error, relative to the mean, that rounding alone leaves of equal differences
 
 
 class Difference(NamedTuple):
@@ -17,14 +18,15 @@ class Difference(NamedTuple):
 
     mean: over the pairs.
     low, high: ends of its 95 % interval, Student's t.
-    p: of the two-sided t test that the mean is zero.
+    p: of the two-sided t test that the mean is zero; None where the differences are equal, and not zero, for which the
+        test is not defined. The interval has no width then.
     n: number of pairs, at least 2.
     """
 
     mean: float
     low: float
     high: float
-    p: float
+    p: float | None
     n: int
 
 
@@ -46,7 +48,9 @@ def estimate_difference(differences: Sequence[float]) -> Difference | None:
         return None
     mean, error = mean_and_error(differences)
     half = float(stdtrit(n - 1, 1.0 - LEVEL / 2.0)) * error
-    p = 2.0 * float(stdtr(n - 1, -abs(mean) / error)) if error else float(mean == 0.0)
+    if error <= EQUAL * abs(mean):
+        return Difference(mean, mean, mean, 1.0 if mean == 0.0 else None, n)
+    p = 2.0 * float(stdtr(n - 1, -abs(mean) / error))
     return Difference(mean, mean - half, mean + half, p, n)
 
 

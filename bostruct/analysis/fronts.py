@@ -150,16 +150,16 @@ def plot_hypervolume(
     return axes
 
 
-def find_corner(runs: list[Result]) -> list[float]:
+def find_corner(runs: list[Result]) -> list[float] | None:
     """Return the reference point of all feasible trials that were kept together, in the user's units.
 
     runs: of equal goals, at least one.
 
-    Raises ValueError where no trial of them keeps all limits.
+    Returns None where no trial of them keeps all limits, so that all hypervolumes are 0.
     """
     goals = runs[0].goals
     feasible = [trial for run in runs for trial in run.list_completed() if trial.is_feasible]
     told: Array = np.array([goals.orient(trial.values) for trial in feasible])
     if not len(told):
-        raise ValueError("results: expected at least one trial that keeps all limits, got none")
+        return None
     return list(goals.orient(default_reference(told)))

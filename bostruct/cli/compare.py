@@ -101,13 +101,13 @@ def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool
 
 
 def _draw_picture(compared: ProblemComparison, path: Path) -> Path | None:
-    """Draw the picture and return its path; None where matplotlib is missing, which a line on stderr then says."""
+    """Draw the picture and return its path; None where it cannot be drawn, which a line on stderr then says."""
     from bostruct.analysis.plots import save_figure
     from bostruct.contracts import MissingExtra
 
     try:
         save_figure(compared.plot(), path)
-    except MissingExtra as error:
+    except (MissingExtra, ValueError) as error:  # no matplotlib, or no run with a feasible trial
         click.echo(f"no picture: {error}", err=True)
         return None
     return path

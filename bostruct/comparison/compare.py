@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -43,9 +44,10 @@ def compare(
         there, too, and the report covers all runs there that have so many trials. None keeps nothing.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
 
-    A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call; a note of it
-    says where the finished trials are. Raises DomainError where a method cannot search a problem, StorageError where
-    the folder holds another comparison, TypeError, ValueError.
+    A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
+    on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
+    compared. Notes of both say where the finished trials are. Raises DomainError where a method cannot search a
+    problem, StorageError where the folder holds another comparison, naming what differs, TypeError, ValueError.
     """
     named, labeled = read_problems(problems), read_methods(methods)
     check_integer("n_trials", n_trials, 1)
@@ -60,22 +62,42 @@ def compare(
         for name, given in named.items()
     ]
     try:
-        loaded = [plan.load_problem() for plan in plans]
-        for plan, problem in zip(plans, loaded, strict=True):
-            plan.check_methods(problem)
-        found = tuple(_compare_on(plan, workers, progress) for plan in plans)
-    except (KeyboardInterrupt, SystemExit) as error:
-        error.add_note(f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes.")
-        raise
+        for plan in plans:
+            plan.check_methods()
+        for plan in plans:  # none is written to before all methods are known to serve
+            plan.claim_folder()
     except BaseException:
         _remove(folder, storage)
+        raise
+    try:
+        found = _compare_on_each(plans, workers, progress)
+    except BaseException as error:
+        error.add_note(f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes.")
         raise
     _remove(folder, storage)
     return Comparison(found)
 
 
+def _compare_on_each(plans: Sequence[Plan], workers: int, progress: bool | None) -> tuple[ProblemComparison, ...]:
+    """Compare on each problem; raise the first error, with notes on others, once all are done."""
+    found: list[ProblemComparison] = []
+    errors: list[Exception] = []
+    for plan in plans:
+        try:
+            found.append(_compare_on(plan, workers, progress))
+        except Exception as error:
+            error.add_note(f"This is of the comparison on {plan.problem}.")
+            errors.append(error)
+    if not errors:
+        return tuple(found)
+    for other in errors[1:]:
+        errors[0].add_note(f"Another error: {other!r}. {' '.join(other.__notes__)}")
+    if found:
+        errors[0].add_note(f"Compared: {', '.join(one.name for one in found)}; comparison.txt of each has its table.")
+    raise errors[0]
+
+
 def _compare_on(plan: Plan, workers: int, progress: bool | None) -> ProblemComparison:
-    plan.claim_folder()
     failed = execute(plan, workers, progress)
     results, left_out = read_results(plan)
     timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from bostruct.checks import missing_members, short_repr
+from bostruct.comparison.record import describe_run, find_run_difference, write_record
 from bostruct.contracts import Domain, DomainError, Presented, Searcher
 from bostruct.problems import registry
 from bostruct.problems.own import AnyProblem
-from bostruct.storage.protocol import StorageError
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import StudyRow
+from bostruct.study.records import encode_points
 from bostruct.study.stored_searcher import build_searcher
 
 SETTINGS_FILE = "comparison.json"
@@ -66,12 +69,20 @@ class Plan:
         return self.folder / "runs" / f"{quote(cell.method, safe=' +,()[]')}-{cell.seed}.db"
 
     def find_files(self) -> list[RunKey]:
-        """List the runs that have a file, also those that earlier calls asked for."""
-        return sorted(_parse_run_key(path) for path in (self.folder / "runs").glob("*-*.db"))
+        """List the runs that have a file, also those that earlier calls asked for; other files are passed over."""
+        named = {path: _parse_run_key(path) for path in (self.folder / "runs").glob("*-*.db")}
+        return sorted(cell for path, cell in named.items() if cell is not None and self.file(cell) == path)
 
     def load_problem(self) -> AnyProblem:
-        """Return the problem."""
+        """Return the problem, which is loaded once in a process."""
+        return self._problem
+
+    @cached_property
+    def _problem(self) -> AnyProblem:
         return registry.load(self.given) if isinstance(self.given, str) else self.given
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_problem"}
 
     def build_method(self, label: str, domain: Domain) -> str | Searcher:
         """Return a method as `Study` takes it: its name, or a searcher.
@@ -91,40 +102,50 @@ class Plan:
             )
         return built
 
-    def check_methods(self, problem: AnyProblem) -> None:
-        """Raise DomainError where a method of the plan cannot search the problem, ValueError where it has none.
+    @cached_property
+    def described(self) -> dict[str, StudyRow]:
+        """A row for each label, that of the study of its runs but for seed and initial points."""
+        return {label: self._describe(label, self.load_problem()) for label in self.methods}
 
-        problem: of the plan.
+    def _describe(self, label: str, problem: AnyProblem) -> StudyRow:
+        why = f"{self.problem} cannot be searched by {label}"
+        try:
+            method = self.build_method(label, problem.space)
+            searcher = build_searcher(method, problem.space, problem.goals)
+        except DomainError as error:
+            raise DomainError(f"{why}: {error}") from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(str(error) if isinstance(self.methods[label], str) else f"{why}: {error}") from error
+        return describe_run(self.problem, problem.space, problem.goals, method, searcher)
+
+    def check_methods(self) -> None:
+        """Raise DomainError where a method of the plan cannot search the problem, ValueError where there is none."""
+        _ = self.described
+
+    def find_difference(self, cell: RunKey, stored: StudyRow) -> str | None:
+        """Return in words what sets a stored run apart from that of this plan; None where nothing does.
+
+        cell: names the run. Of one that was not asked for, space, goals and seed are compared.
+        stored: the row of its study.
         """
-        for label in self.methods:
-            why = f"{self.problem} cannot be searched by {label}"
-            try:
-                build_searcher(self.build_method(label, problem.space), problem.space, problem.goals)
-            except DomainError as error:
-                raise DomainError(f"{why}: {error}") from error
-            except (TypeError, ValueError) as error:
-                raise ValueError(str(error) if isinstance(self.methods[label], str) else f"{why}: {error}") from error
+        given = next(iter(self.described.values()))._replace(seed=cell.seed)
+        if cell not in self.cells:
+            return find_run_difference(stored, given._replace(method=stored.method, initial=stored.initial))
+        problem = self.load_problem()
+        points = dump(encode_points(problem.space, initial_points(problem, cell.seed)))
+        return find_run_difference(stored, given._replace(method=self.described[cell.method].method, initial=points))
 
     def claim_folder(self) -> None:
-        """Make the folder, or find it made for the same problem; raises StorageError otherwise."""
+        """Make the folder, or find it made for the same problem and methods; raises StorageError otherwise."""
         path = self.folder / SETTINGS_FILE
         (self.folder / "runs").mkdir(parents=True, exist_ok=True)
-        if path.exists():
-            try:
-                other = json.loads(path.read_text(encoding="utf-8"))["problem"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise StorageError(f"{path}: is not the record of a comparison: {error!r}") from error
-            if other != self.problem:
-                raise StorageError(f"{self.folder}: holds a comparison on {other}, not on {self.problem}")
-        record = {"problem": self.problem, "methods": list(self.methods), "seeds": self.seeds, "trials": self.trials}
-        fresh = path.with_suffix(".tmp")
-        fresh.write_text(json.dumps(record) + "\n", encoding="utf-8")
-        fresh.replace(path)  # at once, or not at all
+        settings = {"problem": self.problem, "methods": list(self.methods), "seeds": self.seeds, "trials": self.trials}
+        write_record(path, settings, self.described)
 
 
-def _parse_run_key(path: Path) -> RunKey:
+def _parse_run_key(path: Path) -> RunKey | None:
     method, _, seed = path.stem.rpartition("-")
-    return RunKey(unquote(method), int(seed))
+    return RunKey(unquote(method), int(seed)) if seed.isdecimal() else None
 
 
 def initial_points(problem: AnyProblem, seed: int) -> list[Presented]:

@@ -13,18 +13,18 @@ from threading import Event, Thread
 from typing import Any
 
 from bostruct.comparison.plan import Plan, RunKey, initial_points
+from bostruct.comparison.statistics import is_chosen
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.goals.declared import Goals
 from bostruct.problems.registry import old_name
-from bostruct.storage.protocol import StorageError
+from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.progress import progress_bar
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 
 POLL_SECONDS = 1.0
-NOTHING_FEASIBLE = "no trial keeps all limits"  # why a run has no best value
 
 
 @exit_on_sigterm()
@@ -101,6 +101,8 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
     cell: names the run.
     """
     problem = plan.load_problem()
+    if plan.file(cell).exists():
+        _check_run(plan, cell)
     with Study(
         problem.space,
         method=plan.build_method(cell.method, problem.space),
@@ -121,9 +123,20 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
         return study.n_finished
 
 
+def _check_run(plan: Plan, cell: RunKey) -> None:
+    """Raise StudyMismatch where the file of a run holds one of another space, goals, method or initial points."""
+    try:
+        stored = SqliteStorage(plan.file(cell)).read(None)
+    except StorageError:  # it holds no study yet; what else is wrong shows when it is opened
+        return
+    if stored.changes:
+        raise StudyMismatch(f"{plan.file(cell)}: its space was changed after the run had begun")
+    if difference := plan.find_difference(cell, stored.study):
+        raise StudyMismatch(f"{plan.file(cell)}: was made with {difference}")
+
+
 def _count_chosen(study: Study) -> int:
-    """Count the trials whose points the method chose."""
-    return sum(trial.origin not in ("given", "added") for trial in study.trials)
+    return sum(map(is_chosen, study.trials))
 
 
 class _Timed:
@@ -208,20 +221,17 @@ def read_result(plan: Plan, cell: RunKey) -> Result:
     plan: gives problem, trials and folder.
     cell: names the run.
 
-    Raises StorageError, and BostructError where there are fewer, or none of them has a value that counts.
+    Raises StorageError, StudyMismatch where the run is of another space, goals, method or initial points than those of
+    the plan, and BostructError where there are fewer trials.
     """
+    _check_run(plan, cell)
     space = plan.load_problem().space
     with Study.load(plan.file(cell), space=space, read_only=True) as study:
         result = study.result
         if study.n_finished < plan.trials and study.n_finished < space.size:
             raise BostructError(f"it has {study.n_finished} of {plan.trials} trials")
     order = result.order[: plan.trials]
-    kept = replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])
-    if not kept.n_completed:
-        raise BostructError("no trial has completed")
-    if not kept.has_feasible and kept.goals.n_objectives == 1:
-        raise BostructError(NOTHING_FEASIBLE)
-    return kept
+    return replace(result, order=order, trials=result.trials[: max(order, default=-1) + 1])
 
 
 def _cpu_file(path: Path) -> Path:

@@ -13,6 +13,7 @@ from bostruct.comparison.plan import RunKey
 from bostruct.contracts import Presented
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.own import AnyProblem
+from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 
@@ -21,21 +22,26 @@ class MethodRow(NamedTuple):
 
     method: its label.
     runs: number of seeds that the row covers.
-    mean, error: of the figure of merit over these, and its standard error: the best value, without noise where it is
-        known; the best that keeps all limits; the hypervolume of several objectives.
-    difference, difference_error: to the first method, over the seeds that both have.
+    feasible: number of these whose run has a figure of merit: all of several objectives, else those with a completed
+        trial that keeps all limits.
+    mean, error: of the figure of merit over the feasible runs, and its standard error: the best value, without noise
+        where it is known; the best that keeps all limits; the hypervolume of several objectives.
+    difference, difference_error: to the first method, over the seeds that both have; NaN where one of these runs is not
+        feasible.
     pairs: number of these seeds; 0 for the first method itself.
-    low, high: ends of the 95 % interval of the difference.
-    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods.
-    regret: mean distance to the optimum.
+    low, high: ends of the 95 % interval of the difference; NaN where all differences are equal, and not zero.
+    p, p_holm: of the test that the difference is zero, as it is and corrected for the number of methods; None where
+        there is no interval.
+    regret: mean distance of the feasible runs to the optimum.
     optima: number of runs that reached the optimum.
-    seconds: median of a suggestion, by the clock.
-    cpu_seconds: mean CPU seconds of the method a trial, where the runs have a record of them.
+    seconds: median of a suggestion of the method beyond its own initial points, by the clock.
+    cpu_seconds: mean CPU seconds of such a suggestion, where the runs have a record of them.
     reported, reported_error: of what runs are judged by, None where that is the value.
     """
 
     method: str
     runs: int
+    feasible: int
     mean: float
     error: float
     difference: float
@@ -62,7 +68,7 @@ def method_rows(
 
     problem: that was optimized.
     results: of all runs; the first method is the one that the others are compared with.
-    cpu: trials and CPU seconds of runs that have a record of them; None for none.
+    cpu: suggestions and CPU seconds of runs that have a record of them; None for none.
     """
     final = final_values(problem, results)
     names = list(dict.fromkeys(cell.method for cell in results))
@@ -74,18 +80,18 @@ def method_rows(
 
 
 def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[RunKey, float]:
-    """Return the figure of merit of each run.
+    """Return the figure of merit of each run that has one; the hypervolume of a run without a feasible trial is 0.
 
     problem: that was optimized.
     results: of all runs.
     """
     if problem.goals.n_objectives == 1:
-        return {cell: _final_value(problem, result) for cell, result in results.items()}
+        return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
     corner = _reference(problem, results)
     return {cell: result.hypervolume(corner) for cell, result in results.items()}
 
 
-def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float]:
+def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float] | None:
     given = problem.reference
     return find_corner(list(results.values())) if given is None else given
 
@@ -116,27 +122,38 @@ def _method_row(
     results: Mapping[RunKey, Result],
     cpu: Mapping[RunKey, tuple[int, float]],
 ) -> MethodRow:
-    own = {cell.seed: value for cell, value in final.items() if cell.method == method}
-    others = {cell.seed: value for cell, value in final.items() if cell.method == first}
-    differences = [value - others[seed] for seed, value in own.items() if seed in others and method != first]
-    paired = mean_and_error(differences) if differences else (math.nan, math.nan)
-    estimate = estimate_difference(differences)
-    interval = (math.nan, math.nan, None) if estimate is None else (estimate.low, estimate.high, estimate.p)
+    own = [value for cell, value in final.items() if cell.method == method]
     runs = {cell: result for cell, result in results.items() if cell.method == method}
-    mean, error = mean_and_error(list(own.values()))
+    mean, error = mean_and_error(own) if own else (math.nan, math.nan)
     optimum = problem.optimum
     sign = -1.0 if is_maximized(problem) else 1.0
-    regret = None if optimum is None else sign * (mean - optimum)
-    reached = None if optimum is None else sum(_is_optimum(value, optimum, sign) for value in own.values())
+    regret = None if optimum is None or not own else sign * (mean - optimum)
+    reached = None if optimum is None else sum(_is_optimum(value, optimum, sign) for value in own)
     known = [second for result in runs.values() if (second := suggestion_seconds(result)) is not None]
-    timed = [seconds / trials for cell, (trials, seconds) in cpu.items() if cell in runs and trials]
+    timed = [seconds / suggestions for cell, (suggestions, seconds) in cpu.items() if cell in runs and suggestions]
     pace = median(known) if known else None
-    reports = [value for result in runs.values() if (value := reported_value(problem, result)) is not None]
+    best = [result for cell, result in runs.items() if cell in final]
+    reports = [value for result in best if (value := reported_value(problem, result)) is not None]
     report = mean_and_error(reports) if reports else (None, None)
     seconds = (pace, fmean(timed) if timed else None)
-    return MethodRow(
-        method, len(own), mean, error, *paired, len(differences), *interval, None, regret, reached, *seconds, *report
-    )
+    compared = _compare_with(first, method, final, results)
+    return MethodRow(method, len(runs), len(own), mean, error, *compared, None, regret, reached, *seconds, *report)
+
+
+def _compare_with(
+    first: str, method: str, final: Mapping[RunKey, float], results: Mapping[RunKey, Result]
+) -> tuple[float, float, int, float, float, float | None]:
+    """Return the mean difference to the first method, its error, the number of pairs, the interval's ends, and p."""
+    seeds = [cell.seed for cell in results if cell.method == method and RunKey(first, cell.seed) in results]
+    pairs = [(RunKey(method, seed), RunKey(first, seed)) for seed in seeds] if method != first else []
+    if not pairs or any(cell not in final for pair in pairs for cell in pair):  # the pairs left are those of luck
+        return math.nan, math.nan, len(pairs), math.nan, math.nan, None
+    differences = [final[own] - final[other] for own, other in pairs]
+    estimate = estimate_difference(differences)
+    mean, error = mean_and_error(differences)
+    if estimate is None or estimate.p is None:
+        return mean, error, len(pairs), math.nan, math.nan, None
+    return mean, error, len(pairs), estimate.low, estimate.high, estimate.p
 
 
 def _is_optimum(value: float, optimum: float, sign: float) -> bool:
@@ -157,12 +174,20 @@ def value_without_noise(problem: AnyProblem, point: Presented) -> float | None:
     return float(problem.noise_free(point)) if problem.noisy and problem.noise_free is not None else None
 
 
+def is_chosen(trial: Trial) -> bool:
+    """Tell whether the method chose the point of a trial, beyond its own initial points.
+
+    trial: of a study.
+    """
+    return trial.origin not in ("given", "initial", "added")
+
+
 def suggestion_seconds(result: Result) -> float | None:
     """Return the median seconds of the points that the method chose by itself; None where there are none.
 
     result: of a study.
     """
-    chosen = [t.info["suggest_seconds"] for t in result.trials if t.origin not in ("given", "initial", "added")]
+    chosen = [trial.info["suggest_seconds"] for trial in result.trials if is_chosen(trial)]
     return median(chosen) if chosen else None
 
 

@@ -18,6 +18,7 @@ def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], li
     header = (
         "method",
         "runs",
+        "feasible",
         f"{merit} (± s.e.)",
         f"difference to {first}",
         "95 % interval",
@@ -31,7 +32,9 @@ def table_of(rows: Sequence[MethodRow], merit: str) -> tuple[tuple[str, ...], li
     )
     timed = any(row.cpu_seconds is not None for row in rows)  # the clock of a busy machine says less
     cells = [_format_row(row._replace(seconds=None) if timed else row) for row in rows]
-    optional = header[7:]
+    if all(row.feasible == row.runs for row in rows):
+        cells = [(*row[:2], "-", *row[3:]) for row in cells]
+    optional = ("feasible", *header[8:])
     kept = [
         column for column, name in enumerate(header) if name not in optional or any(row[column] != "-" for row in cells)
     ]
@@ -45,6 +48,7 @@ def _format_row(row: MethodRow) -> tuple[str, ...]:
     return (
         row.method,
         str(row.runs),
+        f"{row.feasible} of {row.runs}",
         _with_error(row.mean, row.error),
         difference,
         "-" if low == "-" else f"{low} to {high}",
@@ -64,13 +68,19 @@ def _with_error(value: float | None, error: float | None) -> str:
 
 
 def describe_rows(rows: Sequence[MethodRow]) -> str:
-    """Explain the columns of differences in a line; nothing where there are none.
+    """Explain the columns of differences and of feasible runs in a line; nothing where there are none.
 
     rows: of the table.
     """
-    if not any(row.pairs > 1 for row in rows):
-        return ""
-    return (
-        f"Differences to {rows[0].method} are means over pairs of runs with the same seed and initial points, with "
-        "Student's 95 % interval; p is corrected for the number of methods (Holm)."
-    )
+    said = []
+    if any(row.pairs > 1 for row in rows):
+        said.append(
+            f"Differences to {rows[0].method} are means over pairs of runs with the same seed and initial points, with "
+            "Student's 95 % interval; p is corrected for the number of methods (Holm)."
+        )
+    if any(row.feasible < row.runs for row in rows):
+        said.append(
+            "Means are over the feasible runs alone, which found a point that keeps all limits; there is no difference "
+            "where a run of a pair is not feasible."
+        )
+    return " ".join(said)

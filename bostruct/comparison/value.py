@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,6 @@ from bostruct.analysis.plots import plot_convergence
 from bostruct.analysis.tables import format_markdown, format_number, format_table, pluralize
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
-from bostruct.comparison.runs import NOTHING_FEASIBLE
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
 from bostruct.comparison.tables import describe_rows, table_of
 from bostruct.display import html_table
@@ -70,20 +68,15 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """The methods that found no feasible trial, and the runs that failed or are left out, with the reason."""
+        """The runs that failed, are left out or are not feasible, with the reason, a line each."""
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
-        named = [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
-        return self._infeasible_notes() + failed + named
-
-    def _infeasible_notes(self) -> list[str]:
-        """Name the methods some of whose runs have no trial that keeps all limits, for their means leave these out."""
-        missed = Counter(cell.method for cell, why in self.left_out.items() if why == NOTHING_FEASIBLE)
-        compared = Counter(cell.method for cell in self.results)
-        return [
-            f"no feasible trial: {method}, in {n} of {pluralize(n + compared[method], 'run')}, "
-            + ("which its mean leaves out" if compared[method] else "so that it has no row")
-            for method, n in missed.items()
+        failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
+        lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
+        return failed + [
+            f"not feasible: {cell.method}, seed {cell.seed}: no trial "
+            f"{'keeps all limits' if result.n_completed else 'has completed'}"
+            for cell, result in lacks.items()
         ]
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
@@ -109,20 +102,26 @@ class ProblemComparison:
 
         ax: axes to draw on, None for those of a new figure.
 
-        Raises MissingExtra without matplotlib, and ValueError where there is no run.
+        Of one objective, runs without a feasible trial are left out, and the title says so. Raises MissingExtra without
+        matplotlib, and ValueError where there is no run to draw.
         """
+        several = self.problem.goals.n_objectives > 1
         groups: dict[str, list[Result]] = {}
         for cell, result in self.results.items():
-            groups.setdefault(cell.method, []).append(result)
-        if self.problem.goals.n_objectives > 1:
+            if several or result.has_feasible:
+                groups.setdefault(cell.method, []).append(result)
+        if not groups:
+            raise ValueError(f"{self.name}: expected at least one run with a feasible trial, got none")
+        if several:
             axes = plot_hypervolume(groups, ax, self.problem.reference)
         else:
             axes = plot_convergence(groups, ax, None if self.problem.noisy else self.problem.optimum)
         runs = sorted({len(group) for group in groups.values()})
         means = pluralize(runs[0], "run") if len(runs) == 1 else f"{runs[0]} to {runs[-1]} runs"
         noise = ", values with their noise" if self.problem.noisy else ""
-        error = "" if self.problem.goals.n_objectives > 1 else ", one standard error"
-        title = f"{self.problem.name}, mean of {means}{error}{noise}"
+        error = "" if several else ", one standard error"
+        lucky = ", feasible ones alone" if sum(map(len, groups.values())) < len(self.results) else ""
+        title = f"{self.problem.name}, mean of {means}{lucky}{error}{noise}"
         axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
         return axes
 

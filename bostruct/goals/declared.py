@@ -197,6 +197,20 @@ def declare_goals(
     return goals
 
 
+def read_reference(reference: Sequence[float], goals: Goals) -> tuple[float, ...]:
+    """Return a reference point of several objectives as it is minimized.
+
+    reference: a number for each objective, in the user's direction.
+    goals: with several objectives.
+
+    Raises TypeError or ValueError, naming the number that is wrong.
+    """
+    k = goals.n_objectives
+    if isinstance(reference, str | Mapping) or not hasattr(reference, "__len__") or len(reference) != k:
+        raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
+    return goals.orient(check_number(f"reference[{position}]", one) for position, one in enumerate(reference))
+
+
 def _read_directions(direction: object, directions: object) -> tuple[Direction, ...]:
     if directions is None:
         return (cast(Direction, direction),)

@@ -1,4 +1,4 @@
-"""Black boxes over sequences of pytorch-holo and poli, as problems: a space with a `Sequence`, and what to minimize.
+"""Black boxes over sequences of pytorch-holo and poli, as a `bostruct.Problem` over a `Sequence`, to minimize.
 
 No package of either is imported here: what is read is their documented interface.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,28 +16,22 @@ from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import DomainError, Infeasible, Presented
 from bostruct.domains.space.sequence import Sequence as SequenceVariable
 from bostruct.domains.space.space import Space
+from bostruct.problems.own import N_INITIAL, Problem
 
 NAME = "sequence"  # of the only variable
 Letters = Sequence[Presented]
 
 
 @dataclass(frozen=True)
-class SequenceProblem:
-    """A black box over sequences, to minimize: minus its value, which it is made to maximize.
+class _MinusValue:
+    """The objective of a black box that is made to be maximized: minus its value.
 
     name: of the black box.
-    space: of one variable, `sequence`.
     function: from a sequence to the value to maximize; an infinite one or NaN where the sequence is infeasible.
-    starts: from a number to as many sequences to begin with, or fewer where there are no more.
-    optimum: the least value, None where it is not known.
     """
 
     name: str
-    space: Space
     function: Callable[[Letters], float]
-    starts: Callable[[int], Iterable[Letters]]
-    optimum: float | None = None
-    direction: ClassVar[str] = "minimize"
 
     def __call__(self, point: Mapping[str, Any]) -> float:
         """Return minus the value of one point; raise Infeasible where the black box has none.
@@ -49,23 +43,21 @@ class SequenceProblem:
             raise Infeasible(f"{self.name} is {value} there")
         return -value
 
-    def initial_points(self, n: int) -> list[dict[str, Presented]]:
-        """Return up to n distinct points that the black box offers to begin with.
 
-        n: int, at least 1.
-        """
-        rows = [self.space.parse({NAME: start}) for start in self.starts(check_integer("n", n, 1))]
-        return [self.space.present(row) for row in {self.space.key(row): row for row in rows}.values()][:n]
-
-
-def read_test_function(function: Any, alphabet: Iterable[Presented] | None = None) -> SequenceProblem:
+def read_test_function(
+    function: Any, alphabet: Iterable[Presented] | None = None, n_initial: int = N_INITIAL
+) -> Problem:
     """Read a test function of pytorch-holo, such as an Ehrlich function (Stanton et al. 2024), as a problem.
+
+    The value is minus that of the function, to minimize; a sequence where that is not finite raises Infeasible.
 
     function: callable from codes of letters (n, dim) to values (n,), with `num_states` and `dim`, and where it has them
         `initial_solution` and the optimal value. Its instance is drawn from its own seed.
     alphabet: `num_states` letters, such as a text; None for 0, 1 and so on.
+    n_initial: sequences of `initial_solution` that the runs of a seed begin with, at least 1, equal ones left out: the
+        first for seed 0, the next for seed 1, and so on. Without `initial_solution` they are drawn at random.
 
-    Raises DomainError for another number of letters, or a function without these attributes.
+    Raises DomainError for another number of letters, or a function without these attributes, TypeError, ValueError.
     """
     n_states, length = getattr(function, "num_states", None), getattr(function, "dim", None)
     if not isinstance(n_states, int) or not isinstance(length, int):
@@ -73,6 +65,8 @@ def read_test_function(function: Any, alphabet: Iterable[Presented] | None = Non
     variable = SequenceVariable(range(n_states) if alphabet is None else alphabet, length)
     if len(variable.letters) != n_states:
         raise DomainError(f"alphabet: expected {n_states} letters, got {len(variable.letters)}")
+    check_integer("n_initial", n_initial, 1)
+    space = Space({NAME: variable})
     codes = {letter: code for code, letter in enumerate(variable.letters)}
 
     def value(letters: Letters) -> float:
@@ -80,24 +74,28 @@ def read_test_function(function: Any, alphabet: Iterable[Presented] | None = Non
 
         return float(function(torch.tensor([[codes[letter] for letter in letters]]))[0])
 
-    def starts(n: int) -> list[Letters]:
-        if not hasattr(function, "initial_solution"):
-            return []
-        found = np.asarray(function.initial_solution(n)).reshape(-1, length)
-        return [_write(variable, [variable.letters[code] for code in row]) for row in found.tolist()]
+    def starts(seed: int) -> list[dict[str, Presented]]:
+        found = np.asarray(function.initial_solution(n_initial * (seed + 1))).reshape(-1, length)
+        rows = found[n_initial * seed :].tolist()
+        return _list_distinct(space, [[variable.letters[code] for code in row] for row in rows])
 
     best = getattr(function, "_optimal_value", None)
     optimum = None if best is None or getattr(function, "negate", False) else -float(best)
-    return SequenceProblem(type(function).__name__, Space({NAME: variable}), value, starts, optimum)
+    objective = _MinusValue(type(function).__name__, value)
+    initial = starts if hasattr(function, "initial_solution") else n_initial
+    return Problem(objective, space, name=objective.name, optimum=optimum, initial=initial)
 
 
 def read_black_box(
     black_box: Any, x0: Any = None, length: int | tuple[int, int] | None = None, optimum: float | None = None
-) -> SequenceProblem:
+) -> Problem:
     """Read a black box of poli as a problem: `problem = poli.create(...)` has `problem.black_box` and `problem.x0`.
 
+    The value is minus that of the black box, to minimize; a sequence where that is not finite raises Infeasible.
+
     black_box: callable from an array of letters (1, length) to values (1, 1), with `alphabet`, or `info` that has it.
-    x0: arrays of letters to begin with (n, length), or texts (n,); None for none.
+    x0: arrays of letters (n, length), or texts (n,), which the runs of every seed begin with; None for ten at random,
+        other ones for each seed.
     length: int, or (shortest, longest); None for what `info` says: `sequence_length`, or from 1 to
         `max_sequence_length` where `fixed_length` is False.
     optimum: the greatest value of the black box, None where it is not known.
@@ -110,16 +108,15 @@ def read_black_box(
     if letters is None:
         raise DomainError(f"black_box: expected one with an alphabet, got {short_repr(black_box)}")
     single = all(isinstance(letter, str) and len(letter) == 1 for letter in letters)
-    variable = SequenceVariable("".join(letters) if single else list(letters), _read_length(info, length))
+    space = Space({NAME: SequenceVariable("".join(letters) if single else list(letters), _read_length(info, length))})
 
     def value(sequence: Letters) -> float:
         return float(np.asarray(black_box(np.array([list(sequence)]))).reshape(-1)[0])
 
-    def starts(n: int) -> list[Letters]:
-        return [] if x0 is None else [_write(variable, list(start)) for start in np.asarray(x0)[:n].tolist()]
-
-    name = getattr(info, "name", None) or type(black_box).__name__
-    return SequenceProblem(name, Space({NAME: variable}), value, starts, None if optimum is None else -float(optimum))
+    objective = _MinusValue(getattr(info, "name", None) or type(black_box).__name__, value)
+    initial = N_INITIAL if x0 is None else _list_distinct(space, [list(start) for start in np.asarray(x0).tolist()])
+    least = None if optimum is None else -float(optimum)
+    return Problem(objective, space, name=objective.name, optimum=least, initial=initial)
 
 
 def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[int, int]:
@@ -132,6 +129,13 @@ def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[
     if longest is None or not math.isfinite(longest):
         raise DomainError("length: expected an int or (shortest, longest), because the black box does not say")
     return int(longest) if getattr(info, "fixed_length", False) else (1, int(longest))
+
+
+def _list_distinct(space: Space, sequences: Iterable[list[Presented]]) -> list[dict[str, Presented]]:
+    """Return sequences as points, each once."""
+    variable = cast(SequenceVariable, space.variables[NAME])
+    rows = [space.parse({NAME: _write(variable, letters)}) for letters in sequences]
+    return [space.present(row) for row in {space.key(row): row for row in rows}.values()]
 
 
 def _write(variable: SequenceVariable, letters: list[Presented]) -> Letters:

@@ -10,7 +10,7 @@ from typing import Any
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import Domain, Presented
 from bostruct.domains.registry import as_domain
-from bostruct.goals.declared import Declared, Direction, declare_goals
+from bostruct.goals.declared import Declared, Direction, declare_goals, read_reference
 from bostruct.plugins import lookup
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import SpaceProblem, draw_points
@@ -86,6 +86,8 @@ class Problem:
             check_integer("initial", initial, 0)
         if self.optimum is not None and self.goals.n_objectives > 1:
             raise ValueError("optimum: expected None for several objectives, which have no single best value")
+        if reference is not None and self.goals.n_objectives > 1:
+            read_reference(reference, self.goals)
 
     def __call__(self, point: Presented) -> object:
         """Evaluate a point."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
-from bostruct.goals.declared import Goals
+from bostruct.goals.declared import Goals, read_reference
 from bostruct.goals.pareto import default_reference, find_nondominated, hypervolume
 from bostruct.study.history import Trial
 
@@ -36,7 +35,7 @@ def measure_hypervolumes(
     feasible = np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
     if not len(feasible):
         return (0.0,) * len(told)
-    corner = default_reference(feasible) if reference is None else _read_reference(reference, goals)
+    corner = default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
     grown, volumes, volume = 0, [], 0.0
     front = feasible[:0]
     for trial in told:
@@ -53,11 +52,3 @@ def _extend_front(front: Array, x: Array) -> Array:
     if (front <= x).all(axis=1).any():
         return front
     return np.vstack([front[~(x <= front).all(axis=1)], x])
-
-
-def _read_reference(reference: Sequence[float], goals: Goals) -> Array:
-    k = goals.n_objectives
-    if isinstance(reference, str) or not hasattr(reference, "__len__") or len(reference) != k:
-        raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
-    numbers = [check_number(f"reference[{position}]", one) for position, one in enumerate(reference)]
-    return np.array(goals.orient(numbers))

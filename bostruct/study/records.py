@@ -203,6 +203,19 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
     given: as a call speaks of it.
     where: name of the storage, for messages.
     """
+    if difference := find_difference(stored, given):
+        raise StudyMismatch(
+            f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with {difference}; "
+            "give the study another name, or call with what it was made with"
+        )
+
+
+def find_difference(stored: StudyRow, given: StudyRow) -> str | None:
+    """Return in words the first difference between a study and a call, such as "another seed: ..."; None without one.
+
+    stored: the study as it was made.
+    given: as a call speaks of it.
+    """
     for field in ("domain", "goals", "method", "seed", "initial"):
         ours, theirs = getattr(stored, field), getattr(given, field)
         if isinstance(ours, str):
@@ -210,11 +223,8 @@ def check_agreement(stored: StudyRow, given: StudyRow, where: str) -> None:
         if field == "goals":  # a file may hold limits in the order of another call
             ours, theirs = (Goals.from_json(goals).to_json() for goals in (ours, theirs))
         if dump(ours) != dump(theirs):
-            raise StudyMismatch(
-                f"study {stored.name!r} in {where} was made, by bostruct {stored.version}, with "
-                f"{'other' if field == 'goals' else 'another'} {field}: "
-                f"{_difference(field, ours, theirs)}; give the study another name, or call with what it was made with"
-            )
+            return f"{'other' if field == 'goals' else 'another'} {field}: {_difference(field, ours, theirs)}"
+    return None
 
 
 def is_same_description(text: str, other: str) -> bool:
@@ -248,6 +258,15 @@ def is_same_method(stored: str, given: str) -> bool:
     """
     a, b = parse(stored), parse(given)
     return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+
+
+def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
+    """Tell whether the method of a call goes on with a study: an equal one, or one of the same name.
+
+    stored: the study as it was made.
+    given: as a call speaks of it.
+    """
+    return is_same_method(stored.method, given.method) or _common_name(stored, given) is not None
 
 
 def _common_name(stored: StudyRow, given: StudyRow) -> str | None:

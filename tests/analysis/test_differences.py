@@ -32,7 +32,7 @@ def test_a_single_value_has_no_error():
     assert math.isnan(mean_and_error([3.0])[1])
 
 
-def test_a_constant_difference_is_certain():
-    found = estimate_difference([0.5, 0.5, 0.5])
-    assert found == (0.5, 0.5, 0.5, 0.0, 3)
+def test_equal_differences_have_no_p_but_where_they_are_zero():
+    assert estimate_difference([0.5, 0.5, 0.5]) == (0.5, 0.5, 0.5, None, 3)
+    assert estimate_difference([0.1 + 0.2, 0.3]).p is None  # equal but for rounding
     assert estimate_difference([0.0, 0.0]).p == 1.0

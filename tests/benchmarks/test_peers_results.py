@@ -43,6 +43,7 @@ def runs_of(problem: str, trials: int = 20, **values: list[float]) -> dict[Run, 
         ([1.0, -1.0, 0.5, -0.5, 0.0], 0.1, 1.0, "undecided"),
         ([1.0, -1.0, 0.5, -0.5, 0.0], 1.5, 1.0, "tied"),
         ([0.0] * 5, 0.0, 1.0, "tied"),
+        ([1.0] * 5, 0.1, 1.0, "undecided"),
         ([1.0, 1.1, 0.9, 1.0], 0.1, 0.001, "few seeds"),
         ([1.0], 0.1, 0.001, ""),
     ],
@@ -140,15 +141,16 @@ def format_results(runs: dict[Run, dict]) -> str:
 
 
 def test_the_page_says_what_is_missing_cut_and_lost():
-    runs = runs_of("branin", auto=[2.0] * 5, random=[2.5] * 5, Optuna_TPE=[1.0] * 5, Optuna_GP=[1.0, 1.1])
+    models = {"Optuna_TPE": [1.0] * 4 + [0.9], "Optuna_GP": [1.0, 1.1]}
+    runs = runs_of("branin", auto=[2.0] * 5, random=[2.5] * 4 + [2.6], **models)
     runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
     runs[Run("branin", "BoTorch", 0, 20)] = found_at(0.0, cut=True)
     text = format_results(runs)
     assert "| auto | 5 | 2 |  | 0.5 |" in text
-    assert "| random | 5 | 2.5 | +0.5 [+0.5, +0.5] behind | 0.5 |" in text
+    assert "| random | 5 | 2.52 | +0.52 [+0.464, +0.576] behind | 0.5 |" in text
     assert "| BoTorch | 0, 1 cut | | | |" in text
     lost = text.partition("## Where `auto` is behind")[2].partition("## Numbers")[0]
-    assert "- Optuna TPE on branin at 20 trials: -1 [-1, -1], **ahead**" in lost
+    assert "- Optuna TPE on branin at 20 trials: -1.02 [-1.08, -0.964], **ahead**" in lost
     assert "random" not in lost
     assert "| random | 20 | 1 | 5 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
     assert "| Optuna GP | 20 | 1 | 2 | 0 | 0 | 0 | 0 | 0 | 0 | 1 |" in text

@@ -119,20 +119,10 @@ def test_with_limits_the_best_value_that_keeps_them_counts():
     assert one.rows[0].regret == pytest.approx(12.0 - one.rows[0].mean)
     never = bo.Problem(limited_cost, SPACE, constraints={"weight": ("<=", -1.0)}, initial=2)
     nothing = compare(never, "random", n_trials=4, seeds=1, progress=False)
-    assert nothing.problems[0].rows == []
-    assert "not compared: random, seed 0: no trial keeps all limits" in repr(nothing)
-    assert "no feasible trial: random, in 1 of 1 run, so that it has no row" in repr(nothing)
-
-
-def test_methods_some_of_whose_runs_find_no_feasible_trial_are_named():
-    rarely = bo.Problem(limited_cost, SPACE, constraints={"weight": ("<=", 3.0)}, initial=0)
-    found = compare(rarely, ["annealing", "random"], n_trials=3, seeds=6, progress=False).problems[0]
-    for method in ("annealing", "random"):
-        kept = sum(cell.method == method for cell in found.results)
-        end = "which its mean leaves out" if kept else "so that it has no row"
-        note = f"no feasible trial: {method}, in {6 - kept} of 6 runs, {end}"
-        assert (note in found.notes) == (kept < 6)
-    assert any(note.startswith("no feasible trial") for note in found.notes)
+    (row,) = nothing.problems[0].rows
+    assert (row.runs, row.feasible, row.p) == (1, 0, None)
+    assert math.isnan(row.mean)
+    assert "not feasible: random, seed 0: no trial keeps all limits" in repr(nothing)
 
 
 def test_values_of_a_noisy_problem_are_judged_without_noise():
@@ -154,8 +144,71 @@ def test_a_folder_resumes_and_keeps_others_out(tmp_path):
         assert [trial.point for trial in one.trials] == [trial.point for trial in other.trials]
     with pytest.raises(StorageError, match="holds a comparison on cost, not on other"):
         compare(bo.Problem(cost, SPACE, name="other"), draw, n_trials=4, storage=tmp_path, progress=False)
-    changed = compare(problem, {"draw": "evolution"}, n_trials=7, seeds=1, storage=tmp_path, progress=False)
-    assert "StudyMismatch" in changed.problems[0].failed[RunKey("draw", 0)]
+
+
+def test_files_that_name_no_run_are_passed_over(tmp_path):
+    plan = Plan("branin", {"random": "random"}, 1, 1, tmp_path)
+    (tmp_path / "runs").mkdir()
+    for name in ("random-3.db", "random-0-backup.db", "random-00.db", "random-.db"):
+        (tmp_path / "runs" / name).touch()
+    assert plan.find_files() == [RunKey("random", 3)]
+
+
+def test_an_error_of_scoring_keeps_the_runs_and_costs_no_other_problem(monkeypatch, tmp_path):
+    def fail(_):
+        raise RuntimeError("mean unknown here")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    given = {
+        "bad": bo.Problem(cost, SPACE, initial=2, noise_free=fail),
+        "good": bo.Problem(cost, SPACE, initial=2),
+    }
+    with pytest.raises(RuntimeError, match="mean unknown here") as caught:
+        compare(given, "random", n_trials=3, seeds=1, progress=False)
+    (kept,) = tmp_path.glob("bostruct-compare-*")
+    assert "on bad" in caught.value.__notes__[0]
+    assert "Compared: good" in caught.value.__notes__[1]
+    assert f"the same call with storage={str(kept)!r} resumes" in caught.value.__notes__[2]
+    assert "random" in (kept / "good" / "comparison.txt").read_text(encoding="utf-8")
+    given["bad"] = given["good"]
+    assert len(compare(given, "random", n_trials=3, seeds=1, storage=kept, progress=False)) == 2
+
+
+def test_several_objectives_without_a_feasible_run_have_no_hypervolume():
+    def measure(point):
+        return {"value": two_costs(point), "constraints": {"weight": 1.0}}
+
+    problem = bo.Problem(measure, SPACE, directions=["minimize"] * 2, constraints={"weight": ("<=", 0.0)}, initial=2)
+    found = compare(problem, ["random", draw], n_trials=3, seeds=2, progress=False)
+    assert [row["mean"] for row in found.rows()] == [0.0, 0.0]
+    pytest.importorskip("matplotlib")
+    assert "hypervolume" in found.plot().get_ylabel()
+
+
+def test_means_over_feasible_runs_say_how_many_there_are_and_are_not_compared():
+    def measure(point):
+        return {"value": float(point["a"]), "constraints": {"tight": float(point["b"])}}
+
+    starts = [[{"a": 5, "b": 0}], [{"a": 7, "b": 3}], [{"a": 9, "b": 0}]]
+    problem = bo.Problem(measure, SPACE, constraints={"tight": ("<=", 0.0)}, optimum=5.0, initial=starts.__getitem__)
+    found = compare(problem, ["random", draw], n_trials=1, seeds=3, progress=False)
+    for row in found["measure"].rows:
+        assert (row.runs, row.feasible, row.mean, row.optima) == (3, 2, 7.0, 1)
+    second = found["measure"].rows[1]
+    assert (second.pairs, second.p, second.p_holm) == (3, None, None)
+    assert math.isnan(second.difference)
+    header, cells = found["measure"].table()
+    assert cells[0][header.index("feasible")] == "2 of 3"
+    assert "Means are over the feasible runs alone" in repr(found)
+    pytest.importorskip("matplotlib")
+    assert "mean of 2 runs, feasible ones alone" in found.plot().get_title(loc="left")
+
+
+def test_seconds_of_both_clocks_are_of_the_same_suggestions():
+    """Evolution draws its first points itself; they cost nothing, and neither clock counts them."""
+    found = compare(bo.Problem(cost, SPACE, initial=0), "evolution", n_trials=4, seeds=1, progress=False).problems[0]
+    assert {trial.origin for trial in found.results["evolution", 0].trials} == {"initial"}
+    assert (found.rows[0].seconds, found.rows[0].cpu_seconds) == (None, None)
 
 
 def test_ctrl_c_says_where_the_finished_trials_are(monkeypatch, tmp_path):
@@ -205,7 +258,7 @@ def test_a_method_that_cannot_search_a_problem_is_refused_before_any_run():
 
 def test_labels_of_any_letters_are_file_names_that_read_back(tmp_path):
     plan = Plan("branin", read_methods(["mine.py:method", "a/b"]), 2, 3, tmp_path)
-    plan.claim_folder()
+    (tmp_path / "runs").mkdir()
     for cell in plan.cells:
         plan.file(cell).touch()
     assert plan.find_files() == sorted(plan.cells)

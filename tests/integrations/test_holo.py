@@ -44,13 +44,18 @@ class Aligned:
 
 def test_a_test_function_is_minimized_from_its_own_starts():
     problem = read_test_function(Ehrlich(3), "abc")
-    assert (problem.name, problem.optimum, problem.direction) == ("Ehrlich", -1.0, "minimize")
+    assert (problem.name, problem.optimum, problem.goals.direction) == ("Ehrlich", -1.0, "minimize")
     assert problem({"sequence": "bbba"}) == -0.75
     with pytest.raises(bo.Infeasible, match="Ehrlich is -inf there"):
         problem({"sequence": "abca"})
-    initial = problem.initial_points(6)
-    assert initial[0] == problem.initial_points(1)[0]
+    initial = read_test_function(Ehrlich(3), "abc", n_initial=6).initial_points(0)
+    assert initial[0] == read_test_function(Ehrlich(3), "abc", n_initial=1).initial_points(0)[0]
     assert len({point["sequence"] for point in initial}) == len(initial) <= 6
+    few = read_test_function(Ehrlich(3), "abc", n_initial=2)
+    drawn = Ehrlich(3).initial_solution(4).tolist()
+    for seed in (0, 1):
+        expected = dict.fromkeys("".join("abc"[code] for code in row) for row in drawn[2 * seed : 2 * seed + 2])
+        assert [point["sequence"] for point in few.initial_points(seed)] == list(expected)
     result = bo.minimize(problem, problem.space, 25, method="random", seed=0, initial_points=initial)
     assert result.n_infeasible > 0
     assert result.best_value < -0.5
@@ -65,8 +70,16 @@ def test_a_black_box_is_minimized():
     with pytest.raises(bo.Infeasible, match="aligned is nan there"):
         problem({"sequence": "-AAAA"})
     assert problem.initial_points(3) == [{"sequence": "AACAA"}, {"sequence": "CCCAA"}]
-    assert read_black_box(Aligned()).initial_points(3) == []
+    assert len(read_black_box(Aligned()).initial_points(3)) == 10
     assert read_black_box(Aligned(), x0=np.array(["CAAAA"])).initial_points(1) == [{"sequence": "CAAAA"}]
+
+
+def test_methods_are_compared_on_black_boxes():
+    problems = [read_test_function(Ehrlich(3), n_initial=3), read_black_box(Aligned(), x0=np.array(["AACAA"]))]
+    found = bo.compare(problems, ["random", "annealing"], n_trials=5, seeds=2, progress=False)
+    assert [one.name for one in found] == ["Ehrlich", "aligned"]
+    assert all(row["runs"] == 2 for row in found.rows())
+    assert found["aligned"].results["annealing", 1].trials[0].point == {"sequence": "AACAA"}
 
 
 def test_letters_of_several_characters_are_tuples_of_any_length():

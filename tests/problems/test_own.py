@@ -51,6 +51,11 @@ def test_drawn_points_are_distinct_points_of_the_domain():
         (((cost, SPACE), {"initial": {"a": 1}}), "initial: expected a number of points"),
         (((cost, SPACE), {"direction": "min"}), "direction: expected one of minimize, maximize"),
         (((cost, SPACE), {"optimum": 1.0, "directions": ["minimize"] * 2}), "optimum: expected None for several"),
+        (
+            ((cost, SPACE), {"reference": [1.0], "directions": ["minimize"] * 2}),
+            "reference: expected 2 numbers",
+        ),
+        (((cost, SPACE), {"reference": [1.0, "a"], "directions": ["minimize"] * 2}), r"reference\[1\]: expected"),
     ],
 )
 def test_what_is_no_problem_is_refused(arguments, words):
