@@ -19,7 +19,7 @@ VARIABLES = {
     "c": range(5),
     "kernel": ["rbf", "poly"],
     "k": range(8),
-    "scale": bool,
+    "scale": [False, True],
 }
 WHEN = {
     "trees": {"model": "gbm"},
@@ -30,8 +30,7 @@ WHEN = {
 
 
 def build(names=tuple(VARIABLES)):
-    plain = bo.Space(VARIABLES).variables
-    return bo.Space({n: type(plain[n])(plain[n].choices, when=WHEN[n]) if n in WHEN else VARIABLES[n] for n in names})
+    return bo.Space({n: bo.Categorical(VARIABLES[n], when=WHEN[n]) if n in WHEN else VARIABLES[n] for n in names})
 
 
 def loss(point):

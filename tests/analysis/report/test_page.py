@@ -186,3 +186,16 @@ def test_writes_a_study_or_a_result(tmp_path):
 def test_the_same_study_makes_the_same_page():
     study = make_plain()
     assert render(study) == render(study)
+
+
+def test_the_space_is_shown_with_its_conditions_and_constraints():
+    def is_cheap(point):
+        return "k" not in point or point["k"] < 4
+
+    space = bo.Space({"model": ["a", "b"], "k": bo.Integer(1, 5, when={"model": "b"})}, [is_cheap, lambda _: True])
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: float(point.get("k", 0)), 3, progress=False)
+    page = render(study)
+    assert "<caption>The space, with 2 constraints: is_cheap, &lt;lambda&gt;</caption>" in page
+    assert "<td>Integer([1, 2, 3, 4, 5], when={&#x27;model&#x27;: &#x27;b&#x27;})</td>" in page
+    assert "<caption>The space</caption>" in render(make_plain(3))
