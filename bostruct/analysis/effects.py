@@ -14,6 +14,7 @@ from bostruct.contracts import Array, BostructError, HasVariables, IntArray
 from bostruct.display import new_axes
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
+from bostruct.surrogates.conditional_fanova import mean_of_draws
 from bostruct.surrogates.fanova import Feature, grow_forest, mean_effect, scale_to_unit
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_STEPS = 24  # values of a variable in the picture
+MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
 TREES = 64
 
 
@@ -30,13 +32,14 @@ class _Scale(NamedTuple):
 
     atoms: in the columns of its feature (a, c). labels: of the values that are named, by position. places: of the
     trials on this axis (n,), NaN where they lack the variable and it has no place for that. is_listed: False for a
-    continuous variable.
+    continuous variable. cells: of the draws of a space with conditions (m,), -1 for none.
     """
 
     atoms: Array
     labels: dict[int, str]
     places: Array
-    is_listed: bool = True
+    is_listed: bool
+    cells: IntArray | None
 
 
 def plot_effects(
@@ -46,7 +49,10 @@ def plot_effects(
 
     Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
     value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
-    conditions or constraints exclude have a shade, too, and no trials.
+    constraints exclude have a shade, too, and no trials.
+
+    Where variables exist only under conditions, the mean is over the points of the space that have the two values,
+    which some thousand drawn points stand for. Combinations that no such point has are blank.
 
     study: or a result, over a space of named variables.
     pair: the names of the two variables, across and up, as `bostruct.importance` names them.
@@ -67,7 +73,7 @@ def plot_effects(
     chosen = names.index(pair[0]), names.index(pair[1])
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
     forest = grow_forest(data.design, scale_to_unit(data.values), seed, TREES)
-    means = mean_effect(forest, data.features, chosen, (scales[0].atoms, scales[1].atoms))
+    means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(data.values)), float(np.max(data.values))
     axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
     _draw_map(axes, low + (high - low) * means.T, scales, result.goals.directions[objective])
@@ -75,6 +81,15 @@ def plot_effects(
     axes.set_ylabel(shorten_label(pair[1]))
     set_title(axes, result, "mean effects")
     return axes
+
+
+def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scales: list[_Scale]) -> Array:
+    """Return the mean prediction for the values of two variables (a, b), NaN where the space has no such point."""
+    first, second = scales
+    if data.draws is None or first.cells is None or second.cells is None:
+        return mean_effect(forest, data.features, chosen, (first.atoms, second.atoms))
+    shape = len(first.atoms), len(second.atoms)
+    return mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
 
 
 def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str) -> None:
@@ -98,23 +113,32 @@ def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
     domain: Any = result.domain
     variables = domain.variables if has_capability(domain, HasVariables) else {}
     variable = variables.get(feature.name)
-    rows = data.design[:, feature.columns]
+    steps = MOST_STEPS if data.draws is None else MOST_STEPS_DRAWN
+    rows, draws = data.design[:, feature.columns], None if data.draws is None else data.draws[:, feature.columns]
     if feature.atoms is None:
-        atoms = (np.arange(MOST_STEPS) + 0.5)[:, None] / MOST_STEPS
-        places = np.where(rows[:, 0] < 0.0, np.nan, rows[:, 0] * MOST_STEPS - 0.5)
-        return _Scale(atoms, _name_numbers(variable), np.clip(places, -0.5, MOST_STEPS - 0.5), False)
+        atoms = (np.arange(steps) + 0.5)[:, None] / steps
+        places = np.where(rows[:, 0] < 0.0, np.nan, rows[:, 0] * steps - 0.5)
+        cells = None if draws is None else np.floor(np.clip(draws[:, 0] * steps, -1.0, steps - 1)).astype(np.int64)
+        return _Scale(atoms, _name_numbers(variable, steps), np.clip(places, -0.5, steps - 0.5), False, cells)
     atoms = feature.atoms
     if len(atoms) > MOST_STEPS and atoms.shape[1] > 1:
         raise BostructError(f"pair: {feature.name!r} has {len(atoms)} values, too many to draw; at most {MOST_STEPS}")
-    kept = np.unique(np.linspace(0, len(atoms) - 1, min(MOST_STEPS, len(atoms))).round().astype(np.int64))
-    nearest = np.abs(rows[:, None, :] - atoms[None, kept, :]).sum(axis=2).argmin(axis=1)
-    return _Scale(atoms[kept], _name_atoms(variable, atoms, kept), nearest.astype(np.float64))
+    count = len(atoms) if atoms.shape[1] > 1 else min(steps, len(atoms))
+    kept = np.unique(np.linspace(0, len(atoms) - 1, count).round().astype(np.int64))
+    cells = None if draws is None else _find_nearest(draws, atoms[kept])
+    places = _find_nearest(rows, atoms[kept]).astype(np.float64)
+    return _Scale(atoms[kept], _name_atoms(variable, atoms, kept), places, True, cells)
 
 
-def _name_numbers(variable: Variable | None) -> dict[int, str]:
+def _find_nearest(rows: Array, atoms: Array) -> IntArray:
+    """Return the position of the nearest atom for each row of a variable (n,)."""
+    return np.abs(rows[:, None, :] - atoms[None, :, :]).sum(axis=2).argmin(axis=1)
+
+
+def _name_numbers(variable: Variable | None, count: int) -> dict[int, str]:
     """Return labels of a continuous variable: of its ends and quarters."""
-    steps = [0, MOST_STEPS // 4, MOST_STEPS // 2, 3 * MOST_STEPS // 4, MOST_STEPS - 1]
-    shares = [(step + 0.5) / MOST_STEPS for step in steps]
+    steps = [0, count // 4, count // 2, 3 * count // 4, count - 1]
+    shares = [(step + 0.5) / count for step in steps]
     described: dict[str, Any] = {} if variable is None else variable.describe()
     if "low" not in described:
         return {step: f"{share:.2g}" for step, share in zip(steps, shares, strict=True)}

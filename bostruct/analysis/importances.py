@@ -18,12 +18,14 @@ from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
 from bostruct.study.result import Result
+from bostruct.surrogates.conditional_fanova import importances_of_draws, thin_levels
 from bostruct.surrogates.fanova import (
     TREES,
     Effect,
     Feature,
     Importances,
     design_and_features,
+    fill_design,
     grow_forest,
     importances,
     join_features,
@@ -38,6 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["Effect", "Importances", "importance"]
 
 SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search chose for their promise
+DRAWS = 4_096  # points that stand for a space with conditions
+MOST_NUMBERS = 1_000_000  # in the design of all draws, beyond which they are fewer
+FEWEST_DRAWS = 512
+SLOWER = 4  # how many times fewer where parts such as networks, which take long to draw, go with them
 
 
 def importance(
@@ -69,7 +75,11 @@ def importance(
     """
     check_integer("trees", trees, 1)
     data = read_design(study, seed, objective)
-    found = importances(grow_forest(data.design, scale_to_unit(data.values), seed, trees), data.features, pairs)
+    forest = grow_forest(data.design, scale_to_unit(data.values), seed, trees)
+    if data.draws is None:
+        found = importances(forest, data.features, pairs)
+    else:
+        found = importances_of_draws(forest, data.features, data.draws, pairs)
     return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched)
 
 
@@ -81,6 +91,7 @@ class DesignData(NamedTuple):
     values: of the objective (n,), in the user's units.
     left_out: the variables and parts that are not made of named choices.
     searched: share of the trials that a search chose, in [0, 1].
+    draws: of a space with conditions, points that were drawn of it (m, c); None for any other.
     """
 
     design: Array
@@ -88,6 +99,7 @@ class DesignData(NamedTuple):
     values: Array
     left_out: tuple[str, ...]
     searched: float
+    draws: Array | None
 
 
 def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
@@ -117,11 +129,26 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     ]
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
-    design, features = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
-    features = _join_structures(features, design, _find_structures(described), np.random.default_rng(seed))
+    design, choices = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
+    features = _join_structures(choices, design, _find_structures(described), np.random.default_rng(seed))
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
     searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
-    return DesignData(design, features, values, left_out, searched)
+    draws = None
+    if _has_conditions(domain):
+        rng = np.random.default_rng((seed, DRAWS))
+        count = DRAWS // SLOWER if left_out else min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // design.shape[1]))
+        draws = fill_design([described.coordinates(x) for x in domain.sample(count, rng)], choices)
+        for feature in features:
+            if feature.name in _find_structures(described):
+                thin_levels(draws, feature, rng)
+    return DesignData(design, features, values, left_out, searched, draws)
+
+
+def _has_conditions(domain: object) -> bool:
+    """Tell whether some variable, of the domain or of a part inside, exists only under conditions."""
+    if has_capability(domain, HasVariables) and any(one.when for one in domain.variables.values()):
+        return True
+    return has_capability(domain, HasParts) and any(map(_has_conditions, domain.parts.values()))
 
 
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:

@@ -21,6 +21,7 @@ MOST_COLUMNS = 60
 MOST_FRONT = 100
 MOST_REASONS = 20
 MOST_EFFECTS = 50
+MOST_RULES = 5  # constraints that are named
 LONGEST_EFFECT = 40  # characters of a variable's name beside its share
 LONGEST_TITLE, LONGEST_NAME = 60, 120  # characters of a column's and of a variable's name; the best points have all
 CLASSES = {"began": "w", "status": "s"}  # of columns: never broken into lines, wide enough for a reason
@@ -259,6 +260,18 @@ def tabulate_space(run: Run) -> Html:
     parts = getattr(domain, "variables", None) or getattr(domain, "parts", None)
     if isinstance(parts, Mapping):
         rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
-        return write_table("The space", ["variable", "values"], rows)
+        return write_table(f"The space{_name_rules(domain)}", ["variable", "values"], rows)
     described = getattr(domain, "description", None)
     return element("p", element("code", short_repr(domain if described is None else described, 2000)))
+
+
+def _name_rules(domain: object) -> str:
+    """Return the number of the constraints of a space and the names of the first, empty without any."""
+    rules: Sequence[object] = getattr(domain, "constraints", ())
+    if not rules:
+        return ""
+    names = [
+        cut_end(getattr(rule, "__name__", hide_addresses(repr(rule))), LONGEST_TITLE) for rule in rules[:MOST_RULES]
+    ]
+    more = ", ..." if len(rules) > MOST_RULES else ""
+    return f", with {pluralize(len(rules), 'constraint')}: {', '.join(names)}{more}"

@@ -47,8 +47,10 @@ class ChoiceVariable(Variable):
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
-    def __repr__(self) -> str:
-        return f"{self.kind}({short_repr(list(self.choices))})"
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        return short_repr(list(self.choices))
 
     @property
     def size(self) -> int:

@@ -57,11 +57,11 @@ class Integer(ChoiceVariable):
         else:
             super().__init__(tuple(range(low, high + 1)), path_graph(size), when, default)
 
-    def __repr__(self) -> str:
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
         grid = self._grid
-        if grid is None:
-            return super().__repr__()
-        return f"Integer({grid.low}, {grid.high}{', log=True' if grid.log else ''})"
+        return super().arguments if grid is None else f"{grid.low}, {grid.high}{', log=True' if grid.log else ''}"
 
     @property
     def has_mutable_choices(self) -> bool:

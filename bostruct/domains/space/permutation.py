@@ -60,8 +60,10 @@ class Permutation(Variable):
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
-    def __repr__(self) -> str:
-        return f"{self.kind}({short_repr(self._list_counts() if self.has_repeats else list(self.items))})"
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        return short_repr(self._list_counts() if self.has_repeats else list(self.items))
 
     @property
     def has_repeats(self) -> bool:

@@ -55,9 +55,11 @@ class Real(ChoiceVariable):
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
         super().__init__(grid, DyadicGraph(GRID_STEPS + 1), when, default)
 
-    def __repr__(self) -> str:
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
         grid = self.choices
-        return f"Real({grid.low}, {grid.high}{', log=True' if grid.log else ''})"
+        return f"{grid.low}, {grid.high}{', log=True' if grid.log else ''}"
 
     @property
     def has_mutable_choices(self) -> bool:

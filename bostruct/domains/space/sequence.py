@@ -64,8 +64,10 @@ class Sequence(Variable):
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
-    def __repr__(self) -> str:
-        return f"{self.kind}({short_repr(self._alphabet)}, {self._length})"
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        return f"{short_repr(self._alphabet)}, {self._length}"
 
     @property
     def size(self) -> int:

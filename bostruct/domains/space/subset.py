@@ -65,9 +65,11 @@ class Subset(Variable):
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
 
-    def __repr__(self) -> str:
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
         size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
-        return f"{self.kind}({short_repr(list(self.items))}, size={size})"
+        return f"{short_repr(list(self.items))}, size={size}"
 
     @property
     def size(self) -> int:

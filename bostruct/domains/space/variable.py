@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.when import When, when_to_json
+from bostruct.domains.space.when import When, show_when, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 BESIDE_VALUES = ("when", "default")  # of a variable's JSON, what says nothing of its values
@@ -231,6 +231,14 @@ class Variable(ABC):
         if self.default_columns is not None:
             beside["default"] = self.encode(self.default_columns)
         return {"kind": self.kind, **self.describe(), **beside}
+
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call."""
+        return ", ".join(f"{name}={short_repr(part)}" for name, part in self.describe().items())
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.arguments}{f', when={show_when(self.when)}' if self.when else ''})"
 
     def __len__(self) -> int:
         return self.size

@@ -96,6 +96,20 @@ def _describe_test(test: object) -> str:
     return f"satisfies {predicate_name(test)}" if callable(test) else f"is {short_repr(test)}"
 
 
+def show_when(when: When) -> str:
+    """Write conditions as a user did, predicates by name, each test cut where it grows long.
+
+    when: as `check_when` returned it.
+    """
+    return "{" + ", ".join(f"{name!r}: {_show_test(test)}" for name, test in when.items()) + "}"
+
+
+def _show_test(test: object) -> str:
+    if isinstance(test, Clause):
+        return short_repr(test)
+    return predicate_name(test) if callable(test) else short_repr(test)
+
+
 def when_to_json(when: When) -> dict[str, Json]:
     """Return conditions as JSON; of a predicate that is no `Clause` its name alone.
 

@@ -218,3 +218,16 @@ def test_another_process_and_hash_seed_make_the_same_page(tmp_path):
 def read_page(study: bo.Study) -> list[str]:
     """Return a hash that depends on the process, and that of the page of a study."""
     return [str(hash("a")), hashlib.sha256(render(study).encode()).hexdigest()]
+
+
+def test_the_space_is_shown_with_its_conditions_and_constraints():
+    def is_cheap(point):
+        return "k" not in point or point["k"] < 4
+
+    space = bo.Space({"model": ["a", "b"], "k": bo.Integer(1, 5, when={"model": "b"})}, [is_cheap, lambda _: True])
+    study = bo.Study(space, method="random", seed=0)
+    study.optimize(lambda point: float(point.get("k", 0)), 3, progress=False)
+    page = render(study)
+    assert "<caption>The space, with 2 constraints: is_cheap, &lt;lambda&gt;</caption>" in page
+    assert "<td>Integer([1, 2, 3, 4, 5], when={&#x27;model&#x27;: &#x27;b&#x27;})</td>" in page
+    assert "<caption>The space</caption>" in render(make_plain(3))

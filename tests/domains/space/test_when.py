@@ -69,3 +69,39 @@ def test_one_and_true_of_numpy_are_true(answer):
 def test_a_list_inside_one_of_is_explained():
     with pytest.raises(bo.DomainError, match="OneOf takes the values one by one"):
         bo.Space({"m": ["a", "b"], "c": bo.Real(0.0, 1.0, when={"m": bo.OneOf(["a", "b"])})})
+
+
+def test_a_space_shows_its_conditions():
+    space = bo.Space(
+        {
+            "model": ["gbm", "svm", "knn"],
+            "rate": bo.Real(0.001, 1.0, log=True, when={"model": "gbm"}),
+            "c": bo.Integer(1, 4, when={"model": bo.OneOf("svm", "knn")}),
+            "k": bo.Ordinal([1, 2], when={"model": "svm", "c": is_large}),
+        }
+    )
+    shown = [repr(one) for one in space.variables.values()]
+    assert shown == [
+        "Categorical(['gbm', 'svm', 'knn'])",
+        "Real(0.001, 1.0, log=True, when={'model': 'gbm'})",
+        "Integer([1, 2, 3, 4], when={'model': OneOf('svm', 'knn')})",
+        "Ordinal([1, 2], when={'model': 'svm', 'c': is_large})",
+    ]
+    assert "when={'model': 'gbm'}" in repr(space)
+    assert space._repr_html_().count("when={&#x27;model&#x27;: ") == 3
+
+
+@pytest.mark.parametrize(
+    "kind", [bo.Permutation([1, 2, 3]), bo.Subset([1, 2, 3], size=2), bo.Sequence("ab", 3), bo.Binary()]
+)
+def test_each_kind_shows_its_conditions(kind):
+    before = repr(kind)
+    kind.when = {"a": True}
+    assert repr(kind) == f"{before[:-1]}, when={{'a': True}})"
+
+
+def test_a_wide_space_of_conditions_is_shown_in_short():
+    wide = {f"v{i}": bo.Binary(when={"a": True}) for i in range(500)}
+    assert len(repr(bo.Space({"a": bool, **wide}))) < 220
+    many = bo.Binary(when={"a": bo.OneOf(*range(500))})
+    assert len(repr(many)) < 130
