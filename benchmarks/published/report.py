@@ -26,6 +26,7 @@ from benchmarks.published.cases import (
 from benchmarks.published.regrets import find_mean_optimum, find_optimal_trial, list_regrets, trials_of
 from bostruct.analysis.differences import Difference, estimate_difference
 
+ROUNDING = 5e-5  # of a published mean, printed with four decimals
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
 PAGE = ROOT / "docs" / "published.md"
@@ -181,9 +182,9 @@ def _judge_reference(index: Index) -> str:
 def _compare_published(regret: Difference, published: float) -> str:
     if regret.n < LEAST_SEEDS:
         return "few configurations"
-    if regret.high < published:
+    if regret.high < published - ROUNDING:
         return "better than published"
-    return "reproduced" if regret.low <= published else "**worse than published**"
+    return "reproduced" if regret.low <= published + ROUNDING else "**worse than published**"
 
 
 def _format_case(index: Index, name: str, case: Case) -> str:

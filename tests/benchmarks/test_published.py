@@ -13,6 +13,7 @@ from benchmarks.peers.verdicts import index_runs
 from benchmarks.published import __main__ as command
 from benchmarks.published import cases, regrets, report
 from benchmarks.published.run import take
+from bostruct.analysis.differences import estimate_difference
 
 WCNF = "p wcnf 12 3 100\n2 1 2 0\n3 -1 3 0\n1 -2 -3 4 0\n"
 
@@ -130,6 +131,13 @@ def test_verdicts_on_the_published_mean(tmp_path, above, verdict):
         runs[Run("branin", "combo", config, 100)] = found_at(0.4 + above + 0.002 * (config % 2), 0.4)
     text, _ = report.make_page(write_runs(tmp_path / "runs.jsonl", runs))
     assert read_row(text, "Is the published result reproduced?", "Branin")[-1] == verdict
+
+
+def test_a_published_mean_is_known_to_its_last_digit_alone():
+    equal = estimate_difference([0.00124] * 5)
+    assert report._compare_published(equal, 0.00126) == report._compare_published(equal, 0.00122) == "reproduced"
+    assert report._compare_published(equal, 0.0014) == "better than published"
+    assert report._compare_published(equal, 0.0011) == "**worse than published**"
 
 
 def test_the_command_goes_on_where_it_was(tmp_path, capsys):
