@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from optuna.storages import BaseStorage, JournalStorage
@@ -64,9 +64,9 @@ class StudyMirror:
         study: of bostruct.
         trial: ignored, for all that is new is written.
 
-        Raises ValueError where the storage has a study of this name with other directions, and where choices changed
-        and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a study that was
-        loaded without its space.
+        Raises ValueError where the storage has another study of this name, or one with other directions, and where
+        choices changed and the storage is relational, such as SQLite, which refuses that. Raises DomainError for a
+        study that was loaded without its space.
         """
         del trial
         if isinstance(study.domain, JsonDomain):
@@ -104,8 +104,15 @@ class StudyMirror:
         told = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
         told = json.loads(json.dumps(told))
         stored = self._storage.get_study_user_attrs(study_id).get(MIRRORED, {})
+        if stored.get("created", study.created) != study.created:
+            made = datetime.fromtimestamp(stored["created"], UTC).isoformat(timespec="seconds")
+            raise ValueError(
+                f"storage: expected no other study {study.name!r}, got one that was made at {made}; take another file, "
+                "or another name"
+            )
         if stored != stored | told:
             more = {"seed": study.seed, "method": study.result.method, "moved": _list_moved(study)}
+            more["created"] = study.created
             self._storage.set_study_user_attr(study_id, MIRRORED, told | more)
 
     def _add(self, study_id: int, study: Study, trial: Trial) -> None:

@@ -472,6 +472,11 @@ class Study:
         return self._row.version
 
     @property
+    def created(self) -> float:
+        """When the study was made, in seconds since 1970."""
+        return self._row.created
+
+    @property
     def where(self) -> str | None:
         """Path of the file that holds the study, None in memory and where that file was lost."""
         return None if self._store is not None and self._store.lost is not None else self._place.where

@@ -170,3 +170,18 @@ def test_a_storage_that_refuses_other_choices_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"trial 0 of study 'study' .* A journal file takes both"):
         mirror_study(study, Relational())
     study.close()
+
+
+def test_another_study_of_the_same_name_is_refused_and_a_reopened_one_goes_on(path, tmp_path):
+    def run(n_trials: int) -> bo.Study:
+        study = bo.Study({"a": range(9)}, method="random", seed=0, name="m", storage=tmp_path / "runs.db")
+        study.optimize(lambda point: float(point["a"]), n_trials, progress=False)
+        return study
+
+    for n_trials in (2, 4):
+        with run(n_trials) as study:
+            mirror_study(study, path)
+    assert len(load(path, "m").trials) == 4
+    other = bo.Study({"a": range(9)}, method="random", seed=0, name="m")
+    with pytest.raises(ValueError, match="expected no other study 'm'"):
+        mirror_study(other, path)
