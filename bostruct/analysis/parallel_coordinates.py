@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, require_result, set_title, shorten_label
-from bostruct.analysis.point_columns import PointColumn, read_columns
+from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
 from bostruct.contracts import Array, BostructError, IntArray
@@ -58,10 +58,10 @@ def plot_parallel_coordinates(
     _draw_columns(axes, columns)
     what = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
-    hidden = len(table.columns) - len(columns) + len(table.left_out)
+    hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     set_title(axes, result, "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}")
     if hidden:
-        axes.set_title(f"{hidden} more not drawn", loc="right", fontsize=8, color=GRAY, pad=14)
+        axes.set_title(describe_hidden(hidden), loc="right", fontsize=8, color=GRAY, pad=14)
     return axes
 
 

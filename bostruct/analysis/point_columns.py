@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.picture_style import shorten_label
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables
 from bostruct.domains.space.variable import Variable
@@ -14,6 +15,7 @@ from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 MOST_CATEGORIES = 24  # of a variable on an axis
+NAMED = 3  # of the variables that a picture leaves out
 LOG_LIST_RATIO = 10.0  # of numbers in a list, from which on their axis is logarithmic
 
 
@@ -55,6 +57,16 @@ class PointTable(NamedTuple):
     left_out: tuple[str, ...]
 
 
+def describe_hidden(names: Sequence[str]) -> str:
+    """Say which variables a picture leaves out, the first three by name.
+
+    names: of the variables, at least one.
+    """
+    shown = [shorten_label(name) for name in names[:NAMED]]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"not drawn: {', '.join(shown)}{more}"
+
+
 def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] | None) -> PointTable:
     """Read the variables of trials.
 
@@ -69,7 +81,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     variables = _find_variables(result)
     ordered = [*(name for name in variables if name in known), *(name for name in known if name not in variables)]
     for name in names or ():
-        check_choice("names", name, [*ordered, *variables])
+        check_choice("names", name, list(dict.fromkeys([*ordered, *variables])))
     columns, left_out = [], []
     for name in ordered if names is None else [name for name in names if name in known]:
         values = [point.get(name, _ABSENT) for point in points]

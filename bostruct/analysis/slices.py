@@ -21,7 +21,7 @@ from bostruct.analysis.picture_style import (
     set_title,
     shorten_label,
 )
-from bostruct.analysis.point_columns import PointColumn, read_columns
+from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, BostructError, PointError
@@ -87,8 +87,8 @@ def plot_slices(
     columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
     if not columns:
         raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
-    hidden = len(columns) - MOST_PANELS if names is None else 0
     shown = columns[:MOST_PANELS] if names is None else columns
+    hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
     best = _find_best(result, trials, objective)
     scale = _choose_scale(result, trials, objective)
@@ -100,12 +100,11 @@ def plot_slices(
     values = np.array([trial.values[objective] for trial in trials])
     told = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
     panels[0].set_ylabel(f"{told}{scale.describe(int(is_beyond(panels[0], values).sum()))}", fontsize=9)
-    left_out = len(table.left_out) + max(hidden, 0)
     set_title(panels[0], result, "slices through the best")
     if axes is None:
         put_slice_legend(panels)
-    if left_out:
-        panels[-1].set_title(f"{left_out} more not drawn", loc="right", fontsize=8, color=GRAY)
+    if hidden:
+        panels[-1].set_title(describe_hidden(hidden), loc="right", fontsize=8, color=GRAY)
     return panels
 
 

@@ -104,3 +104,14 @@ def test_values_near_the_largest_float_are_drawn():
     done.optimize(lambda _: next(values), 12, progress=False)
     for axes in (bo.plot_history(done), plot_slices(done)[0]):
         axes.figure.canvas.draw()
+
+
+def test_what_is_not_drawn_is_named():
+    space = {"rate": bo.Real(0, 1), "order": bo.Permutation(list("abcdef"))}
+    result = bo.minimize(lambda point: point["rate"], space, 14, method="random", seed=0, progress=False)
+    (panel,) = bo.plot_slices(result)
+    assert panel.get_title(loc="right") == "not drawn: order"
+    wide = bo.minimize(
+        lambda point: 0.0, {f"x{i}": bool for i in range(16)}, 4, method="random", seed=0, progress=False
+    )
+    assert bo.plot_parallel_coordinates(wide).get_title(loc="right") == "not drawn: x14, x15"
