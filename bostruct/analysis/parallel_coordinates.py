@@ -32,8 +32,8 @@ def plot_parallel_coordinates(
     """Draw a line a trial through its variables and its value, and return the matplotlib axes.
 
     Better trials are darker and drawn later, the best one last, thick and in another color. Color follows ranks, so
-    that an outlier takes no color from the rest. A line has a gap where the trial lacks a variable under its condition.
-    The last axis is the value, better up.
+    that an outlier takes no color from the rest. A line is dotted across variables that the trial lacks, since their
+    conditions do not hold. The last axis is the value, better up.
 
     result: a result or a study over a space of named variables.
     names: of the variables, in the order wanted; None for the first 14.
@@ -88,10 +88,16 @@ def _draw_lines(axes: Axes, heights: Array, ranks: IntArray, trials: list[Trial]
     shades[:, 3] = strength * (0.85 - 0.5 * shares)
     lines = [np.column_stack([at, heights[i]]) for i in others]
     axes.add_collection(collections.LineCollection(lines, linewidths=0.9, colors=shades, zorder=2))
+    gapped = [k for k, line in enumerate(lines) if np.isnan(line).any()]
+    bridges = [lines[k][~np.isnan(lines[k][:, 1])] for k in gapped]  # across the variables that a trial lacks
+    look: dict[str, Any] = {"linewidths": 0.8, "linestyles": [(0, (1, 3))], "zorder": 1.5}
+    axes.add_collection(collections.LineCollection(bridges, colors=shades[gapped], **look))
     marks = np.tile(at, len(others)), heights[others].ravel()
     axes.scatter(*marks, s=2.5, linewidths=0, color=np.repeat(shades, len(at), axis=0), zorder=2)
     if best is not None:
         label = f"best, trial {trials[best].number}"
+        has = ~np.isnan(heights[best])
+        axes.plot(at[has], heights[best][has], color=ORANGE, linewidth=1.6, linestyle=(0, (1, 2)), zorder=3)
         axes.plot(at, heights[best], color=ORANGE, linewidth=2.4, marker="o", markersize=5, zorder=4, label=label)
         where: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
         axes.legend(frameon=False, fontsize=9, borderpad=0.0, borderaxespad=0.0, **where)

@@ -15,7 +15,7 @@ from tests.analysis.test_point_columns import study
 
 def read_lines(axes) -> list[np.ndarray]:
     """Return the heights of each line that is drawn: of the best trial last."""
-    (others,) = [one for one in axes.collections if isinstance(one, LineCollection)]
+    others, _ = (one for one in axes.collections if isinstance(one, LineCollection))
     best = [np.asarray(line.get_ydata()) for line in axes.get_lines() if line.get_label().startswith("best")]
     return [np.asarray(path.vertices)[:, 1] for path in others.get_paths()] + best
 
@@ -27,6 +27,10 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
     assert len(lines) == 12
     lacking = [trial.point["optimizer"] != "sgd" for trial in done.trials]
     assert sum(np.isnan(line[1]) for line in lines) == sum(lacking)
+    _, bridges = (one for one in axes.collections if isinstance(one, LineCollection))
+    dotted = [np.asarray(path.vertices) for path in bridges.get_paths()]
+    assert len(dotted) == sum(lacking) - (done.best_point["optimizer"] != "sgd")
+    assert not any(np.isnan(line).any() for line in dotted)
     best = max(axes.get_lines(), key=lambda line: line.get_zorder())
     assert best.get_label() == f"best, trial {done.best_trial.number}"
     assert np.asarray(best.get_ydata())[-1] == 1.0
