@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,7 +37,7 @@ class _Scale(NamedTuple):
     """
 
     atoms: Array
-    labels: dict[int, str]
+    labels: dict[float, str]
     places: Array
     is_listed: bool
     cells: IntArray | None
@@ -135,25 +136,30 @@ def _find_nearest(rows: Array, atoms: Array) -> IntArray:
     return np.abs(rows[:, None, :] - atoms[None, :, :]).sum(axis=2).argmin(axis=1)
 
 
-def _name_numbers(variable: Variable | None, count: int) -> dict[int, str]:
-    """Return labels of a continuous variable: of its ends and quarters."""
-    steps = [0, count // 4, count // 2, 3 * count // 4, count - 1]
-    shares = [(step + 0.5) / count for step in steps]
+def _name_numbers(variable: Variable | None, count: int) -> dict[float, str]:
+    """Return labels of a continuous variable by their places: powers of ten over two decades or more, else quarters."""
     described: dict[str, Any] = {} if variable is None else variable.describe()
+    shares = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
     if "low" not in described:
-        return {step: f"{share:.2g}" for step, share in zip(steps, shares, strict=True)}
-    low, high = float(described["low"]), float(described["high"])
-    values = [low * (high / low) ** share if described.get("log") else low + share * (high - low) for share in shares]
-    return {step: f"{value:.3g}" for step, value in zip(steps, values, strict=True)}
+        return {share * count - 0.5: f"{share:.2g}" for share in shares.tolist()}
+    low, high, is_log = float(described["low"]), float(described["high"]), bool(described.get("log"))
+    values = low * (high / low) ** shares if is_log else low + shares * (high - low)
+    if is_log and high >= 100.0 * low:
+        values = 10.0 ** np.arange(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    if isinstance(described["low"], int):
+        values = np.round(values)
+    shares = np.log(values / low) / math.log(high / low) if is_log else (values - low) / (high - low)
+    places = np.clip(shares, 0.0, 1.0) * count - 0.5
+    return {place: f"{value:.6g}" for place, value in zip(places.tolist(), values.tolist(), strict=True)}
 
 
-def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict[int, str]:
+def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict[float, str]:
     """Return labels of listed values, every so many of them where they are many."""
     values: list[object] = []
     if variable is not None and variable.size <= len(atoms):
         values = [variable.present(row) for row in variable.enumerate().tolist()]
     step = -(-len(kept) // 12)
-    labels = {}
+    labels: dict[float, str] = {}
     for place, i in enumerate(kept.tolist()):
         is_absent = bool(np.all(atoms[i] == -1.0))
         if place % step == 0 or is_absent:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.effects import plot_effects
+from bostruct.analysis.effects import _name_numbers, plot_effects
 from bostruct.analysis.importances import read_design
 from bostruct.contracts import BostructError
 from bostruct.surrogates.fanova import grow_forest, scale_to_unit
@@ -40,7 +40,7 @@ def test_shades_are_means_over_all_other_variables():
 
 def test_numbers_are_named_on_their_scale():
     axes = plot_effects(study(), ("r", "c"))
-    assert axes.get_xticklabels()[0].get_text() == "0.000121"
+    assert axes.get_xticklabels()[0].get_text() == "0.0001"
     axes.figure.canvas.draw()
 
 
@@ -76,3 +76,14 @@ def test_numbers_under_conditions_have_cells_where_they_exist():
     assert np.isfinite(shades).sum() == 12
     there = shades[np.isfinite(shades)]
     np.testing.assert_allclose(there, 4.0 * (np.arange(12) + 0.5) / 12, atol=0.4)
+
+
+def test_numbers_are_labeled_by_powers_of_ten_and_integers_by_integers():
+    numbers = _name_numbers(bo.Real(3e-5, 1e-1, log=True), 24)
+    assert list(numbers.values()) == ["0.0001", "0.001", "0.01", "0.1"]
+    share = np.log(1e-4 / 3e-5) / np.log(1e-1 / 3e-5)
+    assert next(iter(numbers)) == pytest.approx(24 * share - 0.5)
+    trees = _name_numbers(bo.Integer(10, 5_000, log=True), 24)
+    assert list(trees.values()) == ["10", "100", "1000"]
+    assert list(_name_numbers(bo.Integer(0, 5_001), 24).values()) == ["0", "1250", "2500", "3751", "5001"]
+    assert list(_name_numbers(None, 24)) == [-0.5, 5.5, 11.5, 17.5, 23.5]
