@@ -119,7 +119,7 @@ class TestLandscape:
         for spec, named in (
             ("landscape:kind=rnn", "kind: expected one of cnn, mlp"),
             ("landscape:noise_sd=-1", "noise_sd: expected a finite number"),
-            ("landscape:relabel=3", "relabel=3: architectures have no choices"),
+            ("landscape:relabel=3", "relabel=3: relabel permutes choices"),
         ):
             with pytest.raises(ValueError, match=named):
                 problems.load(spec)
