@@ -25,14 +25,6 @@ SPACE = bo.Space(
 SMALL = {"a": ["x", "y", "z"], "b": bool}
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
 def cost(point):
     if point["rate"] > 0.5:
         raise ValueError("diverged")

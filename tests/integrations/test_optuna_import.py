@@ -34,14 +34,6 @@ VARIABLES = {
 X = FloatDistribution(0.0, 1.0)
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
 def mirror(study):
     storage = InMemoryStorage()
     mirror_study(study, storage)

@@ -22,14 +22,6 @@ SPACE = bo.Space(
 )
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "optuna.log"

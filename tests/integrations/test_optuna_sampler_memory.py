@@ -19,14 +19,6 @@ CONDITIONAL = bo.Space(
 )
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
 def list_chosen(study):
     return [
         (trial.system_attrs["bostruct:point"]["x"], trial.system_attrs["bostruct:point"]["y"]) for trial in study.trials
