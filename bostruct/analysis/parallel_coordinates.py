@@ -12,7 +12,7 @@ from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, requir
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
-from bostruct.contracts import Array, BostructError, IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -47,8 +47,6 @@ def plot_parallel_coordinates(
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
-    if not columns:
-        raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
     axes: Axes = new_axes(2.0 + 1.0 * max(len(columns), 4), 4.2) if ax is None else ax
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     values = np.array([trial.values[objective] for trial in trials])

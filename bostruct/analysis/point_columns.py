@@ -74,7 +74,8 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     trials: n of them, at least one.
     names: of the variables, in the order wanted; None for all.
 
-    Raises BostructError for points that are not made of named variables, ValueError for an unknown name.
+    Raises BostructError for points that are not made of named variables and where none can be drawn, ValueError for an
+    unknown name.
     """
     points = [flatten_point(trial.point) for trial in trials]
     known = dict.fromkeys(name for point in points for name, value in point.items() if not isinstance(value, Mapping))
@@ -90,6 +91,8 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
             left_out.append(name)
         else:
             columns.append(column)
+    if not columns:
+        raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(left_out)}")
     return PointTable(tuple(columns), tuple(left_out))
 
 

@@ -85,8 +85,6 @@ def plot_slices(
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
-    if not columns:
-        raise BostructError(f"result: none of its variables can be drawn on an axis: {', '.join(table.left_out)}")
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))

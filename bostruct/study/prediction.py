@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -70,6 +71,20 @@ class LeftOutTrials(NamedTuple):
         return float(np.mean(np.abs(self.residuals) <= NormalDist().inv_cdf(0.5 + 0.5 * level)))
 
 
+@contextmanager
+def explain_bad_state(what: str) -> Iterator[None]:
+    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote.
+
+    what: was asked of the searcher, named first.
+    """
+    try:
+        yield
+    except BostructError:
+        raise
+    except MALFORMED as error:
+        raise BostructError(f"{what}: the model cannot use its state: {error!r}") from error
+
+
 def cross_validate(
     searcher: Searcher, state: str, history: History, numbers: Sequence[int], goals: Goals, objective: int, seed: int
 ) -> LeftOutTrials:
@@ -95,12 +110,8 @@ def cross_validate(
             f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(history.values)}"
         )
     rng = _make_generator(seed, history)
-    try:
+    with explain_bad_state("cross_validate"):
         positions, found = searcher.cross_validate(history, parse(state), objective, rng)
-    except BostructError:
-        raise
-    except MALFORMED as error:  # a state that no searcher wrote
-        raise BostructError(f"cross_validate: the model cannot use its state: {error!r}") from error
     sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
     told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
     return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, np.sqrt(_mix_variances(found)))
@@ -132,12 +143,8 @@ def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goa
     if not len(history.values):
         raise BostructError("predict: expected at least one completed trial, got none")
     rng = _make_generator(seed, history)
-    try:
+    with explain_bad_state("predict"):
         found = searcher.predict(history, parse(state), xs, rng)
-    except BostructError:
-        raise
-    except MALFORMED as error:  # a state that no searcher wrote
-        raise BostructError(f"predict: the model cannot use its state: {error!r}") from error
     mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
     sd = np.sqrt(found.variance.mean(axis=1) + found.mean.var(axis=1)).T  # law of total variance
     single = goals.n_objectives == 1

@@ -7,8 +7,9 @@ import numpy as np
 from bostruct.checks import check_number, has_capability
 from bostruct.contracts import BostructError, HasRegretBound, NumericalError, Searcher
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.storage.json_text import MALFORMED, parse
+from bostruct.storage.json_text import parse
 from bostruct.study.ledger import Ledger
+from bostruct.study.prediction import explain_bad_state
 
 STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 
@@ -35,11 +36,7 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
         return 1.0
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.order), STREAM)))
     try:
-        with limit_calls():
+        with limit_calls(), explain_bad_state("regret"):
             return searcher.bound_regret_probability(history, parse(ledger.state), regret, rng)
     except NumericalError:
         return 1.0
-    except BostructError:
-        raise
-    except MALFORMED as error:  # a state that no searcher wrote
-        raise BostructError(f"regret: the model cannot use its state: {error!r}") from error
