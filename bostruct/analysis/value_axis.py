@@ -98,7 +98,8 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
         return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
     sizes = np.abs(inner[inner != 0.0])
     if len(sizes) and float(np.max(sizes)) >= SYMLOG_RATIO * (middle := float(np.median(sizes))) and low <= 0.0:
-        return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(middle)))
+        least = max(middle, float(np.max(sizes)) * 10.0**-MOST_DECADES, TINY)
+        return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(least)))
     fits = all_high - all_low <= ROOMY * (high - low)
     return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
 
