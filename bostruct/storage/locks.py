@@ -1,4 +1,4 @@
-"""One writer a study: a lock that the kernel releases when its holder dies, however it dies."""
+"""Locks of the writers of studies, which the kernel releases when their holder dies, however it dies."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def acquire(path: Path, what: str) -> int:
+def acquire(path: Path, what: str, *, wait: bool = False) -> int:
     """Take a lock, and return the descriptor of its file.
 
     path: of the file, made for the lock.
     what: is locked, for messages.
+    wait: until it is free, in place of StudyLocked.
 
     Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
     """
@@ -46,7 +47,7 @@ def acquire(path: Path, what: str) -> int:
             ) from error
         _descriptors.add(descriptor)  # at once: another thread may fork
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             _check_names(path, descriptor, what)
             if _is_same_file(path, descriptor):
                 os.ftruncate(descriptor, 0)
@@ -56,7 +57,7 @@ def acquire(path: Path, what: str) -> int:
             holder = _holder(descriptor)
             _drop(descriptor)
             raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
-        except StorageError:
+        except (StorageError, KeyboardInterrupt, SystemExit):  # the last two while we waited
             _drop(descriptor)
             raise
         except OSError as error:  # no locks on this file system, no space left ...
@@ -85,6 +86,30 @@ def release(path: Path, descriptor: int) -> None:
         if _is_same_file(path, descriptor):
             path.unlink()
     _drop(descriptor)
+
+
+def find_holder(path: Path) -> str | None:
+    """Return who holds a lock, for messages; None where nobody does, and the file is removed then.
+
+    path: of the file.
+    """
+    fcntl = importlib.import_module("fcntl")
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:  # none is there, or it is no lock of ours
+        return None
+    _descriptors.add(descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = _holder(descriptor)
+        _drop(descriptor)
+        return holder
+    except OSError:
+        _drop(descriptor)
+        raise
+    release(path, descriptor)
+    return None
 
 
 def _drop(descriptor: int) -> None:

@@ -6,6 +6,8 @@ A back end is one file that implements `Storage` and `StudyWriter`, and one line
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from bostruct.checks import did_you_mean
@@ -22,7 +24,7 @@ class StorageLost(StorageError):
 
 
 class StudyLocked(StorageError):
-    """Another process, or another `Study` object of this one, writes this study."""
+    """Another process, or another `Study` object of this one, writes this study, and cannot share that."""
 
 
 class StudyMismatch(BostructError, ValueError):
@@ -65,6 +67,7 @@ class TrialRow(NamedTuple):
     outcome: what came of it, None while it runs.
     finished: seconds since the epoch, None while it runs.
     told: position in the order of telling, from 0; None while it runs.
+    owner: the writer that handed it out; None for a trial that waits to be handed out, and where there is one writer.
     """
 
     number: int
@@ -75,6 +78,7 @@ class TrialRow(NamedTuple):
     outcome: Outcome | None = None
     finished: float | None = None
     told: int | None = None
+    owner: str | None = None
 
     @property
     def status(self) -> str:
@@ -118,9 +122,9 @@ class StoredStudy(NamedTuple):
 
 @runtime_checkable
 class StudyWriter(Protocol):
-    """The right to write one study, which its holder alone has; each method is done once it returns, or raises.
+    """The right to write one study; each method is done once it returns, or raises.
 
-    Once it is closed, changes raise StorageError.
+    Its holder alone has it, unless it is a `SharedWriter`. Once it is closed, changes raise StorageError.
 
     lost: why nothing is written any more; None as long as the storage is there.
     is_open: true until `close`, in the process that acquired it.
@@ -154,7 +158,7 @@ class StudyWriter(Protocol):
         ...
 
     def take_back(self, *numbers: int) -> None:
-        """Count an attempt less for running trials that were given up in good order, not by a crash.
+        """Count an attempt less for running trials that were given up in good order, not by a crash; nobody owns them.
 
         numbers: of the trials, each of which counts once; those that are not running are left as they are.
         """
@@ -174,6 +178,56 @@ class StudyWriter(Protocol):
 
     def close(self) -> None:
         """Give the right back; nothing where that was done, or in a forked child."""
+        ...
+
+
+class News(NamedTuple):
+    """What other writers of a study wrote since this one last looked.
+
+    trials: the rows that are new or changed, by number, as they are now.
+    state: the searcher's, as JSON text.
+    n_changes: the number of changes of the study's space.
+    """
+
+    trials: list[TrialRow]
+    state: str
+    n_changes: int
+
+
+@runtime_checkable
+class SharedWriter(StudyWriter, Protocol):
+    """The right to write a study, which any number of holders have side by side, each a part of what happens.
+
+    owner: the name of this writer in the rows of trials that it hands out; no other writer ever has it.
+    """
+
+    @property
+    def owner(self) -> str: ...
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
+
+        A block within such a block changes nothing.
+        """
+        ...
+
+    def changing(self) -> AbstractContextManager[News]:
+        """Make one step of all changes in a block, which is done at its end, or not at all where the block raises.
+
+        Gives what others wrote until then. Nobody else writes the study while the block lasts. Where it raises, the
+        news are given again.
+        """
+        ...
+
+    def look(self) -> News:
+        """Return what others wrote since the last look, or the last change."""
+        ...
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        """Return those writers that will tell nothing any more: they have closed, or their processes have ended.
+
+        owners: names of writers.
+        """
         ...
 
 
@@ -203,17 +257,17 @@ class Storage(Protocol):
         ...
 
     def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
-        """Find a study by its name, or make it, and become its only writer.
+        """Find a study by its name, or make it, and become a writer of it.
 
         row: holds the name, and all that a new study is made of.
 
         Returns the study as it is from then on, and the right to write it. Raises StudyLocked where somebody else
-        writes it, StorageError.
+        writes it and cannot share that, StorageError.
         """
         ...
 
     def save(self, stored: StoredStudy) -> StudyWriter:
-        """Write a whole study, or nothing, and become its only writer.
+        """Write a whole study, or nothing, and become a writer of it.
 
         stored: the study and all its trials.
 

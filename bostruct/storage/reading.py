@@ -11,6 +11,7 @@ from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     GOALS_SINCE,
     PROGRESS_COLUMNS,
+    SHARED_SINCE,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
     Columns,
@@ -20,7 +21,7 @@ from bostruct.storage.rows import (
     read_study_columns,
     read_trial_columns,
 )
-from bostruct.storage.schema import read_version
+from bostruct.storage.schema import SCHEMA_VERSION, read_version
 
 
 class FoundStudy(NamedTuple):
@@ -49,7 +50,7 @@ def read_studies(connection: sqlite3.Connection, where: str) -> list[FoundStudy]
     rows = connection.execute(f"SELECT {columns} FROM studies ORDER BY id").fetchall()
     found = []
     for number, study in (read_study_columns(row, where, version) for row in rows):
-        progress = _read_progress(connection, number, f"{where}: study {study.name!r}", sealed)
+        progress = read_progress(connection, number, f"{where}: study {study.name!r}", version)
         found.append(FoundStudy(study._replace(state=progress.state), progress))
     return found
 
@@ -65,11 +66,19 @@ def find_in(connection: sqlite3.Connection, name: str | None, where: str) -> Fou
     return found[find_study([one.study for one in found.values()], name, where).name]
 
 
-def _read_progress(connection: sqlite3.Connection, study: int, where: str, sealed: bool) -> Progress:
-    if not sealed:
+def read_progress(connection: sqlite3.Connection, study: int, where: str, version: int) -> Progress:
+    """Return the progress of a study; raise StorageError where it cannot be read.
+
+    connection: to the database.
+    study: id of the study.
+    where: file and study, for messages.
+    version: of the schema.
+    """
+    if version == 1:
         state = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchone()[0]
         return Progress(study, state)
-    columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
+    names = [name for name in PROGRESS_COLUMNS if name != "revision" or version >= SHARED_SINCE]
+    columns = ", ".join((*names, "checksum"))
     rows = connection.execute(f"SELECT {columns} FROM progress WHERE study = ?", (study,)).fetchall()
     if not rows:
         raise StorageError(f"{where} cannot be read: it has no row in the table progress")
@@ -87,8 +96,8 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     where = f"{where}: study {study.name!r}"
     version = read_version(connection)
     sealed = version > 1
-    rows = _select_trials(connection, progress.study, sealed)
-    trials = [read_trial_columns(row, where, sealed) for row in rows]
+    rows = _select_trials(connection, progress.study, version)
+    trials = [read_trial_columns(row, where, version) for row in rows]
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)
@@ -100,10 +109,27 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     return StoredStudy(study, trials, found), progress
 
 
-def _select_trials(connection: sqlite3.Connection, study: int, sealed: bool) -> list[Columns]:
-    lacking = () if sealed else ("outcome", "owner", "lease")
-    columns = ", ".join("NULL" if name in lacking else name for name in TRIAL_COLUMNS)
-    seal = ", checksum" if sealed else ""
+def read_later(connection: sqlite3.Connection, progress: Progress, revision: int, where: str) -> list[TrialRow]:
+    """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read.
+
+    connection: to the database, of the current version.
+    progress: of their study.
+    revision: the step.
+    where: file and study, for messages.
+    """
+    if progress.revision == revision:
+        return []
+    columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
+    later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
+    rows = connection.execute(later, (progress.study, revision)).fetchall()
+    return [read_trial_columns(row, where, SCHEMA_VERSION) for row in rows]
+
+
+def _select_trials(connection: sqlite3.Connection, study: int, version: int) -> list[Columns]:
+    lacking = () if version > 1 else ("outcome", "owner", "revision")
+    stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # the column of earlier versions in its place
+    columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
+    seal = ", checksum" if version > 1 else ""
     return connection.execute(
         f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
     ).fetchall()

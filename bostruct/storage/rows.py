@@ -18,15 +18,16 @@ from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
 
 STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "goals", "initial", "created", "version")
-PROGRESS_COLUMNS = ("study", "state", "told", "digest")
+PROGRESS_COLUMNS = ("study", "state", "told", "digest", "revision")
 TRIAL_COLUMNS = (
     "study", "number", "status", "point", "value", "outcome", "reason", "info", "started", "finished", "told",
-    "attempts", "owner", "lease",
+    "attempts", "owner", "revision",
 )  # fmt: skip
 CHANGE_COLUMNS = ("study", "number", "domain", "method", "initial", "trials", "unread", "changed", "version")
 Column: TypeAlias = Any  # of a row, as SQLite gives it: text, a number or None
 Columns: TypeAlias = tuple[Column, ...]
 GOALS_SINCE = 4  # version of the schema
+SHARED_SINCE = 5  # that several writers share, and that counts their steps
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
 
 
@@ -37,12 +38,14 @@ class Progress(NamedTuple):
     state: the searcher's, as JSON text.
     told: the number of trials that have been told.
     digest: the sum of the checksums of all its trials and changes, modulo 2 to the 64, signed.
+    revision: the number of steps; each row holds that of the step that changed it last.
     """
 
     study: int
     state: str
     told: int = 0
     digest: int = 0
+    revision: int = 0
 
     def advance(self, change: int, told: int, state: str | None = None) -> Progress:
         """Return the progress after a step.
@@ -51,8 +54,8 @@ class Progress(NamedTuple):
         told: by which the number of told trials grew.
         state: the searcher's new one; None leaves it as it is.
         """
-        digest = _wrap(self.digest + change)
-        return Progress(self.study, self.state if state is None else state, self.told + told, digest)
+        digest, state = _wrap(self.digest + change), self.state if state is None else state
+        return self._replace(state=state, told=self.told + told, digest=digest)
 
 
 def _wrap(number: int) -> int:
@@ -85,17 +88,18 @@ def study_columns(number: int, row: StudyRow) -> Columns:
     return number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, row.created, row.version
 
 
-def trial_columns(study: int, row: TrialRow) -> Columns:
-    """Return a trial as TRIAL_COLUMNS hold it; nobody holds a lease yet.
+def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
+    """Return a trial as TRIAL_COLUMNS hold it.
 
     study: id of its study.
     row: the trial.
+    revision: the step that changes it.
     """
     value = reason = parts = None
     if row.outcome is not None:
         value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
     head = (study, row.number, row.status, row.point, value, parts, reason, row.info)
-    return (*head, row.started, row.finished, row.told, row.attempts, None, None)
+    return (*head, row.started, row.finished, row.told, row.attempts, row.owner, revision)
 
 
 def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
@@ -147,22 +151,23 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
 def read_progress_columns(columns: Columns, where: str) -> Progress:
     """Return the progress of a study; raise StorageError where a column cannot be.
 
-    columns: those of PROGRESS_COLUMNS, and their checksum.
+    columns: those of PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
     where: file and study, for messages.
     """
     door = _Door(f"{where}: progress")
     number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
-    found = Progress(number, state, door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63)))
+    told, digest = door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63))
+    revision = door.integer("revision", columns[4], 0) if len(columns) > len(PROGRESS_COLUMNS) else 0
     door.check_seal(columns, True)
-    return found
+    return Progress(number, state, told, digest, revision)
 
 
-def read_trial_columns(columns: Columns, where: str, sealed: bool) -> TrialRow:
+def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
     """Return a trial; raise StorageError where a column cannot be.
 
-    columns: those of TRIAL_COLUMNS and, where they are sealed, their checksum.
+    columns: those of TRIAL_COLUMNS, and from version 2 on their checksum.
     where: file and study, for messages.
-    sealed: whether there is a checksum.
+    version: of the schema; up to 4 the last column is a time, which nothing used.
     """
     door = _Door(f"{where}: trial {short_repr(columns[1])}")
     number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
@@ -174,12 +179,13 @@ def read_trial_columns(columns: Columns, where: str, sealed: bool) -> TrialRow:
         finished, told = door.number("finished", columns[9]), door.integer("told", columns[10], 0)
     elif columns[9:11] != (None, None):
         door.refuse("finished, told", "NULL while it runs", columns[9:11])
-    if columns[12] is not None:
-        door.text("owner", columns[12])
-    if columns[13] is not None:
+    owner = None if columns[12] is None else door.text("owner", columns[12])
+    if version >= SHARED_SINCE:
+        door.integer("revision", columns[13], 0)
+    elif columns[13] is not None:
         door.number("lease", columns[13])
-    door.check_seal(columns, sealed)
-    return TrialRow(number, point, info, started, attempts, outcome, finished, told)
+    door.check_seal(columns, version > 1)
+    return TrialRow(number, point, info, started, attempts, outcome, finished, told, owner)
 
 
 def read_change_columns(columns: Columns, position: int, where: str) -> SpaceChange:

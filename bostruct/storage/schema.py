@@ -117,6 +117,37 @@ TABLES[4] = TABLES[3] | {
         checksum  INTEGER NOT NULL        -- of the columns before it, see storage/rows.py
     )""",
 }
+TABLES[5] = TABLES[4] | {
+    "progress": """
+    CREATE TABLE progress (               -- of each study, what changes at each step
+        study     INTEGER PRIMARY KEY REFERENCES studies (id),
+        state     TEXT NOT NULL,          -- JSON: what the searcher needs at the next ask
+        told      INTEGER NOT NULL,       -- how many trials have been told
+        digest    INTEGER NOT NULL,       -- sum of the checksums of its trials, modulo 2 to the 64
+        revision  INTEGER NOT NULL,       -- how many steps there were
+        checksum  INTEGER NOT NULL
+    )""",
+    "trials": """
+    CREATE TABLE trials (
+        study     INTEGER NOT NULL REFERENCES studies (id),
+        number    INTEGER NOT NULL,
+        status    TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'infeasible')),
+        point     TEXT NOT NULL,          -- JSON
+        value     REAL,                   -- in the user's direction; NULL unless there is one
+        outcome   TEXT,                   -- JSON: several values, constraints, cost, sd, repeats; NULL without them
+        reason    TEXT,                   -- NULL unless failed or infeasible
+        info      TEXT NOT NULL,          -- JSON: how it was chosen, what that cost
+        started   REAL NOT NULL,          -- seconds since the epoch
+        finished  REAL,
+        told      INTEGER,                -- position in the order of telling, from 0
+        attempts  INTEGER NOT NULL,       -- times handed out, less the times taken back in good order
+        owner     TEXT,                   -- the writer that handed it out; NULL for a running one that waits
+        revision  INTEGER NOT NULL,       -- the step that changed it last
+        checksum  INTEGER NOT NULL,
+        PRIMARY KEY (study, number)
+    )""",
+}
+INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # those that a version has
 SCHEMA_VERSION = max(TABLES)
 
 
@@ -125,7 +156,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
     connection: to the database.
     """
-    for statement in TABLES[SCHEMA_VERSION].values():
+    for statement in (*TABLES[SCHEMA_VERSION].values(), *INDEXES[SCHEMA_VERSION].values()):
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -165,16 +196,17 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> None:
     version = read_version(connection)
     check_version(path, version)
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
-    expected = TABLES.get(version, {})
-    missing = set(expected)
+    tables, indexes = TABLES.get(version, {}), INDEXES.get(version, {})
+    expected = {("table", name): sql for name, sql in tables.items()}
+    expected |= {("index", name): sql for name, sql in indexes.items()}
     for kind, name, table, sql in rows:
-        if kind == "index" and sql is None and table in expected and str(name).startswith("sqlite_autoindex_"):
+        if kind == "index" and sql is None and table in tables and str(name).startswith("sqlite_autoindex_"):
             continue  # of a UNIQUE or PRIMARY KEY of ours
-        if kind != "table" or name not in missing or _squeeze(sql) != _squeeze(expected[name]):
+        if _squeeze(sql) != _squeeze(expected.pop((kind, name), None)) or sql is None:
             raise StorageError(f"{path}: holds a {kind} {name!r} that bostruct did not make so; it is left as it is")
-        missing.remove(name)
-    if missing or version < 1 < len(rows):
-        raise StorageError(f"{path}: has no table {', '.join(sorted(missing)) or 'of ours'}; it is left as it is")
+    if expected or version < 1 < len(rows):
+        missing = ", ".join(sorted(f"{kind} {name}" for kind, name in expected)) or "table of ours"
+        raise StorageError(f"{path}: has no {missing}; it is left as it is")
 
 
 def _squeeze(sql: str | None) -> str:

@@ -7,13 +7,25 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from pathlib import Path
 
 from bostruct.storage.database import Database
-from bostruct.storage.locks import acquire, release
-from bostruct.storage.protocol import SpaceChange, StorageError, StorageLost, StoredStudy, StudyRow, TrialRow
-from bostruct.storage.reading import find_in, read_studies, read_study
+from bostruct.storage.protocol import (
+    News,
+    SpaceChange,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    StudyLocked,
+    StudyRow,
+    TrialRow,
+)
+from bostruct.storage.reading import find_in, read_later, read_progress, read_studies, read_study
+from bostruct.storage.rows import Progress
+from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.seats import Seat
 from bostruct.storage.writing import change_trial, find_trial, insert_change, insert_study, insert_trial, write_progress
 
 
@@ -99,12 +111,12 @@ def _next_id(connection: sqlite3.Connection) -> int:
 
 
 class SqliteWriter:
-    """The only writer of a study in a file, by a lock that ends with its process.
+    """A writer of a study in a file, one of any number; it is gone when its process ends, however that ends.
 
     database: open for writing; it is closed with the writer.
     name: of the study, which is there.
 
-    Raises StudyLocked where somebody else writes the study, StorageError.
+    Raises StudyLocked where the file is on a network file system and somebody else writes the study, StorageError.
     """
 
     def __init__(self, database: Database, name: str) -> None:
@@ -112,16 +124,16 @@ class SqliteWriter:
         self._name = name
         self._what = f"{database.path}: study {name!r}"
         with database.reading() as connection:
-            found = find_in(connection, name, str(database.path))
-        file = database.path.resolve()  # one lock however the file is spelled
-        lock = file.with_name(f"{file.name}.{found.progress.study}.lock")
-        self._lock: tuple[Path, int] | None = (lock, acquire(lock, f"study {name!r} in {database.path}"))
-        self._progress = found.progress
+            self._study = find_in(connection, name, str(database.path)).progress.study
+        self._seat = Seat(database.path, self._study, name)
+        self._seen = 0  # the step up to which the holder knows the study
+        self._progress: Progress | None = None  # of the step that is being made
 
     def read(self) -> StoredStudy:
-        """Return the study; a writer that has just left may have moved it on before we had the lock."""
+        """Return the study as it is now, from which on `look` tells what changed."""
         with self._database.reading() as connection:
-            stored, self._progress = read_study(connection, self._name, str(self._database.path))
+            stored, progress = read_study(connection, self._name, str(self._database.path))
+        self._seen = progress.revision
         return stored
 
     @property
@@ -134,11 +146,35 @@ class SqliteWriter:
         """True until it is closed, in the process that opened it."""
         return self._database.is_open
 
+    @property
+    def owner(self) -> str:
+        """The name of this writer in the rows of trials that it hands out."""
+        return self._seat.owner
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        with self._seat.deciding():
+            yield
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        return {owner for owner in owners if self._seat.is_gone(owner)}
+
+    @contextmanager
+    def changing(self) -> Iterator[News]:
+        with self._stepping() as connection:
+            assert self._progress is not None  # of the step
+            yield self._read_news(connection, self._progress._replace(revision=self._progress.revision - 1))
+
+    def look(self) -> News:
+        with self._database.reading() as connection:
+            progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
+            news = self._read_news(connection, progress)
+        self._seen = progress.revision
+        return news
+
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        with self._writing() as connection:
-            progress = insert_trial(connection, self._progress, row).advance(0, 0, state)
-            write_progress(connection, progress)
-        self._progress = progress
+        with self._stepping() as connection:
+            self._progress = insert_trial(connection, self._step, row).advance(0, 0, state)
 
     def update(self, row: TrialRow) -> None:
         self._change(row, "running")
@@ -147,23 +183,19 @@ class SqliteWriter:
         self._change(row, "failed")
 
     def take_back(self, *numbers: int) -> None:
-        with self._writing() as connection:
-            progress = self._progress
+        with self._stepping() as connection:
             for number in dict.fromkeys(numbers):
-                before = find_trial(connection, progress.study, number, self._what)
+                before = find_trial(connection, self._study, number, self._what)
                 if before is not None and before.row.status == "running":
-                    after = before.row._replace(attempts=before.row.attempts - 1)
-                    progress = change_trial(connection, progress, before, after)
-            write_progress(connection, progress)
-        self._progress = progress
+                    after = before.row._replace(attempts=before.row.attempts - 1, owner=None)
+                    self._progress = change_trial(connection, self._step, before, after)
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        with self._writing() as connection:
-            counted = "SELECT COUNT(*) FROM changes WHERE study = ?"
-            number = connection.execute(counted, (self._progress.study,)).fetchone()[0]
-            progress = insert_change(connection, self._progress, number, change).advance(0, 0, state)
-            write_progress(connection, progress)
-        self._progress = progress
+        with self._stepping() as connection:
+            if (holder := self._seat.find_other()) is not None:
+                raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
+            number = _count_changes(connection, self._study)
+            self._progress = insert_change(connection, self._step, number, change).advance(0, 0, state)
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the file is not in its place any more."""
@@ -175,32 +207,52 @@ class SqliteWriter:
             try:
                 self._database.close()
             finally:
-                self._unlock()
+                self._seat.leave()
+
+    @property
+    def _step(self) -> Progress:
+        """The progress of the study within the step that is being made."""
+        assert self._progress is not None
+        return self._progress
 
     def _change(self, row: TrialRow, status: str) -> None:
-        with self._writing() as connection:
-            before = find_trial(connection, self._progress.study, row.number, self._what)
+        with self._stepping() as connection:
+            before = find_trial(connection, self._study, row.number, self._what)
             if before is None or before.row.status != status:
                 raise StorageError(f"{self._what}: trial {row.number} is not {status} there any more; load it again")
-            progress = change_trial(connection, self._progress, before, row._replace(point=before.row.point))
-            write_progress(connection, progress)
-        self._progress = progress
+            self._progress = change_trial(connection, self._step, before, row._replace(point=before.row.point))
+
+    def _read_news(self, connection: sqlite3.Connection, progress: Progress) -> News:
+        trials = read_later(connection, progress, self._seen, self._what)
+        return News(trials, progress.state, _count_changes(connection, self._study))
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._unlocked_where_lost(), self._database.writing() as connection:
-            yield connection
+    def _stepping(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection for a part of the step that is being made, or for a step of its own."""
+        if self._progress is not None:
+            yield self._database.connection
+            return
+        try:
+            with self._unlocked_where_lost(), self._database.writing() as connection:
+                before = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
+                self._progress = step = before._replace(revision=before.revision + 1)
+                yield connection
+                made = self._progress
+                if made is not step:
+                    write_progress(connection, made)
+        finally:
+            self._progress = None
+        self._seen = before.revision if made is step else made.revision
 
     @contextmanager
     def _unlocked_where_lost(self) -> Iterator[None]:
-        """Leave the lock to whoever opens a new file in the place of one that is lost."""
+        """Leave the locks to whoever opens a new file in the place of one that is lost."""
         try:
             yield
         except StorageLost:
-            self._unlock()
+            self._seat.leave()
             raise
 
-    def _unlock(self) -> None:
-        if self._lock is not None:
-            release(*self._lock)
-            self._lock = None
+
+def _count_changes(connection: sqlite3.Connection, study: int) -> int:
+    return connection.execute("SELECT COUNT(*) FROM changes WHERE study = ?", (study,)).fetchone()[0]

@@ -18,6 +18,7 @@ from bostruct.storage.rows import (
     study_columns,
     trial_columns,
 )
+from bostruct.storage.schema import SCHEMA_VERSION
 
 _TRIALS = (*TRIAL_COLUMNS, "checksum")
 _MARKS = ", ".join("?" * len(_TRIALS))
@@ -66,7 +67,8 @@ def write_progress(connection: sqlite3.Connection, progress: Progress) -> None:
     progress: all of it.
     """
     columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
-    connection.execute(f"INSERT OR REPLACE INTO progress ({columns}) VALUES (?, ?, ?, ?, ?)", seal(progress))
+    marks = ", ".join("?" * (len(PROGRESS_COLUMNS) + 1))
+    connection.execute(f"INSERT OR REPLACE INTO progress ({columns}) VALUES ({marks})", seal(progress))
 
 
 def insert_trial(connection: sqlite3.Connection, progress: Progress, row: TrialRow) -> Progress:
@@ -76,7 +78,7 @@ def insert_trial(connection: sqlite3.Connection, progress: Progress, row: TrialR
     progress: before it.
     row: the trial.
     """
-    values = seal(trial_columns(progress.study, row))
+    values = seal(trial_columns(progress.study, row, progress.revision))
     connection.execute(_INSERT_TRIAL, values)
     return progress.advance(values[-1], row.told is not None)
 
@@ -101,7 +103,7 @@ def find_trial(connection: sqlite3.Connection, study: int, number: int, where: s
     where: file and study, for messages.
     """
     found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
-    return None if found is None else FoundTrial(read_trial_columns(found, where, sealed=True), found[-1])
+    return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
 def change_trial(connection: sqlite3.Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Progress:
@@ -112,6 +114,6 @@ def change_trial(connection: sqlite3.Connection, progress: Progress, before: Fou
     before: the trial as it is there.
     after: as it is to be.
     """
-    values = seal(trial_columns(progress.study, after))
+    values = seal(trial_columns(progress.study, after, progress.revision))
     connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
     return progress.advance(values[-1] - before.checksum, (after.told is not None) - (before.row.told is not None))

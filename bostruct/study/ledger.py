@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import time
-from bisect import insort
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, StudyWriter, TrialRow
+from bostruct.storage.json_text import dump, parse
+from bostruct.storage.protocol import (
+    News,
+    SharedWriter,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    StudyWriter,
+    TrialRow,
+)
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
 from bostruct.study.measured import Measurements
-from bostruct.study.records import read_goals, read_initial, show_outcome, write_trial
+from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
 MAX_ATTEMPTS = 2
@@ -32,7 +39,8 @@ class _Record:
     """One trial. point: as the domain holds it; None where it cannot be read. attempts: times handed out, less the
     times taken back in good order. outcome: all of it, of which the trial shows value and reason; None while it runs.
     text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding. earlier: times
-    at which it was begun before it was handed out again, as far as this process knows.
+    at which it was begun before it was handed out again, as far as this process knows. told: its position in the order
+    of telling; None while it runs. owner: the writer that handed it out, where there are several.
     """
 
     trial: Trial
@@ -41,6 +49,8 @@ class _Record:
     outcome: Outcome | None = None
     text: str | None = None
     earlier: set[float] = field(default_factory=set)
+    told: int | None = None
+    owner: str | None = None
 
 
 class Ledger:
@@ -63,6 +73,7 @@ class Ledger:
         self.label = label
         self.state = row.state  # the searcher's, as JSON text
         self.store = store
+        self._can_share = store is not None and has_capability(store, SharedWriter)
         self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
         self._made = stored.study
         self.changes = stored.changes
@@ -70,19 +81,18 @@ class Ledger:
         self.goals = read_goals(row, label)
         self._records: list[_Record] = []  # by number
         self._running: set[int] = set()
-        self._queue: list[int] = []  # running trials that the next asks hand out again, ascending
+        self._held: dict[int, float] = {}  # trials that this object handed out and heard nothing of, with their times
         self._next_position = 0  # the place of the next trial told in the order told
         self._seen: set[Hashable] = set()
+        self._is_lent = False  # a searcher looks at the set of keys, which must not change under it
         self._measurements = Measurements(self.goals)  # in the order told
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
-        where = f"{label}: study {row.name!r}"
+        self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
-            self._enter(found.trial, found.point, one.attempts, found.text)
-        for position, told in sorted((one.told, one) for one in stored.trials if one.told is not None):
-            self._check_stored(told, where)
-            self._close(self._records[told.number].trial, told.outcome, position)
+            self._enter(found.trial, found.point, one, found.text)
+        self._close_stored(stored.trials)
 
     @property
     def writer(self) -> StudyWriter:
@@ -105,54 +115,96 @@ class Ledger:
         """All trials, by number."""
         return tuple(record.trial for record in self._records)
 
-    def requeue_orphans(self) -> None:
-        """Queue the trials that an earlier process left running; fail those that it left for the second time."""
+    @property
+    def is_shared(self) -> bool:
+        """Whether others may write the study, too."""
+        return self._can_share and self.store is not None and self.store.lost is None
+
+    def deciding(self) -> AbstractContextManager[None]:
+        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts."""
+        return self._shared.deciding() if self.is_shared else nullcontext()
+
+    @defer_interrupt
+    def sync(self) -> None:
+        """Learn what other writers wrote; nothing where there can be none, and where the file was lost."""
+        if self.is_shared:
+            with suppress(StorageLost):  # as the next change says
+                self._learn(self._shared.look())
+
+    def take_over(self) -> None:
+        """Let trials wait that a writer left running which is gone; fail those that were left so for the second time.
+
+        With one writer, these are the trials that were running when the study was opened.
+        """
+        owners = {owner for number in self._running if (owner := self._records[number].owner) is not None}
+        gone = self._shared.find_gone(owners - {self._shared.owner}) if owners and self.is_shared else owners
         for number in sorted(self._running):
-            times = self._records[number].attempts
-            if times < MAX_ATTEMPTS:
-                self._queue.append(number)
-            else:
+            record = self._records[number]
+            if number in self._held or not (record.owner is None or record.owner in gone):
+                continue
+            if record.attempts >= MAX_ATTEMPTS:
+                times = record.attempts
                 self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
+            elif record.owner is not None:
+                self._let_wait(number)
+
+    @defer_interrupt
+    def _let_wait(self, number: int) -> None:
+        with self._step() as writer:
+            record = self._records[number]
+            if number not in self._running:  # told since by its owner after all
+                return
+            writer.update(write_trial(record.trial, None, "", None, record.attempts))
+        record.owner = None
 
     @contextmanager
     def requeue_on_error(self) -> Iterator[None]:
         """A trial that nobody received, as an interrupt came first, is given back."""
-        out = self._running.difference(self._queue)
+        out = set(self.out)
         try:
             yield
         except BaseException:
-            for number in self._running.difference(self._queue, out):
+            for number in set(self.out).difference(out):
                 self.requeue(number)
             raise
 
     @defer_interrupt
     def ask_again(self) -> Trial | None:
-        """The first trial in the queue, handed out once more; None where there is none."""
-        if not self._queue:
-            return None
-        number = self._queue[0]
-        record = self._records[number]
-        attempts = record.attempts + 1
-        trial = replace(record.trial, started=time.time())
-        if attempts > 1:
-            trial = replace(trial, info=trial.info | {"attempts": attempts})
-        self.writer.update(write_trial(trial, None, "", None, attempts))
-        record.earlier.add(record.trial.started)
-        record.attempts, record.trial = attempts, trial
-        self._queue.pop(0)
-        return trial
+        """The first trial that waits, handed out once more; None where there is none."""
+        while (number := self._find_waiting()) is not None:
+            record = self._records[number]
+            with self._step() as writer:
+                if not self._is_waiting(number):  # somebody told of it
+                    continue
+                attempts = record.attempts + 1
+                trial = replace(record.trial, started=time.time())
+                if attempts > 1:
+                    trial = replace(trial, info=trial.info | {"attempts": attempts})
+                writer.update(write_trial(trial, None, "", None, attempts, self.owner))
+            record.earlier.add(record.trial.started)
+            record.attempts, record.trial = attempts, trial
+            self._hold(record)
+            return trial
+        return None
 
     @defer_interrupt
-    def begin(self, x: Point, info: Info, state: str) -> Trial:
-        """Enter a new trial, running, and return it.
+    def begin(self, x: Point, info: Info, state: str, may_repeat: bool) -> Trial | None:
+        """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
 
         x: a point of the domain.
         info: for people, plain JSON.
         state: the searcher's after it, as JSON text.
+        may_repeat: whether the point may have been asked for before.
         """
-        trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
-        self.writer.insert(write_trial(trial, None, dump(self._domain.encode(x)), None, 1), state)
-        self._enter(trial, x, 1)
+        with self._step() as writer:
+            if not may_repeat and self.seen(x):
+                return None
+            trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
+            row = write_trial(trial, None, dump(self._domain.encode(x)), None, 1, self.owner)
+            writer.insert(row, state)
+        self._is_lent = False  # its searcher is done
+        self._enter(trial, x, row)
+        self._hold(self._records[trial.number])
         self.state, self.is_resumed = state, False
         return trial
 
@@ -165,21 +217,58 @@ class Ledger:
         ended: seconds since the epoch, None for now.
         noted: what the trial has on record besides, plain JSON.
 
-        Where the file was lost the outcome is kept here, and StorageLost is raised then.
+        Where another writer was told of it meanwhile, the outcome is another trial of its point, which names the first
+        in ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
         """
-        record = self._records[number]
-        trial = _apply_outcome(replace(record.trial, info=record.trial.info | (noted or {})), outcome, ended)
         lost: StorageLost | None = None
+        doubled: _Record | None = None
+        record = self._records[number]
+        row, trial = self._write_finish(record, outcome, ended, noted)
         try:
-            self.writer.update(write_trial(trial, outcome, "", self._next_position, record.attempts))
+            with self._step() as writer:
+                row, trial = self._write_finish(record, outcome, ended, noted)
+                if number in self._running:
+                    writer.update(row)
+                else:
+                    doubled = record
+                    row, trial = self._write_double(record, outcome, ended, noted)
+                    writer.insert(row)
         except StorageLost as error:
             lost = error
-        self._close(trial, outcome, self._next_position)
-        if number in self._queue:
-            self._queue.remove(number)
+        self._held.pop(number, None)
+        if doubled is not None:
+            self._enter(trial, doubled.point, row)
+        self._close(trial, outcome, row.told)
         if lost is not None:
             raise lost
-        return record.trial
+        return self._records[trial.number].trial
+
+    def cancel(self, number: int) -> Trial:
+        """Give a running trial up, and return it.
+
+        number: of the trial, which may be over by what another writer was told.
+        """
+        self.sync()
+        if number in self._running:
+            return self.finish(number, Outcome(failed="canceled"), None, {"canceled": True})
+        self._held.pop(number, None)
+        return self._records[number].trial
+
+    def _write_finish(
+        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
+    ) -> tuple[TrialRow, Trial]:
+        info = record.trial.info | (noted or {})
+        trial = _apply_outcome(replace(record.trial, info=info), outcome, ended)
+        return write_trial(trial, outcome, "", self._next_position, record.attempts), trial
+
+    def _write_double(
+        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
+    ) -> tuple[TrialRow, Trial]:
+        first = record.trial
+        info: Info = {"origin": "added", "double_of": first.number, **(noted or {})}
+        running = Trial(len(self), first.point, "running", info=info, started=self._held.get(first.number, 0.0))
+        trial = _apply_outcome(running, outcome, ended)
+        return write_trial(trial, outcome, self._encode(record), self._next_position, 1), trial
 
     @defer_interrupt
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
@@ -194,13 +283,15 @@ class Ledger:
         if moved := find_moved_numbers(given, presented):
             info["given"] = moved
         shown = restore_numbers(presented, moved)
-        if (other := self._find_other_numbers(x, shown)) is not None:
-            info["same_step_as"] = other
-        running = Trial(len(self), shown, "running", info=info)
-        trial = _apply_outcome(replace(running, started=time.time()), outcome)
-        self.writer.insert(write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1))
-        self._enter(trial, x, 1)
-        self._close(trial, outcome, self._next_position)
+        with self._step() as writer:
+            if (other := self._find_other_numbers(x, shown)) is not None:
+                info["same_step_as"] = other
+            running = Trial(len(self), shown, "running", info=info)
+            trial = _apply_outcome(replace(running, started=time.time()), outcome)
+            row = write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1)
+            writer.insert(row)
+        self._enter(trial, x, row)
+        self._close(trial, outcome, row.told)
         return self._records[trial.number].trial
 
     @defer_interrupt
@@ -209,15 +300,23 @@ class Ledger:
 
         number: of a trial that is running or has failed.
         """
-        if number in self._queue:
+        if self._is_waiting(number):
             return
         record = self._records[number]
-        if record.trial.status == "failed":
+        with self._step() as writer:
+            if record.trial.status == "failed":
+                reopened = self._write_reopened(record)
+                writer.reopen(reopened)
+            elif number in self._running:
+                reopened = None
+                writer.take_back(number)
+            else:
+                return  # told by its owner meanwhile
+        if reopened is not None:
             self._reopen(record)
-        else:
-            self.writer.take_back(number)
+            record.trial = replace(record.trial, info=parse(reopened.info))
         record.attempts -= 1
-        insort(self._queue, number)
+        self._let_go(record)
 
     @defer_interrupt
     def retry(self, number: int, reason: str) -> Trial:
@@ -227,24 +326,110 @@ class Ledger:
         reason: why its evaluation failed.
         """
         record = self._records[number]
-        attempts = record.attempts - (number not in self._queue)
-        info = _note_failure(record.trial.info, reason)
-        trial = replace(record.trial, info=info | {"retries": count_retries(info) + 1})
-        self.writer.update(write_trial(trial, None, "", None, attempts))
+        with self._step() as writer:
+            if number not in self._running:  # another writer was told a value
+                self._held.pop(number, None)
+                return record.trial
+            attempts = record.attempts - (not self._is_waiting(number))
+            info = _note_failure(record.trial.info, reason)
+            trial = replace(record.trial, info=info | {"retries": count_retries(info) + 1})
+            writer.update(write_trial(trial, None, "", None, attempts))
         record.trial, record.attempts = trial, attempts
-        if number not in self._queue:
-            insort(self._queue, number)
+        self._let_go(record)
         return trial
+
+    def adopt_store(self, store: StudyWriter, label: str) -> None:
+        """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
+
+        store: the right to write it.
+        label: of the storage, for messages.
+        """
+        self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
+        for number in self.out:
+            record = self._records[number]
+            store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
+            record.owner = self.owner
 
     @property
     def out(self) -> list[int]:
-        """The numbers of the running trials that somebody was handed, ascending."""
-        return sorted(self._running.difference(self._queue))
+        """The numbers of the running trials that this object handed out, and nobody else since, ascending."""
+        return sorted(n for n in self._running.intersection(self._held) if self._records[n].owner == self.owner)
+
+    @property
+    def n_elsewhere(self) -> int:
+        """The number of running trials that other writers handed out."""
+        return sum(not self._is_waiting(number) for number in self._running) - len(self.out)
+
+    @property
+    def owner(self) -> str | None:
+        """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
+        return self._shared.owner if self.is_shared else None
+
+    @property
+    def held(self) -> Mapping[int, float]:
+        """When each trial was handed out that this object handed out, and was not told of since, by number."""
+        return self._held
+
+    @property
+    def _shared(self) -> SharedWriter:
+        assert isinstance(self.store, SharedWriter)  # as `is_shared` says
+        return self.store
+
+    @contextmanager
+    def _step(self) -> Iterator[StudyWriter]:
+        """One step on disk, before which all is here that others wrote."""
+        if not self.is_shared:
+            yield self.writer
+            return
+        with self._shared.changing() as news:
+            self._learn(news)
+            yield self.writer
+
+    def _is_waiting(self, number: int) -> bool:
+        """Tell whether a trial runs, and waits to be handed out."""
+        return number in self._running and number not in self._held and self._records[number].owner is None
+
+    def _find_waiting(self) -> int | None:
+        return min((number for number in self._running if self._is_waiting(number)), default=None)
+
+    def _hold(self, record: _Record) -> None:
+        record.owner = self.owner
+        self._held[record.trial.number] = record.trial.started
+
+    def _let_go(self, record: _Record) -> None:
+        record.owner = None
+        self._held.pop(record.trial.number, None)
+
+    def _learn(self, news: News) -> None:
+        """Take in what other writers wrote, once or several times alike."""
+        if news.n_changes != len(self.changes):
+            raise StorageError(f"{self._where}: another process changed its space; open the study again")
+        found = [read_trial(row, self._domain, self._where) for row in news.trials]
+        for row, (trial, point) in zip(news.trials, found, strict=True):
+            if row.number == len(self):
+                self._enter(trial, point, row)
+                continue
+            record = self._records[row.number]
+            if record.outcome is not None and record.told != row.told:
+                self._reopen(record)
+            if trial.started != record.trial.started:
+                record.earlier.add(record.trial.started)
+            record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
+            if trial.is_canceled:
+                self._held.pop(row.number, None)
+        self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
+        self.state = news.state
+
+    def _close_stored(self, rows: list[TrialRow]) -> None:
+        """Take in the outcomes of trials that are here already, in the order told."""
+        for position, row in sorted((row.told, row) for row in rows if row.told is not None):
+            self._check_stored(row, self._where)
+            self._close(self._records[row.number].trial, row.outcome, position)
 
     def export(self) -> StoredStudy:
         """Return the study as a storage holds it, for another one to hold."""
         told = {number: place for place, number in enumerate(self.order)}
-        rows = [
+        rows = [  # nobody owns a trial there
             write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
             for number, one in enumerate(self._records)
         ]
@@ -253,13 +438,17 @@ class Ledger:
     def _encode(self, record: _Record) -> str:
         return dump(self._domain.encode(record.point)) if record.text is None else record.text
 
+    def _write_reopened(self, record: _Record) -> TrialRow:
+        trial = record.trial
+        info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
+        running = replace(trial, status="running", reason=None, finished=None, info=info)
+        return write_trial(running, None, "", None, record.attempts - 1)
+
     def _reopen(self, record: _Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
         trial = record.trial
-        info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
-        trial = replace(trial, status="running", reason=None, finished=None, info=info)
-        self.writer.reopen(write_trial(trial, None, "", None, record.attempts - 1))
-        record.trial, record.outcome = trial, None
+        record.trial = replace(trial, status="running", reason=None, finished=None)
+        record.outcome = record.told = None
         self.order.remove(trial.number)
         self._running.add(trial.number)
         self._failed.clear()
@@ -275,7 +464,7 @@ class Ledger:
         """
         number = self.number(trial)
         self._check_readable(number)
-        if number not in self._running:
+        if number not in self._running and number not in self._held:
             status = self._records[number].trial.status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
         return number
@@ -349,6 +538,7 @@ class Ledger:
     def history(self) -> History:
         """Return what a searcher may see of the trials, without building it anew."""
         running = self._domain.join([self._records[number].point for number in sorted(self._running)])
+        self._is_lent = True
         told, failed = self._measurements.read()._asdict(), self._failed.read()
         return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
 
@@ -370,18 +560,21 @@ class Ledger:
         same = (number for number, one in readable if self._domain.key(one.point) == key)
         return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
 
-    def _enter(self, trial: Trial, x: Point | None, attempts: int, text: str | None = None) -> None:
-        self._records.append(_Record(trial, x, attempts, text=text))
+    def _enter(self, trial: Trial, x: Point | None, row: TrialRow, text: str | None = None) -> None:
+        self._records.append(_Record(trial, x, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
         self._running.add(trial.number)
+        if self._is_lent:
+            self._seen, self._is_lent = set(self._seen), False
         self._seen.add(self._domain.key(x))
 
-    def _close(self, trial: Trial, outcome: Outcome | None, told: int) -> None:
+    def _close(self, trial: Trial, outcome: Outcome | None, told: int | None) -> None:
         record = self._records[trial.number]
         assert outcome is not None  # of a trial that was told
+        assert told is not None
         trial = replace(trial, broken=self.goals.find_broken(outcome))
-        record.trial, record.outcome = trial, outcome
+        record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
         self._next_position = told + 1
         self.order.append(trial.number)
         self.n_added += trial.origin == "added"

@@ -44,6 +44,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
             check(study)
     if settings.stopping_rule is not None and not study.goals.is_single:
         raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
+    study.sync()
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     pool = settings.pool()
@@ -106,23 +107,29 @@ class _Loop:
         return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
 
     def _give_up_canceled(self) -> None:
-        trials = self._study.trials
-        for number in [number for number in self.pending if self._is_given_up(trials[number])]:
+        for number in [number for number in self.pending if self._is_given_up(number)]:
             self._pool.cancel(number)
             del self.pending[number]
 
-    def _is_given_up(self, trial: Trial) -> bool:
-        """Tell whether a trial is over by another hand than ours, or was handed out again since we began it."""
-        return trial.status != "running" or trial.started != self.pending.get(trial.number)
+    def _is_given_up(self, number: int) -> bool:
+        """Tell whether a trial was given up in this process, or was handed out again since we began it.
+
+        What other processes make of it is no reason to lose a value.
+        """
+        return self._study.held.get(number) != self.pending.get(number)
 
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
-        room = min(self._pool.slots, self._settings.n_trials - self._study.n_finished)
+        missing = self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere
+        room = min(self._pool.slots, missing)
         return len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost)
 
     def _submit_next(self) -> None:
         try:
-            trial = self._study.ask()
+            with self._study.deciding():
+                if not self._has_room():  # others were quicker
+                    return
+                trial = self._study.ask()
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:
@@ -147,8 +154,8 @@ class _Loop:
 
     def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
-        trials, goals = self._study.trials, self._study.goals
-        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(trials[number])]
+        goals = self._study.goals
+        finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]
         mistakes = _mistakes(self._study, self._settings, finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
@@ -179,7 +186,7 @@ class _Loop:
             except StorageLost as error:
                 self._lost = error
             except ValueError:
-                if not self._is_given_up(self._study.trials[number]):
+                if not self._is_given_up(number):
                     raise
             del self.pending[number]
         return told

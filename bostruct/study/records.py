@@ -424,7 +424,9 @@ def _check_info(info: ParsedJson) -> None:
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 
 
-def write_trial(trial: Trial, outcome: Outcome | None, point: str, told: int | None, attempts: int) -> TrialRow:
+def write_trial(
+    trial: Trial, outcome: Outcome | None, point: str, told: int | None, attempts: int, owner: str | None = None
+) -> TrialRow:
     """Return the row of a trial.
 
     trial: as it is now.
@@ -432,5 +434,7 @@ def write_trial(trial: Trial, outcome: Outcome | None, point: str, told: int | N
     point: JSON text.
     told: its place in the order of telling; None while it is running.
     attempts: times that it was handed out.
+    owner: the writer that handed it out; None where it waits, is over, or there is one writer.
     """
-    return TrialRow(trial.number, point, dump(trial.info), trial.started, attempts, outcome, trial.finished, told)
+    info = dump(trial.info)
+    return TrialRow(trial.number, point, info, trial.started, attempts, outcome, trial.finished, told, owner)

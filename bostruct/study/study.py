@@ -10,9 +10,9 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
@@ -23,7 +23,7 @@ from bostruct.checks import check_integer, check_number, load_by_name, short_rep
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import Outcome, parse_outcome, storable
+from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
@@ -130,7 +130,7 @@ class Study:
             warn_of_lost_prior(stored, prior, domain, place.label)
             stored = record_change(stored, change, store, given.state, place.label)
             self._attach(place, stored, store, domain, searcher, limit)
-            self._ledger.requeue_orphans()
+            self._ledger.take_over()
         except BaseException:
             store.close()
             raise
@@ -223,17 +223,31 @@ class Study:
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
-        with self._mutex:
+        with self.deciding():
             searcher = self._writable()
             with self._ledger.requeue_on_error():
                 try:
                     while len(trials) < wanted:
-                        trial = self._ledger.ask_again() or self._next(searcher)
-                        trials.append(replace(trial, point=self._ledger.fresh_point(trial.number)))
+                        trials.append(self._ask_again() or self._next(searcher))
                 except SpaceExhausted:
                     if not trials:
                         raise
         return trials[0] if n is None else trials
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
+
+        At its beginning the study has all that others told.
+        """
+        with self._asking, self._ledger.deciding():
+            self.sync()
+            yield
+
+    def sync(self) -> None:
+        """Take in what other processes asked and told, which `ask` and `tell` do by themselves."""
+        with self._mutex:
+            self._ledger.sync()
 
     def tell(
         self,
@@ -358,9 +372,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            return self._ledger.finish(
-                self._ledger.running(trial), Outcome(failed="canceled"), None, {"canceled": True}
-            )
+            return self._ledger.cancel(self._ledger.running(trial))
 
     def optimize(
         self,
@@ -419,6 +431,7 @@ class Study:
         self._writable()
         self._stop = None
         self._stopped_because = run_trials(self, how)
+        self.sync()
         return self.result
 
     def bound_regret_probability(self, regret: float) -> float:
@@ -431,7 +444,7 @@ class Study:
 
         Raises BostructError where the method has no model that tells, and ValueError.
         """
-        with self._mutex, self._limit():
+        with self._asking, self._mutex, self._limit():
             return bound_regret(self._writable(), self._ledger, self.seed, regret, method_label(self._row))
 
     def stop(self, reason: str = "stop() was called") -> None:
@@ -487,6 +500,16 @@ class Study:
         return self._ledger.trials
 
     @property
+    def held(self) -> Mapping[int, float]:
+        """When each trial was handed out, by number, of those that this object handed out and was not told of since."""
+        return self._ledger.held
+
+    @property
+    def n_elsewhere(self) -> int:
+        """The number of running trials that other processes, or other `Study` objects, evaluate."""
+        return self._ledger.n_elsewhere
+
+    @property
     def n_finished(self) -> int:
         """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
         return len(self._ledger.order) - self._ledger.n_added
@@ -524,7 +547,7 @@ class Study:
         Returns `mean` and `sd` (m,), in your units, or (m, k) of k objectives, and `chance` (m,). Raises PointError,
         TypeError, and BostructError for a method without a model and where nothing has completed.
         """
-        with self._mutex:
+        with self._asking, self._mutex:
             return self.result.predict(points)
 
     @property
@@ -562,7 +585,8 @@ class Study:
             if self._store is not None and self._store.is_open and self._store.lost is not None:
                 store = place.save(self._ledger.export())
                 self._store.close()
-                self._ledger.store, self._ledger.label, self._place = store, place.label, place
+                self._ledger.adopt_store(store, place.label)
+                self._place = place
             else:
                 write_copy(self._ledger, place)
 
@@ -606,6 +630,7 @@ class Study:
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
+        self._asking = threading.RLock()  # taken before the other one; a tell does not wait for a suggestion
         self._mutex = threading.RLock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
@@ -634,12 +659,25 @@ class Study:
             return partial(readable_searcher, self._method, self.domain, self._rows)
         return lambda: (searcher, state)
 
+    def _ask_again(self) -> Trial | None:
+        with self._mutex:
+            self._ledger.take_over()
+            trial = self._ledger.ask_again()
+            return None if trial is None else self._hand_out(trial)
+
     def _next(self, searcher: Searcher) -> Trial:
-        with self._limit():
-            found = next_point(searcher, self._ledger, self.seed, method_label(self._row))
-        trial = self._ledger.begin(found.point, found.info, found.state)
-        self._fallbacks.note(f"study {self.name!r}", found.info)
-        return trial
+        who = method_label(self._row)
+        while True:
+            with self._limit():
+                found = next_point(searcher, self._ledger, self.seed, who, self._mutex)
+            with self._mutex:
+                trial = self._ledger.begin(found.point, found.info, found.state, found.may_repeat)
+                if trial is not None:
+                    self._fallbacks.note(f"study {self.name!r}", found.info)
+                    return self._hand_out(trial)
+
+    def _hand_out(self, trial: Trial) -> Trial:
+        return replace(trial, point=self._ledger.fresh_point(trial.number))
 
 
 def _count_retries(retry: bool | int) -> int:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Hashable
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from bostruct.contracts import (
     PARENT_POSITION,
     BostructError,
     Domain,
+    HistoryView,
     Info,
     MayRepeat,
     Point,
@@ -74,29 +76,36 @@ class NextPoint(NamedTuple):
     point: as the domain holds it.
     info: for people, plain JSON.
     state: the searcher's after it, as JSON text.
+    may_repeat: whether the point may have been asked for before.
     """
 
     point: Point
     info: Info
     state: str
+    may_repeat: bool = False
 
 
-def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextPoint:
+def next_point(
+    searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
+) -> NextPoint:
     """Return the next point to ask; raise SpaceExhausted, and BostructError where a part breaks its contract.
 
     searcher: the study's method.
     ledger: of the study.
     seed: of the study.
     who: the name that people call the method by.
+    lock: of the ledger, which others may change while the searcher thinks.
     """
     began = time.perf_counter()
-    unasked = ledger.next_initial()
+    with lock:
+        unasked = ledger.next_initial()
+        history, state, number = ledger.history(), ledger.state, len(ledger)
     if unasked is not None:
-        return NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, ledger.state)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger),)))
+        return NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
     try:
         with limit_calls():
-            suggestion = searcher.suggest(ledger.history(), parse(ledger.state), rng)
+            suggestion = searcher.suggest(history, parse(state), rng)
     except BostructError:
         raise
     except MALFORMED as error:
@@ -105,13 +114,14 @@ def next_point(searcher: Searcher, ledger: Ledger, seed: int, who: str) -> NextP
         raise StorageError(
             f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
         ) from error
-    _check_suggestion(suggestion, searcher, ledger, who)
+    may_repeat = _check_suggestion(suggestion, searcher, history, who)
     info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
     if (position := info.pop(PARENT_POSITION, None)) is not None:
-        info["parent"] = ledger.completed_number(position)
-    _log(who, len(ledger), info)
+        with lock:
+            info["parent"] = ledger.completed_number(position)
+    _log(who, number, info)
     try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
-        return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state))
+        return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
     except TypeError as error:
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
 
@@ -123,7 +133,8 @@ def _log(who: str, number: int, info: Info) -> None:
         log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
-def _check_suggestion(suggestion: object, searcher: Searcher, ledger: Ledger, who: str) -> None:
+def _check_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:
+    """Raise BostructError for what is no suggestion of a new point; return whether it is of one to be repeated."""
     if not isinstance(suggestion, Suggestion):
         raise BostructError(
             f"{who}: suggest returns a bostruct.contracts.Suggestion(point, state, info), got {short_repr(suggestion)}"
@@ -134,12 +145,13 @@ def _check_suggestion(suggestion: object, searcher: Searcher, ledger: Ledger, wh
     except PointError as error:
         raise BostructError(f"{who} suggested an invalid point: {error}") from error
     may_repeat = has_capability(searcher, MayRepeat) and searcher.repeats and suggestion.info.get("origin") == "repeat"
-    if ledger.seen(suggestion.point) and not may_repeat:
+    if domain.key(suggestion.point) in history.seen and not may_repeat:
         point = short_repr(domain.present(suggestion.point), 200)
         cause = ""
-        if _repeats_points(domain, ledger.history().seen):
+        if _repeats_points(domain, history.seen):
             cause = f", because {type(domain).__name__}.sample_unseen returns points whose keys are in `seen`"
         raise BostructError(f"{who} suggested a point that was seen before: {point}{cause}")
+    return may_repeat
 
 
 def _repeats_points(domain: Domain, seen: AbstractSet[Hashable]) -> bool:

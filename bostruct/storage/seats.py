@@ -1,0 +1,101 @@
+"""Writers of one study side by side on one machine: who is there, and who decides."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bostruct.storage.filesystems import find_network_filesystem
+from bostruct.storage.locks import acquire, find_holder, release
+from bostruct.storage.protocol import StudyLocked
+
+_OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
+
+
+class Seat:
+    """The place of one writer beside the others, by locks that end with its process.
+
+    Each writer locks a file of its own, ``FILE.STUDY.OWNER.writer``, for as long as it is there. Who decides locks
+    ``FILE.STUDY.lock``. The kernel gives the locks back when a process ends, so no clock has to tell whether it has.
+    A network file system may lose locks: there one writer holds the second lock all the time.
+
+    path: of the file of studies.
+    study: id of the study.
+    name: of the study, for messages.
+
+    Raises StudyLocked on a network file system where somebody else writes the study, StorageError.
+    """
+
+    def __init__(self, path: Path, study: int, name: str) -> None:
+        file = path.resolve()  # one lock however the file is spelled
+        self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._prefix = file.with_name(f"{file.name}.{study}")
+        self._what = f"study {name!r} in {path}"
+        self._held: dict[Path, int] = {}  # descriptors of the locks that are ours
+        if (network := find_network_filesystem(file)) is not None:
+            self._take_alone(network)
+        self._take(self._path_of(self.owner))
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
+        path = self._decider
+        if path in self._held:
+            yield
+            return
+        self._take(path, wait=True)
+        try:
+            yield
+        finally:
+            self._give_back(path)
+
+    def is_gone(self, owner: str) -> bool:
+        """Tell whether a writer has closed, or its process has ended.
+
+        owner: its name.
+        """
+        return not _OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
+
+    def find_other(self) -> str | None:
+        """Return another writer that is there, for messages; None where there is none."""
+        for path in sorted(self._prefix.parent.glob(f"{_escape(self._prefix.name)}.*.writer")):
+            if path not in self._held and (holder := find_holder(path)) is not None:
+                return holder
+        return None
+
+    def leave(self) -> None:
+        """Give all locks back."""
+        for path in list(self._held):
+            self._give_back(path)
+
+    @property
+    def _decider(self) -> Path:
+        return self._prefix.with_name(f"{self._prefix.name}.lock")
+
+    def _path_of(self, owner: str) -> Path:
+        return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
+
+    def _take(self, path: Path, *, wait: bool = False) -> None:
+        self._held[path] = acquire(path, self._what, wait=wait)
+
+    def _take_alone(self, network: str) -> None:
+        try:
+            self._take(self._decider)
+        except StudyLocked as error:
+            raise StudyLocked(
+                f"{error}. Several writers need a local disk, and this one is a network file system ({network}): its "
+                "locks are not to be relied on"
+            ) from None
+
+    def _give_back(self, path: Path) -> None:
+        if (descriptor := self._held.pop(path, None)) is not None:
+            release(path, descriptor)
+
+
+def _escape(name: str) -> str:
+    """Return a name as a pattern of `glob` that matches it alone."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
