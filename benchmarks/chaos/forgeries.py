@@ -47,8 +47,8 @@ SCHEMAS = (
     "ALTER TABLE trials ADD COLUMN more GENERATED ALWAYS AS (value * 2) VIRTUAL",
     "DROP TABLE progress",
     "DROP TABLE trials; CREATE TABLE trials (study, number, status, point, value, outcome, reason, info, started, "
-    "finished, told, attempts, owner, lease, checksum)",
-    "CREATE TEMP TABLE trials (a); PRAGMA user_version = 4",
+    "finished, told, attempts, owner, revision, checksum)",
+    "CREATE TEMP TABLE trials (a); PRAGMA user_version = 5",
     "PRAGMA user_version = 1",
     "PRAGMA user_version = 0",
     "PRAGMA user_version = -5",

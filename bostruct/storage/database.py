@@ -46,6 +46,8 @@ class Database:
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
         except sqlite3.Error as error:
+            if not self._read_only:
+                self.check_place()
             raise StorageError(f"{self.path}: cannot be read: {error}") from error
 
     @contextmanager

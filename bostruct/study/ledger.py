@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import cast
 
 from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
@@ -118,7 +119,7 @@ class Ledger:
     @property
     def is_shared(self) -> bool:
         """Whether others may write the study, too."""
-        return self._can_share and self.store is not None and self.store.lost is None
+        return self._can_share and self.store is not None and self.store.is_open and self.store.lost is None
 
     def deciding(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts."""
@@ -372,8 +373,7 @@ class Ledger:
 
     @property
     def _shared(self) -> SharedWriter:
-        assert isinstance(self.store, SharedWriter)  # as `is_shared` says
-        return self.store
+        return cast(SharedWriter, self.store)  # as `is_shared` says
 
     @contextmanager
     def _step(self) -> Iterator[StudyWriter]:

@@ -240,9 +240,11 @@ class Study:
 
         At its beginning the study has all that others told.
         """
-        with self._asking, self._ledger.deciding():
-            self.sync()
-            yield
+        with self._asking:
+            self._writable()
+            with self._ledger.deciding():
+                self.sync()
+                yield
 
     def sync(self) -> None:
         """Take in what other processes asked and told, which `ask` and `tell` do by themselves."""

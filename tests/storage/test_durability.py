@@ -28,11 +28,14 @@ def test_a_link_to_a_file_is_the_same_study(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").symlink_to(tmp_path / "a")
     file = tmp_path / "a" / "runs.db"
-    with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file):
+    with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file) as study:
         (tmp_path / "other.db").symlink_to(file)
+        trials = [study.ask()]
         for spelled in (tmp_path / "b" / "runs.db", tmp_path / "other.db"):
-            with pytest.raises(StudyLocked):
-                bo.Study({"x": [1, 2]}, method="random", seed=0, storage=spelled)
+            with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=spelled) as another:
+                trials.append(another.ask())
+                another.tell(trials[-1], 1.0)
+        assert [trial.number for trial in trials] == [0, 1, 2]
 
 
 def test_a_file_with_two_names_is_refused_before_anything_is_written(tmp_path: Path) -> None:
@@ -219,21 +222,24 @@ import os, subprocess, sys
 sys.path[:0] = sys.argv[1:2]
 import bostruct as bo
 study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[2])
-lock = study._store._lock[1]
+study.ask()
+lock = next(iter(study._store._seat._held.values()))
 child = subprocess.Popen(["sleep", "60"], pass_fds=[lock], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(os.getpid(), child.pid, flush=True)
 os._exit(0)
 """
 
 
-def test_who_has_a_lock_of_the_dead_is_not_called_by_their_name(tmp_path: Path) -> None:
+def test_what_the_dead_left_behind_keeps_their_lock_and_is_not_called_by_their_name(tmp_path: Path) -> None:
     file, root = tmp_path / "runs.db", Path(bo.__file__).parent.parent
     command = [sys.executable, "-c", LEAVES_ITS_LOCK_BEHIND, str(root), str(file)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     dead, keeper = (int(word) for word in done.stdout.split())
     try:
+        with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:
+            assert study.ask().number == 1  # trial 0 may be evaluated there
         with pytest.raises(StudyLocked, match=f"a process that process {dead} on .* started and left behind"):
-            bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
+            bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file)
     finally:
         os.kill(keeper, signal.SIGKILL)
 
@@ -301,6 +307,7 @@ def test_a_lock_that_is_a_symbolic_link_is_refused_and_what_it_leads_to_left_alo
     important = tmp_path / "important.txt"
     important.write_text("important")
     (tmp_path / "runs.db.1.lock").symlink_to(important)
-    with pytest.raises(StorageError, match=r"runs\.db\.1\.lock.*is a symbolic link"):
-        bo.Study({"x": [1, 2]}, method="random", seed=0, storage=tmp_path / "runs.db")
+    study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=tmp_path / "runs.db")
+    with study, pytest.raises(StorageError, match=r"runs\.db\.1\.lock.*is a symbolic link"):
+        study.ask()
     assert important.read_text() == "important"

@@ -15,7 +15,7 @@ from bostruct.storage import migration
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.opening import connect
 from bostruct.storage.protocol import StorageError, TrialRow
-from bostruct.storage.rows import STUDY_COLUMNS, seal
+from bostruct.storage.rows import STUDY_COLUMNS, TRIAL_COLUMNS, seal
 from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
 from bostruct.storage.sqlite import SqliteStorage
 from tests.stored import damage
@@ -34,19 +34,37 @@ def open_study(file: Path | None) -> bo.Study:
 
 
 def write_older(file: Path, version: int) -> None:
-    """Turn a file of the current schema into one of an older version that has checksums: its goals are a direction."""
+    """Turn a file of the current schema into one of an older version that has checksums."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
         rows = connection.execute(f"SELECT {', '.join(STUDY_COLUMNS)} FROM studies").fetchall()
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("DROP TABLE studies")
         connection.execute(TABLES[version]["studies"])
         for row in rows:
-            direction = parse(row[5])["directions"][0]
-            values = seal((*row[:5], direction, *row[6:]))
+            goals = parse(row[5])["directions"][0] if version < 4 else row[5]
+            values = seal((*row[:5], goals, *row[6:]))
             connection.execute(f"INSERT INTO studies VALUES ({', '.join('?' * len(values))})", values)
         if version < 3:
             connection.execute("DROP TABLE changes")
+        if version < 5:
+            _undo_sharing(connection, version)
         connection.execute(f"PRAGMA user_version = {version}")
+
+
+def _undo_sharing(connection: sqlite3.Connection, version: int) -> None:
+    """Trials without a step, but with a lease that nothing used; progress without a count of steps."""
+    names = ", ".join(TRIAL_COLUMNS)
+    trials = [seal((*row[:-1], None)) for row in connection.execute(f"SELECT {names} FROM trials").fetchall()]
+    study, state, told, *_ = connection.execute("SELECT * FROM progress").fetchone()
+    changes = [] if version < 3 else connection.execute("SELECT checksum FROM changes").fetchall()
+    digest = sum(row[-1] for row in (*trials, *changes))
+    for table in ("trials", "progress"):
+        connection.execute(f"DROP TABLE {table}")
+        connection.execute(TABLES[version][table])
+    for row in trials:
+        connection.execute(f"INSERT INTO trials VALUES ({', '.join('?' * len(row))})", row)
+    sealed = seal((study, state, told, (digest + 2**63) % 2**64 - 2**63))
+    connection.execute("INSERT INTO progress VALUES (?, ?, ?, ?, ?)", sealed)
 
 
 def write_version_1(file: Path, trials: list[TrialRow], study: bo.Study) -> None:

@@ -81,7 +81,7 @@ def test_accidents_are_found_by_checksums_and_counts(file: Path, change: str, me
         ("finished", "later", "trial 2.*finished"),
         ("attempts", "many", "trial 2.*attempts"),
         ("owner", b"\xff", "trial 2.*owner"),
-        ("lease", float("inf"), "trial 2.*lease"),
+        ("revision", -1, "trial 2.*revision"),
         ("point", "{", "trial 2 cannot be read"),
         ("point", DEEP, "trial 2.*nested too deeply"),
         ("point", '{"a": 1}', "trial 2 cannot be read"),

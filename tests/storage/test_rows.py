@@ -45,20 +45,20 @@ outcomes = st.one_of(
 @given(outcomes, texts, numbers)
 def test_a_trial_survives_its_columns(outcome: Outcome, text: str, time: float) -> None:
     row = TrialRow(3, text, text, time, 1, outcome, time, 7)
-    assert read_trial_columns(seal(trial_columns(2, row)), "here", True) == row
-    running = TrialRow(0, text, text, time, 0)
-    assert read_trial_columns(seal(trial_columns(2, running)), "here", True) == running
+    assert read_trial_columns(seal(trial_columns(2, row, 5)), "here", SCHEMA_VERSION) == row
+    running = TrialRow(0, text, text, time, 0, owner=text)
+    assert read_trial_columns(seal(trial_columns(2, running, 0)), "here", SCHEMA_VERSION) == running
 
 
 def test_a_study_and_its_progress_survive_their_columns() -> None:
     assert read_study_columns(seal(study_columns(4, STUDY)), "here", SCHEMA_VERSION) == (4, STUDY._replace(state=""))
-    progress = Progress(4, "{}", 3, -5)
+    progress = Progress(4, "{}", 3, -5, 7)
     assert read_progress_columns(seal(progress), "here") == progress
 
 
 @pytest.mark.parametrize("position", range(len(TRIAL_COLUMNS)))
 def test_a_checksum_depends_on_every_column(position: int) -> None:
-    columns = trial_columns(2, TrialRow(3, "p", "i", 1.0, 1, Outcome((1.0,), cost=1.0), 2.0, 7))
+    columns = trial_columns(2, TrialRow(3, "p", "i", 1.0, 1, Outcome((1.0,), cost=1.0), 2.0, 7), 4)
     other = list(columns)
     other[position] = "another"
     assert checksum(other) != checksum(columns)

@@ -1,0 +1,119 @@
+"""The laws of a storage whose studies several writers share."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, cast
+
+from bostruct.checks import has_capability, missing_members
+from bostruct.outcome import Outcome
+from bostruct.storage.protocol import News, SharedWriter, Storage, StudyLocked, StudyRow, TrialRow
+
+BLOCKED_SECONDS = 0.2  # for which a writer that has to wait is seen to wait
+PATIENCE_SECONDS = 30.0  # within which it must go on once it may
+
+
+class Interruption(Exception):
+    """The error that ends a step before it is done."""
+
+
+def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
+    """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError.
+
+    make: returns the same place each time, as another process would open it.
+    row: of a study that is not there.
+    """
+    first = make().begin(row)[1]
+    try:
+        second = make().begin(row)[1]
+    except StudyLocked:
+        first.close()
+        return
+    missing = missing_members(second, SharedWriter)
+    shares = has_capability(first, SharedWriter) and not missing
+    assert shares, f"a second writer is refused with StudyLocked, or shares the study: it lacks {', '.join(missing)}"
+    _check_names(cast(SharedWriter, first), cast(SharedWriter, second))
+    _check_news(cast(SharedWriter, first), cast(SharedWriter, second))
+    _check_steps(cast(SharedWriter, first), cast(SharedWriter, second), lambda: make().read(row.name).trials)
+    _check_deciding(cast(SharedWriter, first), cast(SharedWriter, second))
+    gone = second.owner
+    second.close()
+    assert first.find_gone({gone, first.owner}) == {gone}, "a writer that has closed is gone, and no other"
+    again = make().begin(row)[1]
+    assert first.find_gone({again.owner}) == set(), "a writer that came later is there"
+    again.close()
+    first.close()
+
+
+def _check_names(first: SharedWriter, second: SharedWriter) -> None:
+    assert first.owner != second.owner, f"each writer has a name of its own: got {first.owner!r} twice"
+    for writer in (first, second):
+        gone = writer.find_gone({first.owner, second.owner, "nobody", "../" * 9 + "etc/passwd", ""})
+        assert gone == {"nobody", "../" * 9 + "etc/passwd", ""}, f"who is there is not gone, all others are: got {gone}"
+
+
+def _check_news(first: SharedWriter, second: SharedWriter) -> None:
+    trial = TrialRow(0, '{"a": 0}', "{}", 1e9, 1, owner=first.owner)
+    first.insert(trial, '["new"]')
+    assert first.look() == News([], '["new"]', 0), "what a writer wrote is no news to it"
+    _expect(second.look(), [trial], "what another wrote is news")
+    _expect(second.look(), [], "news are told once")
+    told = trial._replace(outcome=Outcome(failed="rain"), finished=2e9, told=0, owner=None)
+    second.update(told)
+    added = told._replace(number=1, told=1)
+    second.insert(added)
+    _expect(first.look(), [told, added], "news hold each trial once, as it is now, by number")
+    first.reopen(trial)
+    first.take_back(0)
+    _expect(second.look(), [trial._replace(attempts=0, owner=None)], "a trial that is taken back has no owner")
+
+
+def _check_steps(first: SharedWriter, second: SharedWriter, read: Callable[[], list[TrialRow]]) -> None:
+    before, waiting = read(), read()[0]
+    taken = waiting._replace(owner=first.owner, attempts=1)
+    second.insert(later := TrialRow(2, "{}", "{}", 1e9, 1, owner=second.owner))
+    for _ in range(2):
+        try:
+            with first.changing() as news:
+                _expect(news, [later], "a step begins with the news, again after one that was not done")
+                first.update(taken)
+                first.insert(TrialRow(3, "{}", "{}", 1e9, 1))
+                raise Interruption
+        except Interruption:
+            assert read() == [*before, later], "a step that raises changes nothing"
+    with first.changing() as news:
+        _expect(news, [later], "a step begins with the news")
+        first.update(taken)
+        first.insert(last := TrialRow(3, "{}", "{}", 1e9, 1))
+        assert read() == [*before, later], "nobody sees a part of a step"
+    assert read() == [taken, *before[1:], later, last], "a step is there once it is done"
+    _expect(first.look(), [], "what a writer wrote in a step is no news to it")
+    _expect(second.look(), [taken, last], "what another wrote in a step is news")
+
+
+def _check_deciding(first: SharedWriter, second: SharedWriter) -> None:
+    decided = threading.Event()
+    failed: list[BaseException] = []
+
+    def decide() -> None:
+        try:
+            with second.deciding():
+                decided.set()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=decide, daemon=True)
+    with first.deciding():
+        with first.deciding():
+            thread.start()
+        assert not decided.wait(BLOCKED_SECONDS), "a writer waits while another decides"
+        second.update(TrialRow(2, "{}", '{"told": "meanwhile"}', 1e9, 1, owner=second.owner))
+    assert decided.wait(PATIENCE_SECONDS), f"a writer goes on once no other decides: {failed}"
+    thread.join()
+
+
+def _expect(news: News, trials: list[TrialRow], law: str) -> None:
+    assert isinstance(news, News), f"news are a News: got {type(news).__name__}"
+    found: list[Any] = list(news.trials)
+    assert found == trials, f"{law}: got {found}, expected {trials}"

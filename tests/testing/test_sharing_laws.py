@@ -1,0 +1,86 @@
+"""The laws of writers that share a study: files obey them, and each law finds the fault that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.protocol import News, StudyLocked
+from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
+from bostruct.testing import sharing_laws
+from bostruct.testing.sharing_laws import check_sharing
+from bostruct.testing.storage_laws import STUDY
+
+changing, look, insert = SqliteWriter.changing, SqliteWriter.look, SqliteWriter.insert
+
+
+@contextmanager
+def decide_alone(_: Any) -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def keep_parts(writer: SqliteWriter) -> Iterator[News]:
+    yield look(writer)
+
+
+@contextmanager
+def forget_news(writer: SqliteWriter) -> Iterator[News]:
+    with changing(writer) as news:
+        writer._seen = writer._step.revision - 1
+        yield news
+
+
+def repeat_news(writer: SqliteWriter) -> News:
+    writer._seen = 0
+    return look(writer)
+
+
+def hear_oneself(writer: SqliteWriter, *given: Any) -> None:
+    seen = writer._seen
+    insert(writer, *given)
+    writer._seen = seen
+
+
+FAULTS: dict[str, tuple[str, Any, str]] = {
+    "decides alone": ("deciding", decide_alone, "a writer waits while another decides"),
+    "keeps parts": ("changing", keep_parts, "a step that raises changes nothing"),
+    "one name for all": ("owner", "somebody", "each writer has a name of its own"),
+    "nobody is gone": ("find_gone", lambda *_: set(), "who is there is not gone, all others are"),
+    "all are gone": ("find_gone", lambda _, owners: set(owners), "who is there is not gone, all others are"),
+    "tells news again": ("look", repeat_news, "what a writer wrote is no news to it|news are told once"),
+    "hears itself": ("insert", hear_oneself, "what a writer wrote is no news to it"),
+    "no news": ("look", lambda writer: look(writer)._replace(trials=[]), "what another wrote is news"),
+    "forgets news": ("changing", forget_news, "a step begins with the news, again after one that was not done"),
+}
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], SqliteStorage]:
+    monkeypatch.setattr(sharing_laws, "BLOCKED_SECONDS", 0.05)
+    return lambda: SqliteStorage(tmp_path / "runs.db")
+
+
+def test_files_are_shared(make: Callable[[], SqliteStorage]) -> None:
+    check_sharing(make, STUDY)
+
+
+def test_who_refuses_a_second_writer_passes() -> None:
+    storage = MemoryStorage()
+    check_sharing(lambda: storage, STUDY)
+    storage.begin(STUDY)
+    with pytest.raises(StudyLocked, match="is open for writing already"):
+        storage.begin(STUDY)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found(fault: str, make: Callable[[], SqliteStorage], monkeypatch: pytest.MonkeyPatch) -> None:
+    name, planted, says = FAULTS[fault]
+    monkeypatch.setattr(SqliteWriter, name, planted)
+    with pytest.raises(AssertionError, match=says):
+        check_sharing(make, STUDY)
