@@ -182,7 +182,7 @@ class StudyWriter(Protocol):
 
 
 class News(NamedTuple):
-    """What other writers of a study wrote since this one last looked.
+    """All that other writers of a study wrote since this one last looked.
 
     trials: the rows that are new or changed, by number, as they are now.
     state: the searcher's, as JSON text.

@@ -118,7 +118,7 @@ class Ledger:
 
     @property
     def is_shared(self) -> bool:
-        """Whether others may write the study, too."""
+        """Tell whether others may write the study, too."""
         return self._can_share and self.store is not None and self.store.is_open and self.store.lost is None
 
     def deciding(self) -> AbstractContextManager[None]:

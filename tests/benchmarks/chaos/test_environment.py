@@ -73,8 +73,7 @@ def test_a_lock_that_outlives_its_process_is_found(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("bostruct.storage.locks._descriptors", set())
     monkeypatch.setattr("bostruct.storage.locks._close_in_child", lambda: None)
     monkeypatch.setattr(sharing, "open_study", forget_descriptors(sharing.open_study))
-    with pytest.raises(AssertionError, match="StudyLocked"):
-        judge(sharing.kill_and_fork, tmp_path)
+    assert "otherwise than documented" in judge(sharing.kill_and_fork, tmp_path)
 
 
 def forget_descriptors(open_one: Any) -> Any:
