@@ -297,7 +297,8 @@ class Study:
             outcome, retries = self.goals.check(outcome), _count_retries(retry)
             if outcome.failed is not None and count_retries(self.trials[number].info) < retries:
                 return self._ledger.retry(number, outcome.failed)
-            return self._ledger.finish(number, outcome, ended, noted)
+            begun = trial.started if isinstance(trial, Trial) else None
+            return self._ledger.finish(number, outcome, ended, noted, begun)
 
     def add(
         self,
