@@ -1,9 +1,9 @@
 """Modules of convolutional and fully connected networks, ready to be put into search spaces.
 
 Each function makes a module (`bostruct.language`) and returns (inputs, outputs): one input ``in`` and one output
-``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant, and no list. Images are (batch, channels,
-height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up. Where
-`Architecture` knows such a layer, the module stands for it.
+``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant, and no list. Images are (batch,
+channels, height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up.
+Where `Architecture` knows such a layer, the module stands for it.
 
 torch is loaded when a program is compiled, not before.
 """
