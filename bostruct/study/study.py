@@ -22,6 +22,7 @@ from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
+from bostruct.execution.evaluation import objective_frames
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -418,7 +419,13 @@ class Study:
         )
         self._writable()
         self._stop = None
-        self._stopped_because = run_trials(self, how)
+        try:
+            self._stopped_because = run_trials(self, how)
+        except KeyboardInterrupt as error:
+            if (frames := objective_frames(error)) is None:
+                raise
+            # the traceback then shows where the objective was, and few frames of ours
+            raise error.with_traceback(frames) from None
         return self.result
 
     def bound_regret_probability(self, regret: float) -> float:
