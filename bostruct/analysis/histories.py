@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from bostruct.analysis.picture_style import (
     clear_frame,
     compress_beginning,
     count_beginning,
+    name_trial,
     put_legend_below,
     require_result,
     set_title,
@@ -77,7 +78,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
     outside = _draw_values(axes, told)
     _draw_without_value(axes, told, result.direction)
-    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
+    _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
@@ -160,16 +161,7 @@ def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
         beyond = [one for one in completed if is_out(one.trial.value)]
         count += len(beyond)
         colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
-        if beyond:
-            axes.scatter(
-                [one.at for one in beyond],
-                [height] * len(beyond),
-                transform=axes.get_xaxis_transform(),
-                s=16,
-                color=colors,
-                marker=marker,
-                zorder=2,
-            )
+        _mark_border(axes, [one.at for one in beyond], height, s=16, color=colors, marker=marker, zorder=2)
     return count
 
 
@@ -178,23 +170,19 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
     height = 0.99 if direction == "minimize" else 0.01
     for status, (marker, color) in WITHOUT_VALUE.items():
         own = [one.at for one in told if one.trial.status == status]
-        if own:
-            axes.scatter(
-                own,
-                [height] * len(own),
-                transform=axes.get_xaxis_transform(),
-                s=26,
-                color=color,
-                marker=marker,
-                linewidths=1.2,
-                label=f"{len(own)} {status}",
-                clip_on=False,
-                zorder=4,
-            )
+        look = {"s": 26, "color": color, "marker": marker, "linewidths": 1.2, "clip_on": False, "zorder": 4}
+        _mark_border(axes, own, height, label=f"{len(own)} {status}", **look)
 
 
-def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray) -> None:
+def _mark_border(axes: Axes, at: list[int], height: float, **look: Any) -> None:
+    """Draw marks above trials at a share of the axes' height, which no value decides; nothing without trials."""
+    if at:
+        axes.scatter(at, [height] * len(at), transform=axes.get_xaxis_transform(), **look)
+
+
+def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     """Draw the best so far as a stair, and name the best trial; say so where there is none."""
+    trial = result.incumbents[-1].trial
     if trial is None:
         if not any(marked.get_label() == "breaks a limit" for marked in axes.collections):
             axes.set_yticks([])
@@ -205,9 +193,9 @@ def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.nda
     axes.plot(
         at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label="best so far", zorder=3
     )
-    found, value = numbers.index(trial.number) + 1, float(best[-1])
+    found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    label = f"\N{BLACK STAR} best {value:.6g}, trial {trial.number}"  # above the axes, where no value is
+    label = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, where no value is
     axes.annotate(
         label, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )

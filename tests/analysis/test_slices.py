@@ -37,6 +37,15 @@ def test_the_model_goes_through_the_best_point():
     panels[0].figure.canvas.draw()
 
 
+def test_integers_have_integer_ticks():
+    done = bo.Study({"k": bo.Integer(1, 3), "x": bo.Real(0.0, 1.0)}, method="random", seed=0)
+    done.optimize(lambda point: point["k"] + point["x"], 12, progress=False)
+    whole, real = plot_slices(done, ["k", "x"])
+    ticks = np.asarray(whole.get_xticks())
+    np.testing.assert_array_equal(ticks, np.round(ticks))
+    assert any(tick % 1 for tick in real.get_xticks())
+
+
 def test_the_most_important_variable_comes_first():
     assert [panel.get_xlabel() for panel in plot_slices(study())] == ["x", "c", "n"]
 
