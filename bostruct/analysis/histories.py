@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from bostruct.study.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
 
     from bostruct.study.study import Study
 
@@ -161,7 +162,8 @@ def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
         beyond = [one for one in completed if is_out(one.trial.value)]
         count += len(beyond)
         colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
-        _mark_border(axes, [one.at for one in beyond], height, s=16, color=colors, marker=marker, zorder=2)
+        if beyond:
+            _mark_border(axes, [one.at for one in beyond], height, 16, colors, marker)
     return count
 
 
@@ -170,14 +172,17 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
     height = 0.99 if direction == "minimize" else 0.01
     for status, (marker, color) in WITHOUT_VALUE.items():
         own = [one.at for one in told if one.trial.status == status]
-        look = {"s": 26, "color": color, "marker": marker, "linewidths": 1.2, "clip_on": False, "zorder": 4}
-        _mark_border(axes, own, height, label=f"{len(own)} {status}", **look)
+        if own:
+            marks = _mark_border(axes, own, height, 26, [color], marker)
+            marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
 
 
-def _mark_border(axes: Axes, at: list[int], height: float, **look: Any) -> None:
-    """Draw marks above trials at a share of the axes' height, which no value decides; nothing without trials."""
-    if at:
-        axes.scatter(at, [height] * len(at), transform=axes.get_xaxis_transform(), **look)
+def _mark_border(
+    axes: Axes, at: list[int], height: float, size: float, colors: list[str], marker: str
+) -> PathCollection:
+    """Draw marks above trials at a share of the axes' height, which no value decides."""
+    place = axes.get_xaxis_transform()
+    return axes.scatter(at, [height] * len(at), s=size, color=colors, marker=marker, transform=place, zorder=2)
 
 
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
