@@ -113,6 +113,7 @@ def test_values_near_the_largest_float_are_drawn():
     done.optimize(lambda _: next(values), 12, progress=False)
     for axes in (bo.plot_history(done), plot_slices(done)[0]):
         axes.figure.canvas.draw()
+        assert np.all(np.isfinite(axes.get_ylim()))
 
 
 def test_what_is_not_drawn_is_named():
