@@ -10,7 +10,7 @@ from bostruct.contracts import Domain, HasChoices, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import require_of_parts
 from bostruct.searchers.wrs import WeightedRandomSearch
-from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.conditional_fanova import VarianceShares
 
 
 def wrs(
