@@ -47,8 +47,8 @@ class Seat:
         if path in self._held:
             yield
             return
-        self._take(path, wait=True)
         try:
+            self._take(path, wait=True)
             yield
         finally:
             self._give_back(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import cast
@@ -123,9 +123,15 @@ class Ledger:
         """Tell whether others may write the study, too."""
         return self._can_share and self.store is not None and self.store.is_open and self.store.lost is None
 
-    def deciding(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts."""
-        return self._shared.deciding() if self.is_shared else nullcontext()
+        block = self._shared.deciding() if self.is_shared else nullcontext()
+        block.__enter__()
+        try:
+            yield
+        finally:
+            defer_interrupt(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
 
     @defer_interrupt
     def sync(self) -> None:

@@ -9,6 +9,7 @@ import warnings
 from contextlib import closing, suppress
 from pathlib import Path
 
+from bostruct.execution.interrupts import defer_interrupt
 from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import Storage, StorageError, StorageLost
 from bostruct.storage.sqlite import SqliteStorage
@@ -28,6 +29,7 @@ def write_copy(ledger: Ledger, storage: Storage) -> None:
         store.close()
 
 
+@defer_interrupt
 def end(ledger: Ledger) -> None:
     """Close the storage of a study; where its file is lost, write the study to a new one and warn of that.
 

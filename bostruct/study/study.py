@@ -225,16 +225,17 @@ class Study:
         """
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
-        with self.deciding():
+        with self._asking:
             searcher = self._writable()
-            with self._ledger.requeue_on_error():
-                try:
-                    while len(trials) < wanted:
-                        trials.append(self._ask_again() or self._next(searcher))
-                except SpaceExhausted:
-                    if not trials:
-                        raise
-        return trials[0] if n is None else trials
+            with self._ledger.requeue_on_error():  # until others are let go on, too
+                with self.deciding():
+                    try:
+                        while len(trials) < wanted:
+                            trials.append(self._ask_again() or self._next(searcher))
+                    except SpaceExhausted:
+                        if not trials:
+                            raise
+                return trials[0] if n is None else trials
 
     @contextmanager
     def deciding(self) -> Iterator[None]:

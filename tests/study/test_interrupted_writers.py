@@ -1,0 +1,105 @@
+"""Ctrl-C at any line of a step of one writer: memory and file stay one, and others go on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage import seats
+from bostruct.storage.seats import Seat
+from bostruct.study import ledger
+from tests.study.test_sharing import open_study, stored
+
+STRIDE = 47  # lines between those at which a step is interrupted
+FOLDERS = [Path(module.__file__).parent for module in (ledger, seats)]
+STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
+    "ask": lambda study, _: study.ask(),
+    "tell": lambda study, trial: study.tell(trial, 4.0),
+    "requeue": lambda study, trial: study.requeue(trial),
+    "close": lambda study, _: study.close(),
+}
+
+
+class Interrupter:
+    """A trace function that sends SIGINT at one line of the study and its storage.
+
+    at: number of the line, from 1, in the order in which they are run.
+    """
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+
+    @property
+    def is_done(self) -> bool:
+        return self._left <= 0
+
+    def __call__(self, frame: Any, *_: Any) -> Any:
+        return self._count if Path(frame.f_code.co_filename).parent in FOLDERS else None
+
+    def _count(self, _: Any, event: str, __: Any) -> Any:
+        self._left -= event == "line"
+        if event == "line" and self._left == 0:
+            signal.raise_signal(signal.SIGINT)
+        return self._count
+
+
+def interrupt(step: Callable[[], object], at: int) -> bool:
+    """Interrupt a step at a line; return whether it has so many."""
+    interrupter, before = Interrupter(at), sys.gettrace()
+    sys.settrace(interrupter)
+    try:
+        step()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(before)
+    return interrupter.is_done
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, tmp_path: Path) -> None:
+    at, goes_on = 1, True
+    while goes_on:
+        (folder := tmp_path / str(at)).mkdir()
+        one, another = open_study(folder / "runs.db"), open_study(folder / "runs.db")
+        theirs, mine = another.ask(), one.ask()
+        another.tell(theirs, 2.0)
+        goes_on = interrupt(lambda one=one, mine=mine: STEPS[name](one, mine), at)
+        with ThreadPoolExecutor(1) as executor:
+            another.tell(executor.submit(another.ask).result(60), 3.0)
+        one.close()
+        while (trial := another.ask()).number < len(stored(folder / "runs.db")) - 1:
+            another.tell(trial, 5.0)
+        another.tell(trial, 5.0)
+        assert another.trials == stored(folder / "runs.db")
+        assert all(trial.status == "completed" and "attempts" not in trial.info for trial in another.trials)
+        another.close()
+        assert os.listdir(folder) == ["runs.db"]
+        at += STRIDE
+    assert at > 2 * STRIDE
+
+
+def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_back = Seat._give_back
+
+    def interrupt_first(seat: Seat, path: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        give_back(seat, path)
+
+    with open_study(tmp_path / "runs.db") as one, open_study(tmp_path / "runs.db") as another:
+        with monkeypatch.context() as patched:
+            patched.setattr(Seat, "_give_back", interrupt_first)
+            with pytest.raises(KeyboardInterrupt):
+                one.ask()
+        assert not one.held
+        assert another.ask().number == 0
