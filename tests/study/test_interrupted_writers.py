@@ -19,7 +19,7 @@ from bostruct.study import ledger
 from tests.study.test_sharing import open_study, stored
 
 STRIDE = 47  # lines between those at which a step is interrupted
-FOLDERS = [Path(module.__file__).parent for module in (ledger, seats)]
+FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, seats)]
 STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
     "ask": lambda study, _: study.ask(),
     "tell": lambda study, trial: study.tell(trial, 4.0),
