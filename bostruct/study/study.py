@@ -82,7 +82,8 @@ class Study:
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
         None where no point ever is. For one noisy objective without limits, and methods with a model.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
-        arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
+        arguments, goes on, and other processes may have it open, too. Its space may have changed, which no other may
+        have open then: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -90,8 +91,8 @@ class Study:
         in the same direction; None for none. Their points are read as those of a space that changed; a warning says
         which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
-    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
-    StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
+    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else has it open and
+    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
     """
 
     def __init__(
@@ -282,6 +283,10 @@ class Study:
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
             twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
             which `requeue` does not count. Infeasible trials are not retried.
+
+        Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
+        process that took it over, the outcome is another trial of the same point, which is returned:
+        ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
 
         Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
