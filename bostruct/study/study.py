@@ -92,7 +92,8 @@ class Study:
         which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
     Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else has it open and
-    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
+    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError,
+    ValueError.
     """
 
     def __init__(
