@@ -145,20 +145,30 @@ class Ledger:
             record = self._records[number]
             if number in self._held or not (record.owner is None or record.owner in gone):
                 continue
-            if record.attempts >= MAX_ATTEMPTS:
-                times = record.attempts
-                self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
-            elif record.owner is not None:
-                self._let_wait(number)
+            if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
+                self._take_from(record.owner, number)
 
     @defer_interrupt
-    def _let_wait(self, number: int) -> None:
+    def _take_from(self, owner: str | None, number: int) -> None:
+        """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
+
+        owner: who had it when that was found; None for nobody.
+        number: of the trial.
+        """
+        record, failed = self._records[number], None
         with self._step() as writer:
-            record = self._records[number]
-            if number not in self._running:  # told since by its owner after all
+            if number not in self._running or record.owner != owner:  # told after all, or in the hands of another
                 return
-            writer.update(write_trial(record.trial, None, "", None, record.attempts))
+            if record.attempts >= MAX_ATTEMPTS:
+                times = record.attempts
+                failed = Outcome(failed=f"the process ended {times} times while this trial was running")
+                row, trial = self._write_finish(record, failed, None, None)
+            else:
+                row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
+            writer.update(row)
         record.owner = None
+        if failed is not None:
+            self._close(trial, failed, row.told)
 
     @contextmanager
     def requeue_on_error(self) -> Iterator[None]:

@@ -242,12 +242,14 @@ class Study:
     def deciding(self) -> Iterator[None]:
         """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
 
-        At its beginning the study has all that others told.
+        At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
         """
         with self._asking:
             self._writable()
             with self._ledger.deciding():
-                self.sync()
+                with self._mutex:
+                    self._ledger.sync()
+                    self._ledger.take_over()
                 yield
 
     def sync(self) -> None:
@@ -678,7 +680,6 @@ class Study:
 
     def _ask_again(self) -> Trial | None:
         with self._mutex:
-            self._ledger.take_over()
             trial = self._ledger.ask_again()
             return None if trial is None else self._hand_out(trial)
 
