@@ -164,7 +164,7 @@ class Ledger:
             if record.attempts >= MAX_ATTEMPTS:
                 times = record.attempts
                 failed = Outcome(failed=f"the process ended {times} times while this trial was running")
-                row, trial = self._write_finish(record, failed, None, None)
+                row, trial = self._write_outcome(record, failed, None, {}, None)
             else:
                 row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
             writer.update(row)
@@ -291,22 +291,6 @@ class Ledger:
         self._records[number].open.clear()
         return self._records[number].trial
 
-    def _write_finish(
-        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
-    ) -> tuple[TrialRow, Trial]:
-        info = record.trial.info | (noted or {})
-        trial = _apply_outcome(replace(record.trial, info=info), outcome, ended)
-        return write_trial(trial, outcome, "", self._next_position, record.attempts), trial
-
-    def _write_double(
-        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
-    ) -> tuple[TrialRow, Trial]:
-        first = record.trial
-        info: Info = {"origin": "added", "double_of": first.number, **(noted or {})}
-        running = Trial(len(self), first.point, "running", info=info, started=self._held.get(first.number, 0.0))
-        trial = _apply_outcome(running, outcome, ended)
-        return write_trial(trial, outcome, self._encode(record), self._next_position, 1), trial
-
     @defer_interrupt
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
@@ -337,18 +321,19 @@ class Ledger:
 
         number: of a trial that is running or has failed.
         """
-        if self._is_waiting(number):
-            return
         record = self._records[number]
         with self._step() as writer:
+            if self._is_waiting(number):
+                return
             if record.trial.status == "failed":
                 reopened = self._write_reopened(record)
                 writer.reopen(reopened)
-            elif number in self._running:
+            elif number in self._running and (number not in self._held or self._is_out(number)):
                 reopened = None
                 writer.take_back(number)
-            else:
-                return  # told by its owner meanwhile
+            else:  # told meanwhile, or taken over by another writer, who evaluates it
+                self._held.pop(number, None)
+                return
         if reopened is not None:
             self._reopen(record)
             record.trial = replace(record.trial, info=parse(reopened.info))
@@ -364,8 +349,8 @@ class Ledger:
         """
         record = self._records[number]
         with self._step() as writer:
-            if number not in self._running:  # another was told a value
-                self._held.pop(number, None)
+            if number not in self._running or (number in self._held and not self._is_out(number)):
+                self._held.pop(number, None)  # another was told a value, or has taken it over
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
@@ -375,14 +360,22 @@ class Ledger:
         self._let_go(record)
         return trial
 
+    @defer_interrupt
+    def let_all_go(self) -> None:
+        """Give all trials back that this object handed out, and that nobody else has taken over."""
+        if self.out:
+            with self._step() as writer:
+                writer.take_back(*self.out)
+
     def adopt_store(self, store: StudyWriter, label: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
 
         store: the right to write it.
         label: of the storage, for messages.
         """
+        out = self.out
         self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
-        for number in self.out:
+        for number in out:
             record = self._records[number]
             store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
             record.owner = self.owner
@@ -390,17 +383,22 @@ class Ledger:
     @property
     def out(self) -> list[int]:
         """The numbers of the running trials that this object handed out, and nobody else since, ascending."""
-        return sorted(n for n in self._running.intersection(self._held) if self._records[n].owner == self.owner)
+        return sorted(number for number in self._running if self._is_out(number))
+
+    @property
+    def evaluated(self) -> list[int]:
+        """The numbers of the running trials that were handed out, by whomever, ascending."""
+        return sorted(number for number in self._running if not self._is_waiting(number))
 
     @property
     def n_elsewhere(self) -> int:
         """The number of running trials that other writers handed out."""
-        return sum(not self._is_waiting(number) for number in self._running) - len(self.out)
+        return len(self.evaluated) - len(self.out)
 
     @property
     def owner(self) -> str | None:
         """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
-        return self._shared.owner if self.is_shared else None
+        return self._shared.owner if self._can_share else None
 
     @property
     def held(self) -> Mapping[int, float]:
@@ -420,6 +418,10 @@ class Ledger:
         with self._shared.changing() as news:
             self._learn(news)
             yield self.writer
+
+    def _is_out(self, number: int) -> bool:
+        """Tell whether a running trial is in the hands of who was given it here."""
+        return number in self._held and self._records[number].owner == self.owner
 
     def _is_waiting(self, number: int) -> bool:
         """Tell whether a trial runs, and waits to be handed out."""
@@ -447,7 +449,9 @@ class Ledger:
                 self._enter(trial, point, row)
                 continue
             record = self._records[row.number]
-            if record.outcome is not None and record.told != row.told:
+            if record.outcome is not None:
+                if (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished):
+                    continue  # known, and with what only this process works out
                 self._reopen(record)
             if trial.started != record.trial.started:
                 record.earlier.add(record.trial.started)

@@ -530,12 +530,14 @@ class Study:
     @property
     def n_elsewhere(self) -> int:
         """The number of running trials that other processes, or other `Study` objects, evaluate."""
-        return self._ledger.n_elsewhere
+        with self._mutex:
+            return self._ledger.n_elsewhere
 
     @property
     def n_finished(self) -> int:
         """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
-        return len(self._ledger.order) - self._ledger.n_added
+        with self._mutex:
+            return len(self._ledger.order) - self._ledger.n_added
 
     @property
     def n_unread(self) -> int:
@@ -605,6 +607,7 @@ class Study:
             raise TypeError(f"path: expected the path of a file, got {short_repr(path)}")
         with self._mutex:
             place = open_storage(path)
+            self._ledger.sync()
             if self._store is not None and self._store.is_open and self._store.lost is not None:
                 store = place.save(self._ledger.export())
                 self._store.close()
