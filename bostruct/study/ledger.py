@@ -610,7 +610,8 @@ class Ledger:
         self._records.append(_Record(trial, x, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
-        self._running.add(trial.number)
+        if row.outcome is None:
+            self._running.add(trial.number)
         if self._is_lent:
             self._seen, self._is_lent = set(self._seen), False
         self._seen.add(self._domain.key(x))
