@@ -22,6 +22,7 @@ EXPOSED = (
     "Warning: {host} is not a loopback address. Whoever reaches it and knows the token uses the studies, and the "
     "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
 )
+ANSWER_SECONDS = 1.0  # for the last answers to go out
 
 
 @click.command()
@@ -198,6 +199,9 @@ def _listen(service: Service, host: str, port: int, path: str | None, token_file
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             click.echo("Stopped.", err=as_json)
+        finally:
+            service.close()
+            server.wait_for_answers(ANSWER_SECONDS)
 
 
 def _announce(server: StudyServer, path: str | None, token_file: str | None, as_json: bool) -> None:

@@ -152,6 +152,15 @@ class GuardedServer(ThreadingHTTPServer):
             self._answered.discard(request)
         super().shutdown_request(request)
 
+    def wait_for_answers(self, seconds: float) -> None:
+        """Let the answers go out that are being written, once nothing more is accepted.
+
+        seconds: to wait at most.
+        """
+        deadline = time.monotonic() + seconds
+        while self._answered and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Forget connections that broke; nothing of a request is printed.
 

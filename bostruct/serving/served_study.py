@@ -136,11 +136,10 @@ class ServedStudy:
         started: as `ask` said; None where any holder is meant.
         lease: seconds from now; None for as many as before.
         """
-        known = self._find(trial)
         try:
             return {"trial": {"number": trial, "lease": self._leases.renew(trial, started, lease)}}
         except LookupError:
-            if known.status != "running":
+            if (known := self._find(trial)).status != "running":
                 raise Refusal("trial_finished", f"trial: number {trial} is {known.status} already") from None
             raise Refusal(
                 "lease_lost", f"trial: the lease of number {trial} has run out; tell its value all the same"
@@ -203,10 +202,9 @@ class ServedStudy:
 
     def _change(self, number: int, change: Callable[[], Any], expected: str) -> Any:
         """Do what a study does with a trial, and say which trial it was where the study refuses."""
-        known = self._find(number)
         try:
             return change()
         except (TypeError, ValueError) as error:
-            if known.status not in expected:
+            if (known := self._find(number)).status not in expected:
                 raise Refusal("trial_finished", str(error), trial=trial_to_json(self.study.domain, known)) from error
             raise Refusal("bad_value", str(error)) from error
