@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ class ServedStudy:
         self.study = study
         self.keys: Keys[Facts] = Keys()
         self._turns = Turns()
+        self._changing = threading.Lock()  # of trials and their leases, which change together
         self._leases = Leases()
         self._finished: str | None = None
 
@@ -59,7 +61,7 @@ class ServedStudy:
         trials: list[Trial] = []
         try:
             while len(trials) < n:
-                with self._turns.take(is_quick=False):
+                with self._turns.suggest():
                     trials.append(self._ask_one())
         except SpaceExhausted as error:
             if not trials:
@@ -76,8 +78,9 @@ class ServedStudy:
     def _ask_one(self) -> Trial:
         if self._finished is not None:
             raise Refusal("study_finished", f"the study was finished: {self._finished}")
-        for number in self._leases.take_expired():
-            self.study.requeue(number)
+        with self._changing:
+            for number in self._leases.take_expired():
+                self.study.requeue(number)
         return self.study.ask()
 
     def take_back(self, answer: Facts) -> None:
@@ -88,7 +91,7 @@ class ServedStudy:
         self._give_back([self.study.trials[one["number"]] for one in answer["trials"]])
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
-        with suppress(Refusal), self._turns.take(is_quick=True):
+        with suppress(Refusal), self._turns.hurry(), self._changing:
             for trial in trials:
                 self._leases.end(trial.number)
                 with suppress(BostructError, ValueError):  # the file is lost, or somebody told the trial
@@ -100,7 +103,7 @@ class ServedStudy:
         trial: its number.
         outcome: arguments of `Study.tell`.
         """
-        with self._turns.take(is_quick=True):
+        with self._turns.hurry(), self._changing:
             told = self._change(trial, lambda: self.study.tell(trial, **outcome), "running")
             self._leases.end(trial)
         return {"trial": trial_to_json(self.study.domain, told)}
@@ -111,7 +114,7 @@ class ServedStudy:
         point: as `trial_to_json` writes it, or as the objective would receive it.
         outcome: arguments of `Study.add`.
         """
-        with self._turns.take(is_quick=True):
+        with self._turns.hurry(), self._changing:
             given = point_from_json(self.study.domain, point)
             try:
                 told = self.study.add(given, **outcome)
@@ -124,7 +127,7 @@ class ServedStudy:
 
         trial: its number.
         """
-        with self._turns.take(is_quick=True):
+        with self._turns.hurry(), self._changing:
             self._change(trial, lambda: self.study.requeue(trial), "running or failed")
             self._leases.end(trial)
             return {"trial": trial_to_json(self.study.domain, self.study.trials[trial])}
@@ -152,13 +155,13 @@ class ServedStudy:
             best = self.study.incumbent
             found = () if best is None else (best,)
         else:
-            with self._turns.take(is_quick=True), suppress(BostructError):  # where no trial keeps all limits
+            with self._turns.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
                 found = self.study.result.pareto_front
         return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
 
     def recommend(self) -> Facts:
         """Return the completed trial with the best posterior mean, and its 95 % interval."""
-        with self._turns.take(is_quick=False):
+        with self._turns.suggest():
             try:
                 found = self.study.result.recommended
             except BostructError as error:

@@ -1,4 +1,4 @@
-"""Turns: one at a time, the quick before the slow."""
+"""Turns: one suggestion at a time, and the quick before the next one."""
 
 from __future__ import annotations
 
@@ -18,39 +18,48 @@ def wait_until(holds):
         time.sleep(0.002)
 
 
-def start(turns, done, name, is_quick):
-    def work():
-        with turns.take(is_quick=is_quick):
-            done.append(name)
+def test_the_quick_come_before_the_next_suggestion_whoever_came_first():
+    """A lock of the study, which the suggestion has, lets nobody in meanwhile."""
+    turns, study, done = Turns(), threading.Lock(), []
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+    def suggest():
+        with turns.suggest(), study:
+            done.append("suggestion")
 
+    def tell():
+        with turns.hurry(), study:
+            done.append("tell")
 
-def test_the_quick_come_before_the_slow_whoever_came_first():
-    turns, done = Turns(), []
-    with turns.take(is_quick=False):
-        threads = [start(turns, done, "slow", False), start(turns, done, "slow", False)]
-        threads += [start(turns, done, "quick", True), start(turns, done, "quick", True)]
+    with turns.suggest(), study:
+        threads = [threading.Thread(target=work) for work in (suggest, suggest, tell, tell)]
+        for thread in threads:
+            thread.start()
         wait_until(lambda: turns._n_quick == 2)
         assert done == []
     for thread in threads:
         thread.join()
-    assert done == ["quick", "quick", "slow", "slow"]
+    assert done == ["tell", "tell", "suggestion", "suggestion"]
 
 
-def test_one_at_a_time():
+def test_the_quick_do_not_wait_for_a_suggestion_that_the_study_lets_them_pass():
+    turns = Turns()
+    with turns.suggest(), turns.hurry(), turns.hurry():
+        assert turns._n_quick == 2
+
+
+def test_one_suggestion_at_a_time():
     turns, inside, most = Turns(), [], []
 
-    def work(is_quick):
+    def work():
         for _ in range(50):
-            with turns.take(is_quick=is_quick):
+            with turns.suggest():
                 inside.append(1)
                 most.append(len(inside))
                 inside.pop()
+            with turns.hurry():
+                pass
 
-    threads = [threading.Thread(target=work, args=(number % 2 == 0,)) for number in range(6)]
+    threads = [threading.Thread(target=work) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -60,36 +69,39 @@ def test_one_at_a_time():
 
 def test_a_turn_that_fails_is_given_up():
     turns = Turns()
-    with pytest.raises(ZeroDivisionError), turns.take(is_quick=True):
-        _ = 1 / 0
-    with turns.take(is_quick=False):
+    for take in (turns.suggest, turns.hurry):
+        with pytest.raises(ZeroDivisionError), take():
+            _ = 1 / 0
+    with turns.suggest():
         pass
 
 
-def test_at_the_end_who_waits_is_refused_and_the_last_turn_is_waited_for():
-    turns, refused, entered, leave = Turns(), [], threading.Event(), threading.Event()
+def test_at_the_end_who_waits_is_refused_and_who_is_in_is_waited_for():
+    turns, refused, leave, n_in = Turns(), [], threading.Event(), []
 
-    def hold():
-        with turns.take(is_quick=False):
-            entered.set()
+    def hold(take):
+        with take():
+            n_in.append(1)
             leave.wait(30)
 
     def wait():
         try:
-            with turns.take(is_quick=True):
+            with turns.suggest():
                 pass
         except Refusal as refusal:
             refused.append(refusal.code)
 
-    threads = [threading.Thread(target=hold), threading.Thread(target=wait)]
-    threads[0].start()
-    assert entered.wait(30)
-    threads[1].start()
-    wait_until(lambda: turns._n_quick == 1)
+    threads = [threading.Thread(target=hold, args=(take,)) for take in (turns.suggest, turns.hurry)]
+    for number, thread in enumerate(threads):
+        thread.start()
+        wait_until(lambda number=number: len(n_in) == number + 1)
+    threads.append(threading.Thread(target=wait))
+    threads[-1].start()
     assert not turns.end(0.05)
-    threads[1].join()
+    threads[-1].join()
     assert refused == ["stopping"]
     leave.set()
     assert turns.end(30)
-    with pytest.raises(Refusal), turns.take(is_quick=False):
-        pass
+    for take in (turns.suggest, turns.hurry):
+        with pytest.raises(Refusal), take():
+            pass
