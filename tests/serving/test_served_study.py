@@ -161,11 +161,11 @@ def test_a_tell_waits_for_one_suggestion_of_a_batch_and_readers_for_none():
     batch = threading.Thread(target=served.ask, args=(3, None))
     batch.start()
     assert searcher.entered.acquire(timeout=30)  # the first suggestion of the batch is being made
-    tell = threading.Thread(target=lambda: told.append(served.tell(0, {"value": 1.0})))
-    tell.start()
     assert served.describe()["trials"] == 1
     assert served.renew(0, None, 5.0)["trial"]["lease"] == 5.0
     assert (served.find_best()["trials"], numbers(served.list_trials(0, 9))) == ([], [0])
+    tell = threading.Thread(target=lambda: told.append(served.tell(0, {"value": 1.0})))
+    tell.start()
     deadline = time.monotonic() + 30
     while not (told or served._turns._n_quick):  # told already where a study lets tells pass a suggestion
         assert time.monotonic() < deadline
