@@ -21,6 +21,7 @@ PATH = f"/v{PROTOCOL}"
 MOST_CONNECTIONS = 256
 BODY_SECONDS = 10.0  # for the body of a request to arrive
 DRAIN_SECONDS = 0.5  # for what a client sends that is not read, so that it reads its answer
+STRANGER_SECONDS = 0.05  # the same for who has no token, and may want to keep others out
 REQUESTS_A_SECOND, BURST = 500.0, 1000.0
 OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for refusals that know a status alone
 
@@ -97,7 +98,7 @@ class _Handler(GuardedHandler):
             body = self._read_request()
         except Refusal as refusal:
             self._send(refusal.status, write_refusal(refusal))
-            self._drain()
+            self._drain(STRANGER_SECONDS if refusal.code in ("forbidden", "unauthorized") else DRAIN_SECONDS)
             return
         answer = self.server.service.answer(body)
         try:
@@ -149,11 +150,11 @@ class _Handler(GuardedHandler):
         self.connection.settimeout(20.0)
         self.send_content(HTTPStatus(status), body, {"Content-Type": "application/json"} | (headers or {}))
 
-    def _drain(self) -> None:
+    def _drain(self, seconds: float) -> None:
         """Read what a refused client still sends, for a while: closed before, the connection would lose the answer."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
-            deadline, read = time.monotonic() + DRAIN_SECONDS, 0
+            deadline, read = time.monotonic() + seconds, 0
             while read < 4 * LONGEST and time.monotonic() < deadline:
                 if not (more := receive(self.connection, 65536, deadline)):
                     return

@@ -6,32 +6,34 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Generic, NamedTuple, TypeVar
+from hashlib import sha256
+from typing import NamedTuple
 
 from bostruct.serving.refusals import Refusal
 
 MOST_KEPT = 10_000
+MOST_BYTES = 32 * 1024 * 1024
 
-Answer = TypeVar("Answer")
 
-
-class _Entry(NamedTuple, Generic[Answer]):
+class _Entry(NamedTuple):
     request: str
-    answer: Future[Answer]
+    answer: Future[bytes]
 
 
-class Keys(Generic[Answer]):
+class Keys:
     """The answers to the last requests that had a key.
 
     most: how many are kept, at least 1; those that are not answered yet are kept besides.
+    most_bytes: how long they may be in all. The last one is kept, however long it is.
     """
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
+    def __init__(self, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
+        self._most, self._most_bytes = most, most_bytes
         self._lock = threading.Lock()
-        self._entries: OrderedDict[str, _Entry[Answer]] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._n_bytes = 0  # of the answers that are there
 
-    def run_once(self, key: str, request: str, run: Callable[[], Answer]) -> Answer:
+    def run_once(self, key: str, request: str, run: Callable[[], bytes]) -> bytes:
         """Return the answer to a request, which is run where it was not before; wait where it is being run.
 
         key: that the client chose for it.
@@ -40,11 +42,11 @@ class Keys(Generic[Answer]):
 
         Raises Refusal where the key was of another request.
         """
+        digest = sha256(request.encode("utf-8", "surrogatepass")).hexdigest()  # a request may be long
         with self._lock:
-            mine: _Entry[Answer] = _Entry(request, Future())
+            mine = _Entry(digest, Future())
             known = self._entries.setdefault(key, mine)
-            self._drop_oldest()
-        if known.request != request:
+        if known.request != digest:
             raise Refusal("key_reused", f"key: expected a new one for another request, got {key!r} again")
         if known is not mine:
             return known.answer.result()
@@ -56,10 +58,18 @@ class Keys(Generic[Answer]):
             mine.answer.set_exception(error)
             raise
         mine.answer.set_result(answer)
+        with self._lock:
+            self._n_bytes += len(answer)
+            self._drop_oldest(key)
         return answer
 
-    def _drop_oldest(self) -> None:
-        if len(self._entries) > self._most:
-            oldest = next((key for key, entry in self._entries.items() if entry.answer.done()), None)
-            if oldest is not None:
-                del self._entries[oldest]
+    def _drop_oldest(self, kept: str) -> None:
+        while self._is_full:
+            done = (key for key, entry in self._entries.items() if entry.answer.done() and key != kept)
+            if (oldest := next(done, None)) is None:
+                return
+            self._n_bytes -= len(self._entries.pop(oldest).answer.result())
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._entries) > self._most or self._n_bytes > self._most_bytes

@@ -92,14 +92,14 @@ def check_request(given: Request) -> str:
     kind = given.get("request")
     known = [*OF_SERVER, *OPERATIONS]
     if not isinstance(kind, str) or kind not in known:
-        hint = did_you_mean(kind, known) if isinstance(kind, str) else ""
+        hint = did_you_mean(kind[:LONGEST_TEXT], known) if isinstance(kind, str) else ""
         raise Refusal("unknown_request", f"request: expected one of {', '.join(known)}; got {short_repr(kind)}{hint}")
     if (version := given.get("protocol", PROTOCOL)) != PROTOCOL or isinstance(version, bool):
         raise Refusal("bad_protocol", f"protocol: expected {PROTOCOL}, got {short_repr(version)}")
     fields = OF_SERVER[kind] if kind in OF_SERVER else OPERATIONS[kind].fields
     if unknown := [name for name in given if name not in (*COMMON, *fields)]:
         allowed = ", ".join((*fields, *COMMON))
-        hint = did_you_mean(unknown[0], fields)
+        hint = did_you_mean(unknown[0][:LONGEST_TEXT], fields)
         raise Refusal("bad_request", f"{kind}: expected the fields {allowed}; got {short_repr(unknown[0])}{hint}")
     if kind in OPERATIONS and (missing := [name for name in OPERATIONS[kind].needs if given.get(name) is None]):
         raise Refusal("bad_request", f"{kind}: expected the field {missing[0]}, which is missing")

@@ -32,7 +32,7 @@ class ServedStudy:
 
     def __init__(self, study: Study) -> None:
         self.study = study
-        self.keys: Keys[Facts] = Keys()
+        self.keys = Keys()
         self._turns = Turns()
         self._changing = threading.Lock()  # of trials and their leases, which change together
         self._leases = Leases()

@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,15 @@ from bostruct.checks import short_repr
 from bostruct.contracts import ParsedJson
 from bostruct.serving.descriptions import StudyDescription, read_description
 from bostruct.serving.json_lines import LONGEST, read_request, write_answer
-from bostruct.serving.operations import LONGEST_TEXT, MOST_ASKED, OPERATIONS, PROTOCOL, check_request, read_text
+from bostruct.serving.operations import (
+    LONGEST_TEXT,
+    MOST_ASKED,
+    OPERATIONS,
+    PROTOCOL,
+    Operation,
+    check_request,
+    read_text,
+)
 from bostruct.serving.refusals import Refusal
 from bostruct.serving.served_study import ServedStudy
 from bostruct.serving.trial_json import Facts
@@ -68,7 +77,8 @@ class Service:
             number = _read_id(request)
             kind = check_request(request)
             facts, undo = self._serve(kind, request)
-            return Answer(HTTPStatus.OK, write_answer({"ok": True, "id": number, **facts}), undo)
+            head = write_answer({"ok": True, "id": number})
+            return Answer(HTTPStatus.OK, head[:-2] + b", " + facts[1:], undo)
         except Exception as error:
             refusal = _explain(error)
             return Answer(refusal.status, write_refusal(refusal, number))
@@ -85,22 +95,23 @@ class Service:
         """Return the names of the studies."""
         return list(self._studies)
 
-    def _serve(self, kind: str, request: Request) -> tuple[Facts, Callable[[], None] | None]:
+    def _serve(self, kind: str, request: Request) -> tuple[bytes, Callable[[], None] | None]:
+        """Return the facts of an answer as a line of JSON, and what is to be done where they reach nobody."""
         if self._is_ending:
             raise Refusal("stopping", "the server is ending")
         if kind == "studies":
             limits = {"bytes": LONGEST, "trials_asked": MOST_ASKED, "create": self._create is not None}
             facts: Facts = {"protocol": PROTOCOL, "bostruct": __version__, "studies": self.list_studies()}
-            return facts | {"limits": limits}, None
+            return write_answer(facts | {"limits": limits}), None
         if kind == "create":
-            return self._create_study(request).describe(), None
+            return write_answer(self._create_study(request).describe()), None
         study, operation = self._find(request), OPERATIONS[kind]
-        key = request.get("key")
-        if key is None or not operation.changes:
-            facts = operation.answer(study, request)
-            return facts, (lambda: study.take_back(facts)) if kind == "ask" else None
-        said = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
-        return study.keys.run_once(read_text("key", key), said, lambda: operation.answer(study, request)), None
+        if operation.changes and (key := request.get("key")) is not None:
+            said = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
+            run = partial(_run, operation, study, request)
+            return study.keys.run_once(read_text("key", key), said, run), None
+        facts = operation.answer(study, request)
+        return write_answer(facts), partial(study.take_back, facts) if kind == "ask" else None
 
     def _find(self, request: Request) -> ServedStudy:
         studies, name = self._studies, request.get("study")
@@ -134,6 +145,10 @@ def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
     """
     error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
     return write_answer({"ok": False, "id": number, "error": error})
+
+
+def _run(operation: Operation, study: ServedStudy, request: Request) -> bytes:
+    return write_answer(operation.answer(study, request))
 
 
 def _explain(error: Exception) -> Refusal:
