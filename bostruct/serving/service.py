@@ -81,6 +81,8 @@ class Service:
             return Answer(HTTPStatus.OK, head[:-2] + b", " + facts[1:], undo)
         except Exception as error:
             refusal = _explain(error)
+            if self._is_ending and refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # its study was closed meanwhile
+                refusal = Refusal("stopping", "the server is ending")
             return Answer(refusal.status, write_refusal(refusal, number))
 
     def close(self) -> None:

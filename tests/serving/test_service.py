@@ -161,6 +161,30 @@ def test_at_the_end_studies_are_closed_and_nothing_more_is_answered(tmp_path):
         bo.Study.load(file, name).close()
 
 
+def test_a_suggestion_that_takes_long_is_not_waited_for_at_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("bostruct.serving.service.CLOSE_SECONDS", 0.1)
+    study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "r.db")
+    service, entered, leave, codes = Service([study]), threading.Event(), threading.Event(), []
+    searcher = study._searcher
+    suggest = type(searcher).suggest
+
+    def think(*given):
+        entered.set()
+        assert leave.wait(30)
+        return suggest(*given)
+
+    monkeypatch.setattr(type(searcher), "suggest", think)
+    thread = threading.Thread(target=lambda: codes.append(code_of(service, "ask")))
+    thread.start()
+    assert entered.wait(30)
+    service.close()  # and the file is there for others
+    leave.set()
+    thread.join(30)
+    assert codes == ["stopping"]
+    with bo.Study.load(tmp_path / "r.db") as again:
+        assert again.trials == ()
+
+
 @pytest.mark.parametrize("text", [b"", b"\xff", b"[]", b'{"request": "ask", "n": NaN}', b"{" * 9999])
 def test_what_is_no_request_is_answered(text):
     answer = make_service("a").answer(text)
