@@ -62,8 +62,7 @@ class GuardedServer(ThreadingHTTPServer):
             family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             address = (str(found[0]), int(found[1]))
         self.address_family = family
-        # elsewhere than on POSIX another process could take the port over
-        self.allow_reuse_address = os.name == "posix" and not isinstance(address, str)
+        self.allow_reuse_address = os.name == "posix"  # elsewhere another process could take the port over
         super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed knows no Unix sockets here
 
     def server_bind(self) -> None:
@@ -122,7 +121,8 @@ class GuardedServer(ThreadingHTTPServer):
             is_let_in = not is_full or oldest is not None
             if oldest is not None:
                 del self._without_head[oldest]
-                _end_reading(oldest)  # its thread, which waits for more, closes it
+                with contextlib.suppress(OSError):  # the other side was faster
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread, which waits for more, closes it
             if is_let_in:
                 self._without_head[request] = None
         if is_let_in:
@@ -215,8 +215,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
         """Return why a request is not looked at, or None: it came by another name, or from another site."""
         host = self.headers.get_all("Host", [])
         name = _split_host(host[0]) if len(host) == 1 else ""
-        reached = str(self.connection.getsockname()[0]) if self.server.has_address else ""
-        if not name or not self.server.is_own_name(name, reached):
+        if not name or not self.server.is_own_name(name, str(self.connection.getsockname()[0])):
             return "The Host of the request is not this server."
         origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
         is_own = origin is None or origin.lower() == f"http://{host[0].lower()}"
@@ -288,11 +287,6 @@ def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
-
-
-def _end_reading(connection: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # the other side was faster
-        connection.shutdown(socket.SHUT_RDWR)
 
 
 def _split_host(header: str) -> str:
