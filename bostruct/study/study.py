@@ -724,7 +724,7 @@ class _Request(NamedTuple):
 
 
 class _Opened(NamedTuple):
-    """What a call asks for, as objects: its domain, the searcher without a prior, its row, the limit of threads."""
+    """A call as objects: its domain, the searcher without a prior, its row, the limit of threads."""
 
     request: _Request
     domain: Domain
