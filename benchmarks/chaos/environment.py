@@ -6,6 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmarks.chaos.crowded_places import (
+    close_while_deciding,
+    fill_disk_together,
+    lose_file_together,
+    stop_while_deciding,
+)
 from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.places import LOSSES, NotHere, close_a_lost_study, fill_disk, lose_file, refuse_writing
 from benchmarks.chaos.row import Row, Verdict
@@ -24,6 +30,10 @@ CASES: dict[str, Surroundings] = {
     "two processes": race_processes,
     "fork after open": fork_after_opening,
     "fork, and kill of the parent": kill_and_fork,
+    "disk full, 4 writers": fill_disk_together,
+    "file removed, 4 writers": lose_file_together,
+    "stopped while it decides": stop_while_deciding,
+    "closed while another decides": close_while_deciding,
 }
 SHORT = (
     "disk full",
@@ -32,6 +42,7 @@ SHORT = (
     "clock set back",
     "8 threads, random",
     "fork after open",
+    "stopped while it decides",
 )
 
 
@@ -56,7 +67,8 @@ def run_case(case: str, folder: Path) -> Verdict:
 
 ENVIRONMENT = Row(
     name="environment",
-    what="disk full, file or folder gone, read-only, clock set back, 8 threads, two processes, fork after open",
+    what="disk full, file or folder gone, read-only, clock set back, 8 threads, several processes, one stopped, "
+    "fork after open",
     kinds=("lost", "otherwise than documented"),
     cases=tuple(CASES),
     short=SHORT,

@@ -1,0 +1,209 @@
+"""What befalls a file that several processes write: a full disk, a loss, one that is stopped while it decides."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import bostruct as bo
+from benchmarks.chaos.crowd import wait_until
+from benchmarks.chaos.oracle import read_log
+from benchmarks.chaos.places import mount_small_disk, open_study, step
+from benchmarks.chaos.row import Verdict
+from benchmarks.chaos.victim import append_line
+from bostruct.storage.protocol import StorageError
+
+WRITERS = 4
+PATIENCE = 60.0
+
+
+def start(call: Callable[[], Any], log: Path) -> int:
+    """Fork a process that makes a call; an exception is in the log, whose lines others read."""
+    process = os.fork()
+    if process:
+        return process
+    try:
+        call()
+    except BaseException:
+        append_line(log, {"trouble": traceback.format_exc()})
+    finally:
+        os._exit(0)
+
+
+def write_until_refused(file: Path, log: Path) -> None:
+    """Ask and tell, and log what was told, until the storage refuses; then say why, and close."""
+    study = open_study(file)
+    try:
+        while True:
+            trial = study.ask()
+            study.tell(trial, float(trial.point["x"]))
+            append_line(log, {"number": trial.number, "value": float(trial.point["x"])})
+    except StorageError as error:
+        append_line(log, {"refused": str(error)})
+    with warnings.catch_warnings(), suppress(StorageError):  # a full disk may not take the trials back
+        warnings.simplefilter("ignore")
+        study.close()
+
+
+def run_to_refusal(file: Path, logs: list[Path], meanwhile: Callable[[], None], verdict: Verdict) -> list[list[Any]]:
+    """Have several processes write until all are refused, and return what each was told; blame other ends."""
+    processes = [start(lambda log=log: write_until_refused(file, log), log) for log in logs]
+    meanwhile()
+    for process in processes:
+        os.waitpid(process, 0)
+    told = []
+    for log in logs:
+        lines = read_log(log)
+        log.unlink()
+        told.append([(line["number"], line["value"]) for line in lines if "value" in line])
+        if "refused" not in lines[-1]:
+            verdict.blame("otherwise than documented", lines[-1])
+        elif not any(word in lines[-1]["refused"] for word in ("disk", "space", "removed")):
+            verdict.blame("otherwise than documented", f"the words do not say why: {lines[-1]}")
+    return told
+
+
+def read_values(file: Path) -> set[tuple[int, float]]:
+    """Return numbers and values of the trials that were told, by plain sqlite3."""
+    with closing(sqlite3.connect(file)) as connection:
+        if connection.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+            return set()
+        return set(connection.execute("SELECT number, value FROM trials WHERE told IS NOT NULL").fetchall())
+
+
+def fill_disk_together(folder: Path, verdict: Verdict) -> None:
+    """Have four processes write until the disk is full, again and again with some more room."""
+    disk = folder / "disk"
+    disk.mkdir()
+    with mount_small_disk(disk, 400):
+        ballast, file, told = disk / "ballast", disk / "runs.db", set()
+        ballast.write_bytes(bytes(200 * 1024))
+        open_study(file).close()
+        for room in (140, 80, 0):
+            for ones in run_to_refusal(file, [folder / f"told-{i}" for i in range(WRITERS)], lambda: None, verdict):
+                told |= set(ones)
+            check_values(file, told, verdict)
+            os.truncate(ballast, room * 1024)
+        with open_study(file) as study:
+            waiting = [trial.number for trial in study.trials if trial.status == "running"]
+            if study.n_elsewhere:
+                verdict.blame("otherwise than documented", f"{study.n_elsewhere} trials of processes that have ended")
+            for _ in range(len(waiting) + 1):
+                step(study)
+            if any(trial.status == "running" for trial in study.trials):
+                verdict.blame("otherwise than documented", f"not all of {waiting} were handed out again")
+        check_values(file, told, verdict)
+        if left := {path.name for path in disk.iterdir()} - {"ballast", "runs.db"}:
+            verdict.blame("otherwise than documented", f"left behind: {left}")
+
+
+def check_values(file: Path, told: set[Any], verdict: Verdict) -> None:
+    """Blame what was told and is not in the file."""
+    if missing := told - read_values(file):
+        verdict.blame("lost", f"{file.name} lacks {missing}")
+    verdict.count("values told", len(told))
+
+
+def lose_file_together(folder: Path, verdict: Verdict) -> None:
+    """Remove a file under four processes: each writes what it knows to a file of its own."""
+    place = folder / "place"
+    place.mkdir()
+    file, logs = place / "runs.db", [folder / f"told-{i}" for i in range(WRITERS)]
+    open_study(file).close()
+
+    def remove() -> None:
+        wait_until(lambda: all(len(read_log(log)) > 3 for log in logs), PATIENCE)
+        file.unlink()
+
+    told = run_to_refusal(file, logs, remove, verdict)
+    rescued = {path: read_values(path) for path in place.glob("runs-rescued-*.db")}
+    for ones in told:
+        if not any(values.issuperset(ones) for values in rescued.values()):
+            verdict.blame("lost", f"{ones} is in none of {rescued}")
+    verdict.count("values told", sum(map(len, told)))
+    if left := {path.name for path in place.iterdir()} - {path.name for path in rescued} - {"runs.db-journal"}:
+        verdict.blame("otherwise than documented", f"left behind: {left}")
+
+
+def stop_while_deciding(folder: Path, verdict: Verdict) -> None:
+    """Stop a process that decides: others tell, wait to ask, and ask once it is killed."""
+    file, log = folder / "runs.db", folder / "log"
+    open_study(file).close()
+
+    def decide() -> None:
+        with open_study(file).deciding():
+            append_line(log, {"event": "decides"})
+            time.sleep(10 * PATIENCE)
+
+    def go_on() -> None:
+        with open_study(file) as study:
+            trial = study.ask()
+            append_line(log, {"event": "holds a trial"})
+            wait_until(lambda: is_logged(log, "stopped"), PATIENCE)
+            study.tell(trial, 1.0)
+            append_line(log, {"event": "told"})
+            study.ask()
+            append_line(log, {"event": "asked"})
+
+    started = [start(go_on, log)]
+    wait_for("holds a trial", log, verdict)
+    started.append(start(decide, log))
+    wait_for("decides", log, verdict)
+    os.kill(started[1], signal.SIGSTOP)
+    append_line(log, {"event": "stopped"})
+    wait_for("told", log, verdict)
+    time.sleep(0.5)
+    if is_logged(log, "asked"):
+        verdict.blame("otherwise than documented", "two processes decided side by side")
+    os.kill(started[1], signal.SIGKILL)
+    wait_for("asked", log, verdict)
+    for process in started:
+        os.waitpid(process, 0)
+    check_values(file, {(0, 1.0)}, verdict)
+    if left := {path.name for path in folder.iterdir()} - {"log", "runs.db"}:
+        verdict.blame("otherwise than documented", f"left behind: {left}")
+
+
+def is_logged(log: Path, event: str) -> bool:
+    """Tell whether something happened."""
+    return any(line.get("event") == event for line in read_log(log))
+
+
+def wait_for(event: str, log: Path, verdict: Verdict) -> None:
+    """Wait until something happened; blame that it did not."""
+    if not wait_until(lambda: is_logged(log, event), PATIENCE):
+        verdict.blame("otherwise than documented", f"{event} did not happen: {read_log(log)}")
+
+
+def close_while_deciding(folder: Path, verdict: Verdict) -> None:
+    """Close a study while another one decides, and then that one while it does: nobody waits, and trials go on."""
+    file = folder / "runs.db"
+    one, another = open_study(file), open_study(file)
+    trial = another.ask()
+    with ThreadPoolExecutor(1) as executor:
+        with one.deciding():
+            executor.submit(another.close).result(PATIENCE)
+            again = one.ask()
+            one.tell(again, 1.0)
+            one.close()
+        if again.point != trial.point:
+            verdict.blame("otherwise than documented", "the trial of a study that was closed was not handed out")
+        third = executor.submit(lambda: step_and_close(open_study(file))).result(PATIENCE)
+    check_values(file, {(0, 1.0), (1, third)}, verdict)
+    if left := {path.name for path in folder.iterdir()} - {"runs.db"}:
+        verdict.blame("otherwise than documented", f"left behind: {left}")
+
+
+def step_and_close(study: bo.Study) -> float:
+    """Ask and tell once, close the study, and return the value."""
+    with study:
+        return step(study)
