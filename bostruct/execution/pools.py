@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from secrets import token_hex
 from typing import Any, Protocol
 
@@ -161,6 +161,8 @@ class ExecutorPool:
             answer = _answer_of(future)
             if isinstance(answer, NotLoaded):
                 self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
+            elif isinstance(answer, BrokenExecutor):  # nobody knows which trial broke it: all are given back
+                self._break(answer)
             elif isinstance(answer, Exception):
                 finished += self._note_loss(number, answer)
             else:
