@@ -22,6 +22,7 @@ from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
+from bostruct.execution.evaluation import objective_frames
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -196,11 +197,12 @@ class Study:
             limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
             were pruned have their last report as value, and those that run are left out.
         space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped.
+            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped. One that
+            some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
         method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
 
-        Raises DomainError where the distributions do not tell the space: parameters that some trials lack, or that
-        changed their ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
+        Raises DomainError where the trials do not tell the space: no parameter tells when another one is there, or one
+        has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
         Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
         """
         load = load_by_name("bostruct.integrations.optuna_import:import_study")  # which knows this class
@@ -418,7 +420,13 @@ class Study:
         )
         self._writable()
         self._stop = None
-        self._stopped_because = run_trials(self, how)
+        try:
+            self._stopped_because = run_trials(self, how)
+        except KeyboardInterrupt as error:
+            if (frames := objective_frames(error)) is None:
+                raise
+            # the traceback then shows where the objective was, and few frames of ours
+            raise error.with_traceback(frames) from None
         return self.result
 
     def bound_regret_probability(self, regret: float) -> float:
