@@ -57,9 +57,9 @@ ALLOWED: dict[str, set[str]] = {
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
-    # A bridge shows a study's trials to another library, that library's trials to our searchers, and makes its problems
-    # ours.
-    "integrations": PARTS | {"study", "bostruct.problems.own"},
+    # A bridge shows a study's trials to another library, that library's trials to our searchers, makes its problems
+    # ours, and keeps a study in its files.
+    "integrations": PARTS | {"study", "storage", "bostruct.problems.own"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
