@@ -20,7 +20,7 @@ DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language
 KERNELS = {"kernels", "kernels.space", "kernels.otmann"}
 PARTS = BASE | DOMAINS | KERNELS | {"surrogates", "acquisition", "searchers", "methods"}
 ROOMS = PARTS | {"study", "storage", "execution", "analysis", "problems", "nas", "integrations", "language", "optimize"}
-ROOMS |= {"testing", "comparison"}
+ROOMS |= {"testing", "comparison", "serving"}
 
 ALLOWED: dict[str, set[str]] = {
     "contracts": set(),
@@ -57,13 +57,17 @@ ALLOWED: dict[str, set[str]] = {
     "optimize": BASE | {"study"},
     # A comparison runs studies, over processes, and draws and judges what they found.
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
-    # A bridge shows a study's trials to another library, that library's trials to our searchers, and makes its problems
-    # ours.
-    "integrations": PARTS | {"study", "bostruct.problems.own"},
+    # A bridge shows a study's trials to another library, that library's trials to our searchers, makes its problems
+    # ours, and keeps a study in its files.
+    "integrations": PARTS | {"study", "storage", "bostruct.problems.own"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
     | {"bostruct.domains.space.variable", "bostruct.domains.space.choices", "bostruct.domains.architecture.value"},
+    # Studies for other programs; a description in JSON becomes a space of variables.
+    "serving": BASE
+    | {"study", "storage", "methods", "bostruct.domains.space.space"}
+    | {"bostruct.domains.space.registry", "bostruct.domains.space.clauses"},
     "cli": ROOMS | {"door"},
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }

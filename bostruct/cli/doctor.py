@@ -34,6 +34,11 @@ EXTRAS = {  # extra -> what is lost without it
     "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
     "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
+    "dask": "no trials on a cluster of Dask (docs/scaling.md)",
+    "ray": "no trials on Ray, and no searcher for Ray Tune (bostruct.integrations.ray and ray_tune)",
+    "mpi": "no trials on ranks of MPI; an MPI library is needed, too (docs/scaling.md)",
+    "loky": "no trials on pools of loky (docs/scaling.md)",
+    "submitit": "no trials as jobs of SLURM (bostruct.integrations.submitit)",
 }
 FOR_A_CHECKOUT = ("dev", "docs")  # extras of those who change bostruct
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB

@@ -107,6 +107,19 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     return evaluation._replace(reports=reporter.reports)
 
 
+def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
+    """Evaluate a pickled point, as `evaluate` does; a point that does not load is a failure.
+
+    objective: called with the point, returns a number.
+    packed: the point, or a `WatchedPoint`.
+    """
+    try:
+        point = pickle.loads(packed)
+    except Exception as error:
+        return failure(error)
+    return evaluate(objective, point)
+
+
 def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter) -> Evaluation:
     process = os.getpid()
     try:

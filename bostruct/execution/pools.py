@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from pickle import PicklingError
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from secrets import token_hex
 from typing import Any, Protocol
 
 from bostruct.contracts import BostructError
-from bostruct.execution.evaluation import Evaluation, evaluate, failure
+from bostruct.execution.evaluation import Evaluation, evaluate
 from bostruct.execution.interrupts import handler_codes
+from bostruct.execution.tasks import LostTask, NotLoaded, PackedObjective, Task, run_task
+from bostruct.outcome import Outcome, storable
+
+MAX_LOSSES = 3  # times that an executor may lose a trial, after which it fails where others are evaluated
+LAST_SECONDS = 30.0  # of silence for what is in flight on a broken executor, which may never end its futures
+PAUSE_SECONDS = 3.0  # after a trial was lost again: an executor that is about to give up may take calls and forget them
+MAX_REASON = 200  # characters of an executor's error in the reason of a trial
 
 FinishedTrials = list[tuple[int, Evaluation]]
+
+log = logging.getLogger(__name__)
 
 
 class ExecutorError(BostructError):
     """An executor cannot evaluate anything; no trial fails for that."""
+
+
+class TrialLost(BostructError):
+    """An executor lost a trial in flight, as a worker died or a call was canceled: no fault of the point, at first."""
 
 
 class Pool(Protocol):
@@ -88,79 +102,131 @@ class InProcessPool:
 class ExecutorPool:
     """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for.
 
-    objective: function of a point; the executor may need to pickle it.
+    objective: function of a point; it travels by cloudpickle where the executor pickles.
     executor: any `concurrent.futures.Executor`.
     slots: trials in flight at most, at least 1.
+
+    What the objective raises is part of an evaluation, so that a future with an exception is one that the executor has
+    lost: a worker died, or somebody canceled it. Its trial fails with `TrialLost`, and may be submitted again. One that
+    was lost `MAX_LOSSES` times is answered by a `LostTask`, which tells a point that ends its workers from an executor
+    that evaluates nothing any more.
     """
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
-        self.slots = slots
-        self._objective = objective
+        self._slots = slots
+        self._objective = PackedObjective(objective)
         self._executor = executor
-        self._futures: dict[Future[Evaluation], int] = {}
-        self._ended: dict[Future[Evaluation], float] = {}  # by our clock: an executor's machines have their own
+        self._numbers: dict[Future[Evaluation | NotLoaded], int] = {}
+        self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # by our clock: other machines have their own
+        self._losses: dict[int, list[str]] = {}  # by number, of trials that were lost
+        self._broken: ExecutorError | None = None  # then nothing is submitted any more
+
+    @property
+    def slots(self) -> int:
+        return 0 if self._broken else self._slots
 
     def submit(self, number: int, point: Any) -> None:
-        try:
-            future = self._executor.submit(evaluate, self._objective, point)
-        except (BrokenExecutor, RuntimeError) as error:  # it is broken, or was shut down
-            raise _executor_error(error) from error
-        self._futures[future] = number
-        future.add_done_callback(self._stamp)
+        self._submit(number, Task(self._objective, point))
 
     def poll(self) -> FinishedTrials:
         return self._look(0.0)
 
     def wait(self) -> FinishedTrials:
         """Return finished trials; raise ExecutorError once nothing that was evaluated is left to be told."""
-        return self._look(None)
+        while not (finished := self._look(None)):
+            pass  # a trial was lost too often, and another task runs in its place
+        return finished
 
-    def _stamp(self, future: Future[Evaluation]) -> None:
-        if future in self._futures:  # and was not given up
+    def _submit(self, number: int, task: Task | LostTask) -> None:
+        try:
+            future = self._executor.submit(run_task, task, token_hex())
+        except Exception as error:  # it is broken, was shut down, or cannot send the objective
+            self._break(error)
+            return
+        self._numbers[future] = number
+        future.add_done_callback(self._stamp)
+
+    def _stamp(self, future: Future[Evaluation | NotLoaded]) -> None:
+        if future in self._numbers:  # and was not given up
             self._ended[future] = time.time()
 
     def _look(self, patience: float | None) -> FinishedTrials:
-        done, _ = wait(self._futures, patience, FIRST_COMPLETED)
+        is_last = self._broken is not None and patience is None
+        done, _ = wait(self._numbers, LAST_SECONDS if is_last else patience, FIRST_COMPLETED)
+        if is_last and not done:
+            self.close()
         finished: FinishedTrials = []
-        broken: Exception | None = None
         for future in done:
-            result = _result_of(future)
-            if isinstance(result, Evaluation):
-                ended = self._ended.pop(future, None)  # a future is done a moment before its callbacks run
-                finished.append((self._futures.pop(future), result._replace(ended=ended)))
+            number, ended = self._numbers.pop(future), self._ended.pop(future, None)  # it is done before its callbacks
+            answer = _answer_of(future)
+            if isinstance(answer, NotLoaded):
+                self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
+            elif isinstance(answer, BrokenExecutor):  # nobody knows which trial broke it: all are given back
+                self._break(answer)
+            elif isinstance(answer, Exception):
+                finished += self._note_loss(number, answer)
             else:
-                broken = result
-        if broken is not None and not finished:
-            raise _executor_error(broken) from broken
+                finished.append((number, self._check_losses(number, answer)._replace(ended=ended)))
+        if self._broken is not None and not finished and not self._numbers:
+            raise self._broken
+        if any(len(self._losses.get(number, ())) > 1 for number, _ in finished):
+            time.sleep(PAUSE_SECONDS)
         return sorted(finished, key=lambda pair: pair[0])
 
+    def _note_loss(self, number: int, error: Exception) -> FinishedTrials:
+        """Return the failure of a trial that was lost; where that came too often, see whether anything is evaluated."""
+        losses = self._losses.setdefault(number, [])
+        if self._objective.refusal is not None or len(losses) >= MAX_LOSSES:
+            self._break(error)
+            return []
+        losses.append(_describe_loss(error))
+        log.warning("trial %d: %s", number, losses[-1])
+        if len(losses) < MAX_LOSSES:
+            return [(number, _lose(losses[-1]))]
+        self._submit(number, LostTask(losses[-1]))
+        return []
+
+    def _check_losses(self, number: int, evaluation: Evaluation) -> Evaluation:
+        """Return an evaluation as it is, or the failure that stands in for a trial that was lost too often."""
+        losses = self._losses.pop(number, [])
+        return _lose(losses[-1]) if len(losses) >= MAX_LOSSES else evaluation
+
+    def _break(self, error: Exception) -> None:
+        self._broken = _executor_error(error if self._objective.refusal is None else self._objective.refusal)
+
     def cancel(self, number: int) -> None:
-        for future in [future for future, its in self._futures.items() if its == number]:
+        for future in [future for future, its in self._numbers.items() if its == number]:
+            del self._numbers[future]
             future.cancel()
-            del self._futures[future]
             self._ended.pop(future, None)
 
     def close(self) -> None:
-        for future in self._futures:
+        futures = list(self._numbers)
+        self._numbers.clear()
+        for future in futures:
             future.cancel()
-        self._futures.clear()
         self._ended.clear()
 
 
-def _result_of(future: Future[Evaluation]) -> Evaluation | Exception:
-    """Return the evaluation of a trial, which holds what its objective raised, or the executor's own error."""
+def _answer_of(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded | Exception:
+    """Return what came of a task, or the executor's own error; Ctrl-C, and what a signal handler raised, passes."""
     try:
         return future.result()
-    except (BrokenExecutor, CancelledError, PicklingError) as error:
+    except Exception as error:  # of any kind: what the objective raised is part of an evaluation
         return error
-    except Exception as error:
-        return error if "pickle" in str(error) else failure(error)
+
+
+def _lose(reason: str) -> Evaluation:
+    return Evaluation(Outcome(failed=reason), TrialLost(reason))
+
+
+def _describe_loss(error: Exception) -> str:
+    """Return the reason of a trial that its executor lost."""
+    text = " ".join(f"{type(error).__name__}: {storable(str(error))}".removesuffix(": ").split())
+    return f"its executor lost it ({text if len(text) <= MAX_REASON else text[: MAX_REASON - 3] + '...'})"
 
 
 def _executor_error(error: Exception) -> ExecutorError:
-    if "pickle" in f"{type(error).__name__} {error}".lower():
-        return ExecutorError(
-            f"objective: cannot be sent to the executor's processes: {error}; define it at the top of a module, or use "
-            "workers= alone, which sends functions of every kind. No trial failed for it"
-        )
+    if isinstance(error, TypeError) and "cannot be sent" in str(error):
+        return ExecutorError(f"{error}. No trial failed for it")
     return ExecutorError(f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back")

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from bostruct.execution.evaluation import Evaluation, evaluate, failure, flush_output
+from bostruct.execution.evaluation import evaluate_bytes, flush_output
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def _serve(connection: Connection, descriptor: int) -> None:
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        evaluation = _evaluate_bytes(objective, point)._replace(ended=time.time())
+        evaluation = evaluate_bytes(objective, point)._replace(ended=time.time())
         flush_output()  # a worker may be killed at any time from here on
         connection.send((number, evaluation))
 
@@ -51,14 +51,6 @@ def _load(descriptor: int) -> Callable[[Any], Any]:
     os.set_inheritable(descriptor, False)
     with open(descriptor, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as packed:
         return pickle.loads(packed)
-
-
-def _evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation:
-    try:
-        point = pickle.loads(packed)
-    except Exception as error:
-        return failure(error)
-    return evaluate(objective, point)
 
 
 def _take_stdin() -> int:

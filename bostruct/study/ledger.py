@@ -13,7 +13,7 @@ from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
     SharedWriter,
@@ -27,6 +27,7 @@ from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
 from bostruct.study.measured import Measurements
+from bostruct.study.point_texts import find_names, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
@@ -91,6 +92,7 @@ class Ledger:
         self._measurements = Measurements(self.goals)  # in the order told
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
+        self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
@@ -219,7 +221,7 @@ class Ledger:
             if not may_repeat and self.seen(x):
                 return None
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
-            row = write_trial(trial, None, dump(self._domain.encode(x)), None, 1, self.owner)
+            row = write_trial(trial, None, self._write_point(x), None, 1, self.owner)
             writer.insert(row, state)
         self._is_lent = False  # its searcher is done
         self._enter(trial, x, row)
@@ -313,7 +315,7 @@ class Ledger:
                 info["same_step_as"] = other
             running = Trial(len(self), shown, "running", info=info)
             trial = _apply_outcome(replace(running, started=time.time()), outcome)
-            row = write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1)
+            row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
             writer.insert(row)
         self._enter(trial, x, row)
         self._close(trial, outcome, row.told)
@@ -447,7 +449,7 @@ class Ledger:
         """Take in what other writers wrote, once or several times alike."""
         if news.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
-        found = [read_trial(row, self._domain, self._where) for row in news.trials]
+        found = [read_trial(row, self._domain, self._names, self._where) for row in news.trials]
         for row, (trial, point) in zip(news.trials, found, strict=True):
             if row.number == len(self):
                 self._enter(trial, point, row)
@@ -482,7 +484,10 @@ class Ledger:
         return StoredStudy(self._made._replace(state=self.state), rows, self.changes)
 
     def _encode(self, record: _Record) -> str:
-        return dump(self._domain.encode(record.point)) if record.text is None else record.text
+        return self._write_point(record.point) if record.text is None else record.text
+
+    def _write_point(self, x: Point) -> str:
+        return write_point_text(self._domain, x, self._names)
 
     def _write_reopened(self, record: _Record) -> TrialRow:
         trial = record.trial
@@ -611,7 +616,8 @@ class Ledger:
         self._records.append(_Record(trial, x, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
-        self._running.add(trial.number)
+        if row.outcome is None:
+            self._running.add(trial.number)
         if self._is_lent:
             self._seen, self._is_lent = set(self._seen), False
         self._seen.add(self._domain.key(x))
@@ -620,7 +626,8 @@ class Ledger:
         record = self._records[trial.number]
         assert outcome is not None  # of a trial that was told
         assert told is not None
-        trial = replace(trial, broken=self.goals.find_broken(outcome))
+        if broken := self.goals.find_broken(outcome):
+            trial = replace(trial, broken=broken)
         record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
         self._next_position = told + 1
         self.order.append(trial.number)

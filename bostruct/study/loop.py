@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from bostruct.contracts import BostructError, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.execution.pools import Pool
+from bostruct.execution.pools import Pool, TrialLost
 from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
@@ -208,7 +208,7 @@ class _Loop:
         retries = self._settings.retries
         if isinstance(evaluation.error, self._settings.reraise):
             retries = 0
-        elif isinstance(evaluation.error, Transient):
+        elif isinstance(evaluation.error, Transient | TrialLost):
             retries = max(RETRIES, retries)
         return self._study.tell(number, outcome, finished=evaluation.ended, reports=evaluation.reports, retry=retries)
 

@@ -27,7 +27,7 @@ from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
+from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
 from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
@@ -82,7 +82,8 @@ class Study:
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
         None where no point ever is. For one noisy objective without limits, and methods with a model.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
-        arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
+        arguments, goes on, and other processes may have it open, too. Its space may have changed, which no other may
+        have open then: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -90,8 +91,9 @@ class Study:
         in the same direction; None for none. Their points are read as those of a space that changed; a warning says
         which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
-    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
-    StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
+    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else has it open and
+    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError,
+    ValueError.
     """
 
     def __init__(
@@ -114,27 +116,26 @@ class Study:
         self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
 
     def _open(self, request: _Request) -> None:
-        """Make the study, or go on with the stored one.
-
-        Raises what the class raises, and StorageError where the space of the stored study is another one by now.
-        """
+        """Make the study, or go on with the stored one; raise what the class raises."""
         domain = as_domain(request.space)
         alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
         limit, place = _limited(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
-        try:
-            _check_space_kept(check_study_rows(stored, place.label), request.known, place.label)
-            prior = reread_prior(stored, domain)
-            searcher, given = adopt_prior(stored, given, alone, prior, place.label)
-            change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
-            warn_of_lost_prior(stored, prior, domain, place.label)
-            stored = record_change(stored, change, store, given.state, place.label)
-            self._attach(place, stored, store, domain, searcher, limit)
-            self._ledger.take_over()
-        except BaseException:
-            store.close()
-            raise
+        with _closed_on_error(store):
+            self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
+
+    def _go_on(self, place: Storage, stored: StoredStudy, store: StudyWriter, opened: _Opened) -> None:
+        """Go on with a study that is open for writing; raise what the class raises."""
+        request, domain, alone, given, limit = opened
+        check_study_rows(stored, place.label)
+        prior = reread_prior(stored, domain)
+        searcher, given = adopt_prior(stored, given, alone, prior, place.label)
+        change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
+        warn_of_lost_prior(stored, prior, domain, place.label)
+        stored = record_change(stored, change, store, given.state, place.label)
+        self._attach(place, stored, store, domain, searcher, limit)
+        self._ledger.take_over()
 
     @classmethod
     def load(
@@ -168,15 +169,20 @@ class Study:
             study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
             study._method = method
             return study
-        row = check_study_rows(place.read(name), place.label)
-        domain = stored_domain(row) if space is None else as_domain(space)
-        method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
-        known = row if space is None else None
+        limit = _limited(threads)
+        stored, store = place.begin(find_study(place.studies(), name, place.label))
         study = cls.__new__(cls)
-        try:
-            study._open(_Request(domain, method, row.seed, goals, place, row.name, None, threads, None, known))
-        except DomainError as error:
-            raise error if space is not None else blame_rebuilt(domain, row, error) from error
+        with _closed_on_error(store):
+            row = check_study_rows(stored, place.label)
+            domain = stored_domain(row) if space is None else as_domain(space)
+            method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
+            request = _Request(domain, method, row.seed, goals, place, row.name, None, threads, None)
+            try:
+                alone = build_searcher(method, domain, goals)
+                given = _describe_study(request, domain, alone)
+                study._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
+            except DomainError as error:
+                raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
 
     @classmethod
@@ -285,6 +291,10 @@ class Study:
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
             twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
             which `requeue` does not count. Infeasible trials are not retried.
+
+        Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
+        process that took it over, the outcome is another trial of the same point, which is returned:
+        ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
 
         Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
@@ -701,10 +711,7 @@ def _count_retries(retry: bool | int) -> int:
 
 
 class _Request(NamedTuple):
-    """A call that makes or opens a study, with the arguments of `Study`.
-
-    known: the stored study as it was when its space was taken from it; None where the space is the caller's.
-    """
+    """A call that makes or opens a study, with the arguments of `Study`."""
 
     space: Domain | Mapping[str, object]
     method: str | Searcher
@@ -715,7 +722,25 @@ class _Request(NamedTuple):
     initial_points: Iterable[object] | None
     threads: int | None
     prior: Iterable[PriorSource] | None
-    known: StudyRow | None = None
+
+
+class _Opened(NamedTuple):
+    """A call as objects: its domain, the searcher without a prior, its row, the limit of threads."""
+
+    request: _Request
+    domain: Domain
+    alone: Searcher
+    given: StudyRow
+    limit: ThreadLimit
+
+
+@contextmanager
+def _closed_on_error(store: StudyWriter) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> StudyRow:
@@ -742,20 +767,6 @@ def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name or name != storable(name):
         raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
     return name
-
-
-def _check_space_kept(stored: StudyRow, known: StudyRow | None, where: str) -> None:
-    """Raise StorageError where the space of a study was changed since it was taken from the file.
-
-    stored: the study, now that nobody else can write it.
-    known: the study as it was read before; None where its space was not taken from it.
-    where: name of the storage, for messages.
-    """
-    if known is not None and stored.domain != known.domain:
-        raise StorageError(
-            f"{where}: another writer changed the space of study {stored.name!r} while it was being opened; nothing "
-            "was written; load it again"
-        )
 
 
 def _limited(threads: int | None) -> ThreadLimit:

@@ -147,11 +147,13 @@ def test_an_optimum_that_is_reached_is_called_so():
     assert "optimum reached" in found.output
 
 
-def test_a_file_that_is_locked_is_refused(tmp_path):
+def test_a_study_that_is_open_elsewhere_is_shared(tmp_path):
     name = f"{problems.load(SMALL).name} random seed=0"
-    with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name=name):
-        refused = call("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", code=3)
-    assert "open for writing" in refused.stderr
+    with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name=name) as study:
+        trial = study.ask()
+        call("run", SMALL, "--method", "random", "--trials", 5, "--storage", tmp_path / "r.db")
+        assert study.tell(trial, 1.0).number == 0
+        assert study.n_finished == 5
 
 
 def test_another_study_under_the_name_is_refused(tmp_path):

@@ -22,6 +22,11 @@ SPACE = bo.Space({"a": bo.Integer(0, 11)})
 ROOT = str(Path(bo.__file__).parent.parent)
 
 
+@pytest.fixture(autouse=True)
+def _no_pause(monkeypatch):
+    monkeypatch.setattr("bostruct.execution.pools.PAUSE_SECONDS", 0.01)
+
+
 def minimize(objective, n_trials=12, **how):
     return bo.minimize(objective, SPACE, n_trials, **({"method": "random", "seed": 0, "workers": 2} | how))
 
@@ -271,11 +276,94 @@ def test_a_broken_executor_ends_the_run_and_fails_no_trial():
     assert study.optimize(lambda p: p["a"], 12).n_completed == 12
 
 
+def test_lambdas_and_closures_run_on_executors_of_processes():
+    factor = 3.0
+    with ProcessPoolExecutor(1) as executor:
+        result = minimize(lambda p: factor * p["a"], executor=executor)
+    assert {a: t.value for a, t in by_point(result).items()} == {a: 3.0 * a for a in range(12)}
+
+
 def test_a_function_that_an_executor_cannot_send_fails_no_trial():
-    study = bo.Study(SPACE, method="random", seed=0)
+    study, lock = bo.Study(SPACE, method="random", seed=0), threading.Lock()
     with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="objective: cannot be sent"):
-        study.optimize(lambda p: p["a"], 12, executor=executor)
+        study.optimize(lambda p: lock and p["a"], 12, executor=executor)
     assert not study.result.n_failed
+
+
+def test_an_objective_that_an_executor_cannot_load_fails_no_trial():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match=r"cannot load it:(.|\n)*not a number"):
+        study.optimize(Unloadable(), 4, executor=executor, workers=2)
+    assert [t.status for t in study.trials] == ["running"] * 2
+
+
+class Losing(ThreadPoolExecutor):
+    """Loses the calls that a function of their count says, from 0, with an error of its own."""
+
+    def __init__(self, loses):
+        super().__init__(1)
+        self.calls = 0
+        self._loses = loses
+
+    def submit(self, fn, /, *args, **kwargs):
+        self.calls += 1
+        if not self._loses(self.calls - 1):
+            return super().submit(fn, *args, **kwargs)
+        future = Future()
+        future.set_exception(RuntimeError("the node went away"))
+        return future
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_trial_that_an_executor_loses_is_handed_out_again(workers):
+    with Losing(lambda call: call % 3 == 0) as executor:
+        result = minimize(lambda p: p["a"], executor=executor, workers=workers)
+    assert [t.status for t in result.trials] == ["completed"] * 12
+    assert len(result.order) == 12
+    lost = [t for t in result.trials if "failed_before" in t.info]
+    assert lost
+    assert {why for t in lost for why in t.info["failed_before"]} == {
+        "its executor lost it (RuntimeError: the node went away)"
+    }
+
+
+def test_a_point_that_ends_its_worker_each_time_fails_alone():
+    class Killed(ThreadPoolExecutor):
+        def submit(self, fn, /, task, *more):
+            if getattr(task, "_point", None) != {"a": 4}:
+                return super().submit(fn, task, *more)
+            future = Future()
+            future.set_exception(OSError("worker killed"))
+            return future
+
+    with Killed(2) as executor:
+        result = minimize(lambda p: p["a"], executor=executor)
+    assert {t.point["a"]: t.reason for t in result.trials if t.status == "failed"} == {
+        4: "its executor lost it (OSError: worker killed)"
+    }
+    assert result.n_completed == 11
+
+
+def test_an_executor_that_evaluates_nothing_any_more_ends_the_run_and_fails_no_trial():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with Losing(lambda call: call >= 5) as executor, pytest.raises(ExecutorError, match="the node went away"):
+        study.optimize(lambda p: p["a"], 12, executor=executor, workers=2)
+    assert executor.calls < 5 + 2 * 4
+    assert (study.result.n_completed, study.result.n_failed) == (5, 0)
+    assert study.optimize(lambda p: p["a"], 12).n_completed == 12
+
+
+def test_what_is_in_flight_when_an_executor_shuts_down_is_waited_for():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ThreadPoolExecutor(3) as executor, pytest.raises(ExecutorError, match="shutdown"):
+        study.optimize(
+            lambda p: time.sleep(0.05) or p["a"],
+            12,
+            executor=executor,
+            workers=3,
+            callbacks=lambda *_: executor.shutdown(wait=False),
+        )
+    assert study.result.n_completed == 3
 
 
 class SlowToLoad:
