@@ -1,0 +1,332 @@
+"""Connections to a database that are made again where they are lost, and transactions that are made again with them.
+
+A transaction whose COMMIT was not answered was made or not. The server knows which, by the transaction's number:
+https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from bostruct.storage.postgresql.limits import (
+    BUSY_SECONDS,
+    GONE_SECONDS,
+    IDLE_SECONDS,
+    LOCK_SECONDS,
+    PAUSE_SECONDS,
+    RECONNECT_SECONDS,
+    SILENCE_SECONDS,
+    STATEMENT_SECONDS,
+)
+from bostruct.storage.postgresql.place import OLDEST_SERVER, Place
+from bostruct.storage.postgresql.sql import SqlConnection
+from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
+from bostruct.storage.rows import Column, Columns, Connection
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
+SETTINGS = {
+    "search_path": f"{SCHEMA}, pg_temp",
+    "extra_float_digits": "1",  # numbers are read as they were written
+    "statement_timeout": f"{STATEMENT_SECONDS}s",
+    "lock_timeout": f"{LOCK_SECONDS}s",
+    "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
+    "tcp_keepalives_idle": str(SILENCE_SECONDS // 2),
+    "tcp_keepalives_interval": str(SILENCE_SECONDS // 4),
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": f"{SILENCE_SECONDS}s",
+}
+READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+# What an earlier connection of ours holds is free at once, not when the server finds it lost.
+END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
+REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
+
+_open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
+    for connection in list(_open):
+        with suppress(Exception):
+            os.close(connection.fileno())
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+class LockTaken(StorageError):
+    """Another session has held a lock for as long as this one was to wait for it."""
+
+
+class Session:
+    """A connection to a database, for one thread at a time, in the process that opened it alone.
+
+    place: of the database.
+    settings: of the server, by name, beside SETTINGS.
+
+    Raises StorageError where the server cannot be reached, refuses, or is too old.
+    """
+
+    def __init__(self, place: Place, **settings: str) -> None:
+        self.place = place
+        self._settings = SETTINGS | settings
+        self._name = f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
+        self._process = os.getpid()
+        self._mutex = threading.RLock()
+        self._connection: psycopg.Connection | None = None
+        self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
+        self._heard = time.monotonic()
+        try:
+            self._connect()
+        except place.error as error:
+            raise self.explain(error, "cannot be opened") from None
+
+    @property
+    def is_open(self) -> bool:
+        """True until it is closed, in the process that opened it."""
+        return self._process == os.getpid()
+
+    def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
+        """Run one statement that may be made twice, and return what it selects; raise StorageError.
+
+        statement: with a question mark for each parameter.
+        parameters: text, numbers and None.
+        """
+        return self._repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
+
+    def query_once(self, statement: str, parameters: Sequence[Column] = ()) -> None:
+        """Run a statement that is not worth to be waited for; raise StorageError.
+
+        statement: with a question mark for each parameter.
+        parameters: text, numbers and None.
+        """
+        self._check_process()
+        if not self._mutex.acquire(timeout=BUSY_SECONDS):
+            raise StorageError(f"{self.place.label}: cannot be reached")
+        try:
+            if self._connection is not None:
+                SqlConnection(self._connection).execute(statement, parameters)
+        except self.place.error as error:
+            self._roll_back(error)
+            raise self.explain(error, "cannot be written") from None
+        finally:
+            self._mutex.release()
+
+    def take_lock(self, statement: str) -> bool:
+        """Run a statement that waits for a lock, and tell whether it got it within `lock_timeout`; raise StorageError.
+
+        statement: without parameters.
+        """
+        try:
+            self.query(statement)
+        except LockTaken:
+            return False
+        return True
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Return what a function finds that sees one moment of the database; raise StorageError.
+
+        work: makes queries, and is called again where the connection is lost.
+        """
+
+        def read(connection: Connection) -> T:
+            connection.execute(READ)
+            found = work(connection)
+            connection.execute("COMMIT")
+            return found
+
+        return self._repeat(read, "read")
+
+    @contextmanager
+    def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Connection]:
+        """Make all changes of a block at its end, or none; raise StorageError then.
+
+        lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
+        parameters: of it.
+
+        Where the connection is lost, StepUndone is raised if nothing was written.
+        """
+        self._check_process()
+        with self._mutex:
+            number = self._repeat(lambda connection: _begin(connection, lock, parameters), "written")
+            try:
+                yield SqlConnection(self._live())
+                self._commit(number)
+            except (self.place.error, UnicodeError) as error:
+                self._roll_back(error)
+                raise self._refuse(error) from None
+            except BaseException as error:
+                self._roll_back(error)
+                raise
+
+    def close(self) -> None:
+        """Close the connection, or let a thread close it that uses it; nothing in a forked child, or when repeated."""
+        if self.is_open:
+            self._process = 0
+            if self._mutex.acquire(timeout=BUSY_SECONDS):
+                self._drop()
+                self._mutex.release()
+
+    def explain(self, error: BaseException, what: str) -> StorageError:
+        """Return an error of the server in words.
+
+        error: of psycopg, or of text that cannot be sent.
+        what: could not be done, such as "cannot be read".
+        """
+        state = getattr(error, "sqlstate", None)
+        if state in REMOVED:
+            return StorageLost(
+                f"{self.place.label}: the tables of bostruct are not there: {self.place.describe(error)}"
+            )
+        if isinstance(error, UnicodeError):
+            return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
+        hint = ""
+        if state == "42501":
+            hint = f"; the role needs USAGE on schema {SCHEMA} and SELECT, INSERT, UPDATE, DELETE on its tables"
+        if state == "55P03":
+            return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
+        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
+
+    def _repeat(self, work: Callable[[Connection], T], what: str) -> T:
+        """Return what a function finds that changes nothing, or the same when called again."""
+        self._check_process()
+        lost_at: float | None = None
+        pause = 0.05
+        with self._mutex:
+            while True:
+                try:
+                    found = work(SqlConnection(self._live()))
+                    self._heard = time.monotonic()
+                    return found
+                except (self.place.error, UnicodeError) as error:
+                    self._roll_back(error)
+                    now = time.monotonic()
+                    lost_at = now if lost_at is None else lost_at
+                    if self._connection is not None:
+                        raise self.explain(error, f"cannot be {what}") from None
+                    if now + pause > lost_at + RECONNECT_SECONDS:
+                        problem = f"cannot be reached for {RECONNECT_SECONDS:.0f} s"
+                        raise self.explain(error, problem) from None
+                except BaseException as error:
+                    self._roll_back(error)
+                    raise
+                finally:
+                    if self._process == 0:
+                        self._drop()
+                time.sleep(pause)
+                pause = min(2 * pause, PAUSE_SECONDS)
+
+    def _commit(self, number: str) -> None:
+        try:
+            answer = self._live().execute("COMMIT").statusmessage
+        except self.place.error as error:
+            self._roll_back(error)
+            refusal = self._refuse(error)
+            if self._connection is None and self._was_committed(number):
+                return
+            raise refusal from None
+        if answer != "COMMIT":  # an error within, which somebody caught, makes it ROLLBACK
+            raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
+
+    def _was_committed(self, number: str) -> bool:
+        """Tell what became of a transaction whose COMMIT was not answered."""
+        deadline = time.monotonic() + RECONNECT_SECONDS
+        try:
+            while True:
+                ((status,),) = self.query("SELECT pg_xact_status(?::xid8)", (number,))
+                if status != "in progress" or time.monotonic() > deadline:
+                    break
+                time.sleep(0.05)
+        except StorageError as error:
+            raise StorageError(
+                f"{error}; whether the last step was written is not known, open the study again"
+            ) from None
+        return status == "committed"
+
+    def _refuse(self, error: BaseException) -> StorageError:
+        """Return why nothing was written, once that was rolled back."""
+        if self._connection is None:
+            return StepUndone(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
+        return self.explain(error, "cannot be written")
+
+    def _roll_back(self, error: BaseException) -> None:
+        """Leave the connection outside a transaction, or drop it where it is lost."""
+        connection = self._connection
+        if connection is None:
+            return
+        state = getattr(error, "sqlstate", None) or ""
+        if not connection.closed and not state.startswith(LOST):
+            try:
+                if connection.info.transaction_status != 0:
+                    connection.execute("ROLLBACK")
+            except self.place.error:
+                pass
+            else:
+                return
+        self._drop()
+
+    def _live(self) -> psycopg.Connection:
+        """Return the connection, made again where it was lost; raises an error of psycopg."""
+        self._check_process()
+        if self._connection is None:
+            self._connect()
+            if time.monotonic() - self._heard > GONE_SECONDS / 2:
+                self.returned = time.monotonic()
+        assert self._connection is not None  # as it was just made
+        return self._connection
+
+    def _connect(self) -> None:
+        connection = self.place.connect(self._name)
+        try:
+            if connection.info.server_version < OLDEST_SERVER:
+                version = connection.info.server_version // 10000
+                raise StorageError(f"{self.place.label}: PostgreSQL {version} is too old; expected 13 or later")
+            sets = "; ".join(
+                f"SET {name} = '{value}'" for name, value in self._settings.items() if name != "search_path"
+            )
+            connection.execute(f"{sets}; SET search_path = {self._settings['search_path']}")
+            connection.execute(END_EARLIER, (self._name,))
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        _open.add(connection)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            _open.discard(self._connection)
+            self._connection.close()
+            self._connection = None
+
+    def _check_process(self) -> None:
+        if self._process == 0:
+            raise StorageError(f"{self.place.label}: the study is closed; open it again")
+        if self._process != os.getpid():
+            raise StorageError(
+                f"{self.place.label}: a forked process has no part in a study of its parent; tell the parent"
+            )
+
+
+def _begin(connection: Connection, lock: str, parameters: Sequence[Column]) -> str:
+    """Begin a transaction, take its lock, and return its number."""
+    connection.execute(WRITE)
+    if connection.execute(lock, parameters).fetchone() is None:
+        raise StorageLost("the study is not there any more")
+    ((number,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
+    return number
