@@ -49,7 +49,10 @@ def short_repr(value: object, limit: int = 80) -> str:
     value: anything.
     limit: the most characters.
     """
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception as error:  # an integer of more than 4,300 digits, an object with a faulty __repr__
+        text = f"<{type(value).__name__} without a text: {error}>"
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -64,7 +67,7 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
         raise TypeError(f"{name}: expected an integer, got {short_repr(value)}")
     if not low <= value <= high:
         allowed = f"at least {low}" if high == np.inf else f"between {low} and {high}"
-        raise ValueError(f"{name}: expected {allowed}, got {value}")
+        raise ValueError(f"{name}: expected {allowed}, got {short_repr(int(value))}")
     return int(value)
 
 
@@ -77,10 +80,21 @@ def check_number(name: str, value: object, low: float = -np.inf, high: float = n
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
-    if not np.isfinite(value) or not low <= value <= high:
+    number = _as_float(value)
+    if not np.isfinite(number) or not low <= value <= high:
         within = "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
-        raise ValueError(f"{name}: expected a finite number{within}, got {value}")
-    return float(value)
+        raise ValueError(
+            f"{name}: expected a finite number{within}, got {short_repr(value if isinstance(value, int) else number)}"
+        )
+    return number
+
+
+def _as_float(value: int | float | np.integer | np.floating) -> float:
+    """Return a number as float, infinite where it is an integer beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def check_choice(name: str, value: object, allowed: Any) -> Any:
@@ -115,7 +129,7 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     from difflib import get_close_matches
 
     known = {str(name).lower(): str(name) for name in names}
-    close = get_close_matches(str(given).lower(), known, n=1)
+    close = get_close_matches((given if isinstance(given, str) else short_repr(given)).lower(), known, n=1)
     return f". Did you mean {known[close[0]]!r}?" if close else ""
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,15 @@ found = bo.minimize(len, SearchSpace(reduced_wrs_cnn()), method="random", n_tria
 found.best_point.to_torch((1, 3, 32, 32))
 """
 NEEDS_TORCH = "torch is not installed, and this part of bostruct needs it: pip install torch"
+
+
+def test_the_readme_installs_all_but_torch_and_what_needs_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[><=!]", one)[0] for one in project["dependencies"]} - {"torch", "gpytorch"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    line = re.search(r"^ *pip install (numpy .*)\n *pip install --no-deps \.$", readme, re.MULTILINE)
+    assert line is not None
+    assert {re.split(r"[><=!]", one.strip("'"))[0] for one in line[1].split()} == needed
 
 
 @pytest.fixture

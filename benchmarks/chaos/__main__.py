@@ -24,8 +24,9 @@ from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
 from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 from benchmarks.chaos.resumes import RESUMES
 from benchmarks.chaos.spaces import SPACES
+from benchmarks.chaos.writers import WRITERS
 
-ROWS = {row.name: row for row in (KILLS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES, ENVIRONMENT)}
+ROWS = {row.name: row for row in (KILLS, WRITERS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES, ENVIRONMENT)}
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:

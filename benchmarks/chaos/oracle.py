@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.chaos.row import Verdict
 
 Rows = list[dict[str, Any]]  # of the table of trials, by number
-COLUMNS = ("number", "status", "point", "value", "reason", "told", "attempts")
+COLUMNS = ("number", "status", "point", "value", "reason", "told", "attempts", "owner", "info")
 
 
 def read_trials(file: Path, scratch: Path) -> Rows | None:
@@ -34,7 +34,18 @@ def read_trials(file: Path, scratch: Path) -> Rows | None:
             shutil.copyfile(source, target)
     if not copy.exists():
         return None
-    with closing(sqlite3.connect(copy)) as connection:
+    return read_shared_trials(copy)
+
+
+def read_shared_trials(file: Path) -> Rows | None:
+    """Return the trials in a file that others may be writing.
+
+    file: of one study.
+
+    Returns None where there is no table yet. Raises sqlite3.Error, and ValueError where SQLite finds damage.
+    """
+    with closing(sqlite3.connect(file, timeout=60.0, isolation_level=None)) as connection:
+        connection.execute("BEGIN")  # all of one moment
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'trials'").fetchone() is None:
             return None
         damage = connection.execute("PRAGMA integrity_check").fetchone()[0]
@@ -73,13 +84,23 @@ def check_numbers(rows: Rows, value_of: Any, verdict: Verdict) -> None:
     places = sorted(row["told"] for row in rows if row["told"] is not None)
     if places != list(range(len(places))):
         verdict.blame("wrong values", f"places in the order of telling {places}")
-    points = Counter(json.dumps(json.loads(row["point"]), sort_keys=True) for row in rows)
+    points = Counter(plain_point(row["point"]) for row in rows if find_first(row) is None)
     for point, count in points.items():
         if count > 1:
             verdict.blame("twice", f"point {point} is that of {count} trials")
     for row in rows:
         if row["status"] == "completed" and row["value"] != value_of(row["point"]):
             verdict.blame("wrong values", f"{row}, expected {value_of(row['point'])}")
+
+
+def plain_point(text: str) -> str:
+    """Return the JSON text of a point as it is compared."""
+    return json.dumps(json.loads(text), sort_keys=True)
+
+
+def find_first(row: dict[str, Any]) -> int | None:
+    """Return the number of the trial that a row is marked as a double of; None where it is none."""
+    return json.loads(row["info"]).get("double_of")
 
 
 def check_told(rows: Rows, told: Rows, verdict: Verdict) -> None:
@@ -105,7 +126,7 @@ def check_evaluated(before: Rows, evaluated: Rows, launch: int, verdict: Verdict
     evaluated: log of the objective.
     launch: its number.
     """
-    done = {json.dumps(json.loads(row["point"]), sort_keys=True) for row in before if row["status"] != "running"}
+    done = {plain_point(row["point"]) for row in before if row["status"] != "running"}
     for line in evaluated:
         if line["launch"] == launch and json.dumps(line["point"], sort_keys=True) in done:
             verdict.blame("twice", f"launch {launch} evaluated {line['point']}, which was told before")

@@ -126,7 +126,7 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
         text = f"trial {found.numbers[i]}" + (f": {residuals[i]:.1f}" if abs(residuals[i]) > MOST_DEVIATIONS else "")
         place = (float(found.numbers[i]), height)
         axes.annotate(text, place, (5, 3), textcoords="offset points", fontsize=8, color=INK)
-    axes.set(xlabel="trial", ylabel="(told - predicted) / s.d.")
+    axes.set(xlabel="number of the trial, from 0", ylabel="(told - predicted) / s.d.")
     reach = max(3.0, 1.1 * min(float(np.max(np.abs(residuals))), MOST_DEVIATIONS))
     axes.set_ylim(-reach, reach)
     clear_frame(axes)

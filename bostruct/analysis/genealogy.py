@@ -16,6 +16,7 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     list_told,
+    name_trial,
     put_legend_below,
     require_result,
     set_title,
@@ -64,7 +65,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     compress_beginning(axes, beginning, len(result.order), f"first {beginning}")
     _draw_pairs(axes, pairs, places)
     if result.has_feasible:
-        _draw_line_of(axes, list_ancestors(result.best_trial, told), places)
+        _draw_line_of(axes, result, list_ancestors(result.best_trial, told), places)
     values = np.array([trial.values[0] for trial in told])
     beyond = int(is_beyond(axes, values).sum())
     axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(beyond)}")
@@ -123,8 +124,8 @@ def _find_parent(trial: Trial) -> int:
     return parent if isinstance(parent, int) else -1
 
 
-def _draw_line_of(axes: Axes, line: list[Trial], places: dict[int, int]) -> None:
+def _draw_line_of(axes: Axes, result: Result, line: list[Trial], places: dict[int, int]) -> None:
     """Draw the best trial and its ancestors, and say how many there are."""
     xs, ys = [places[trial.number] for trial in line], [trial.values[0] for trial in line]
-    label = f"best, trial {line[0].number}, and its {len(line) - 1} ancestors"
+    label = f"best, {name_trial(result, line[0].number)}; {len(line) - 1} ancestors"
     axes.plot(xs, ys, color=ORANGE, linewidth=2.0, marker="D", markersize=4, label=label, zorder=3)

@@ -14,6 +14,7 @@ from bostruct.analysis.picture_style import (
     clear_frame,
     compress_beginning,
     count_beginning,
+    name_trial,
     put_legend_below,
     require_result,
     set_title,
@@ -25,6 +26,7 @@ from bostruct.study.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.collections import PathCollection
 
     from bostruct.study.study import Study
 
@@ -77,7 +79,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
     outside = _draw_values(axes, told)
     _draw_without_value(axes, told, result.direction)
-    _draw_best(axes, steps[-1].trial, [step.told.number for step in steps], best)
+    _draw_best(axes, result, best)
     if optimum is not None:
         draw_optimum(axes, optimum)
     marks = " ▲▼" if outside else ""
@@ -161,15 +163,7 @@ def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
         count += len(beyond)
         colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
         if beyond:
-            axes.scatter(
-                [one.at for one in beyond],
-                [height] * len(beyond),
-                transform=axes.get_xaxis_transform(),
-                s=16,
-                color=colors,
-                marker=marker,
-                zorder=2,
-            )
+            _mark_border(axes, [one.at for one in beyond], height, 16, colors, marker)
     return count
 
 
@@ -179,22 +173,21 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
     for status, (marker, color) in WITHOUT_VALUE.items():
         own = [one.at for one in told if one.trial.status == status]
         if own:
-            axes.scatter(
-                own,
-                [height] * len(own),
-                transform=axes.get_xaxis_transform(),
-                s=26,
-                color=color,
-                marker=marker,
-                linewidths=1.2,
-                label=f"{len(own)} {status}",
-                clip_on=False,
-                zorder=4,
-            )
+            marks = _mark_border(axes, own, height, 26, [color], marker)
+            marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
 
 
-def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.ndarray) -> None:
+def _mark_border(
+    axes: Axes, at: list[int], height: float, size: float, colors: list[str], marker: str
+) -> PathCollection:
+    """Draw marks above trials at a share of the axes' height, which no value decides."""
+    place = axes.get_xaxis_transform()
+    return axes.scatter(at, [height] * len(at), s=size, color=colors, marker=marker, transform=place, zorder=2)
+
+
+def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
     """Draw the best so far as a stair, and name the best trial; say so where there is none."""
+    trial = result.incumbents[-1].trial
     if trial is None:
         if not any(marked.get_label() == "breaks a limit" for marked in axes.collections):
             axes.set_yticks([])
@@ -205,9 +198,9 @@ def _draw_best(axes: Axes, trial: Trial | None, numbers: list[int], best: np.nda
     axes.plot(
         at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label="best so far", zorder=3
     )
-    found, value = numbers.index(trial.number) + 1, float(best[-1])
+    found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    label = f"\N{BLACK STAR} best {value:.6g}, trial {trial.number}"  # above the axes, where no value is
+    label = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, where no value is
     axes.annotate(
         label, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )

@@ -43,7 +43,7 @@ SEARCHED = ("model", "mutation", "repeat")  # origins of points that a search ch
 DRAWS = 4_096  # points that stand for a space with conditions
 MOST_NUMBERS = 1_000_000  # in the design of all draws, beyond which they are fewer
 FEWEST_DRAWS = 512
-SLOWER = 4  # how many times fewer where parts such as networks, which take long to draw, go with them
+SLOWER = 4  # how many times fewer of programs, and where parts such as networks, which take long to draw, go with them
 
 
 def importance(
@@ -52,7 +52,7 @@ def importance(
     """Compute the share of the variance of the objective that each variable explains by itself, largest first.
 
     By functional analysis of variance (Hutter et al. 2014) of a random forest on the completed trials, over the whole
-    space, each value equally likely; a choice that only some programs have is absent as often as among the trials.
+    space, each value equally likely; where only some points have a choice, over points that are drawn from the space.
     Variables of a part, another domain inside the space, have the names ``part.variable``, with more dots where a name
     has some itself. A `Permutation`, a `Subset` or a `Sequence` has one share, which is that of the places of its
     items, of the items in it, or of the letters in its places together. Of one with more than 1000 values the shares
@@ -91,7 +91,8 @@ class DesignData(NamedTuple):
     values: of the objective (n,), in the user's units.
     left_out: the variables and parts that are not made of named choices.
     searched: share of the trials that a search chose, in [0, 1].
-    draws: of a space with conditions, points that were drawn of it (m, c); None for any other.
+    draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);
+        None for any other.
     """
 
     design: Array
@@ -134,9 +135,12 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
     searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
     draws = None
-    if _has_conditions(domain):
+    is_conditional = _has_conditions(domain)
+    if is_conditional or bool(np.any(design < 0.0)):  # of programs, only some have a choice
         rng = np.random.default_rng((seed, DRAWS))
-        count = DRAWS // SLOWER if left_out else min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // design.shape[1]))
+        count = min(DRAWS, max(FEWEST_DRAWS, MOST_NUMBERS // design.shape[1]))
+        if left_out or not is_conditional:
+            count = DRAWS // SLOWER
         draws = fill_design([described.coordinates(x) for x in domain.sample(count, rng)], choices)
         for feature in features:
             if feature.name in _find_structures(described):

@@ -97,6 +97,24 @@ def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
     return line.replace("$", r"\$")
 
 
+def write_ordinal(n: int) -> str:
+    """Return a number with its ending, such as 22nd.
+
+    n: from 1.
+    """
+    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"
+
+
+def name_trial(result: Result, number: int) -> str:
+    """Name a trial by its number, from 0, and by its place on an axis of trials finished, from 1.
+
+    result: of the study.
+    number: of a finished trial.
+    """
+    return f"trial {number}, the {write_ordinal(result.order.index(number) + 1)} to finish"
+
+
 def set_title(axes: Axes, result: Result, what: str = "") -> None:
     """Write above a picture of which study it is, its method, and how many trials were told.
 

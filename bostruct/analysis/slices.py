@@ -23,7 +23,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
-from bostruct.checks import short_repr
+from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
-MOST_TICKS = 7  # numbers that are named one by one on a logarithmic axis
+MOST_TICKS = 7  # numbers that are named on an axis of integers, or one by one on a logarithmic one
 GRID = 48  # points of a line through the best point
 LETTER = 5.0  # points that a letter takes below an axis
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
@@ -285,3 +285,5 @@ def _name_places(axes: Axes, column: PointColumn) -> None:
         if len(seen) <= MOST_TICKS:
             axes.set_xticks(seen, [f"{place:g}" for place in seen])
             axes.set_xticks([], minor=True)
+    elif column.is_whole:
+        axes.xaxis.set_major_locator(optional_import("matplotlib.ticker", "plot").MaxNLocator(MOST_TICKS, integer=True))

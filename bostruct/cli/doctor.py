@@ -79,7 +79,7 @@ def examine() -> Facts:
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "versions": versions,
-        "threads": thread_pools(torch) if not missing else [],
+        "threads": thread_pools(torch) if test["ok"] else [],
         "extras": extras,
         "self_test": test,
         "warnings": pot_warnings(),
@@ -124,8 +124,8 @@ def load_torch() -> tuple[ModuleType | None, list[str]]:
         return None, []
     try:
         import torch
-    except (ImportError, OSError) as error:
-        return None, [f"torch is installed, but cannot be imported: {error}"]
+    except Exception as error:  # a build for another numpy or CUDA raises anything
+        return None, [f"torch is installed, but cannot be imported: {type(error).__name__}: {error}"]
     return torch, []
 
 
@@ -201,13 +201,13 @@ def self_test() -> Facts:
 
     Where the system has no study files, the study stays in memory, and nothing is compared.
     """
-    from bostruct.checks import has_posix
-    from bostruct.problems import registry
-    from bostruct.study.study import Study
-
     began = time.perf_counter()
-    problem = registry.load("contamination:stages=10")
     try:
+        from bostruct.checks import has_posix
+        from bostruct.problems import registry
+        from bostruct.study.study import Study
+
+        problem = registry.load("contamination:stages=10")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "doctor.db" if has_posix() else None
             with Study(problem.space, method="auto", seed=0, storage=path) as study:

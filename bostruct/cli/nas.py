@@ -15,6 +15,7 @@ from bostruct.cli.options import file_to_write, json_option, plain_errors, progr
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
+    from bostruct.nas.outcomes import Trained
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
 
@@ -39,6 +40,17 @@ if __name__ == "__main__":
     print(network.to_text())
     print(f"test error {{found.mean:.4f}} +- {{found.error:.4f}} over 5 seeds")
 '''
+SOURCE = '''"""The network that `bostruct nas {dataset}` found, in torch alone; best.pt has its weights:
+
+    network = Network().eval()
+    network.load_state_dict(torch.load("best.pt"))
+
+In training an input was (x - mean) / scale, where x is {unit}, and
+
+    mean, scale = {mean}, {scale}
+"""
+
+{source}'''
 
 
 @click.command()
@@ -81,7 +93,8 @@ def nas(
 ) -> None:
     """Search a network: convolutional ones for digits and cifar10, perceptrons for diabetes.
 
-    Leaves best.json, best.png, convergence.png and retrain.py, which builds and trains the best network anew.
+    Leaves best.json, best.png, convergence.png, network.py (the best network in torch alone), best.pt (its weights)
+    and retrain.py, which builds and trains it anew.
     A file of --layers defines FAMILY, BUILDERS and, where it likes, POOL: docs/nasbot.md has one.
 
     \b
@@ -95,13 +108,14 @@ def nas(
     folder = Path(out or f"nas-{dataset}")
     with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
         optional_import("torch")
-        from bostruct.nas.searches import retrain
+        from bostruct.nas.searches import average_test_error, retrain, retrain_networks
 
         search = _build_search(dataset, data, download, protocol, epochs=epochs, device=device, layers=layers)
         result = _run_search(search, method, trials or search.trials, workers, seed, storage, folder, progress)
         best = result.best_point
-        found, by_hand = (retrain(search, network) for network in (best, search.network_by_hand()))
-        files = _write_files(search, result, folder)
+        trained = retrain_networks(search, best)
+        found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
+        files = [*_write_files(search, result, folder), *_write_network(search, trained, folder)]
     summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
     if as_json:
         echo_json(summary)
@@ -208,6 +222,30 @@ def _write_files(search: Search, result: Result, folder: Path) -> list[str]:
     for name, axes in pictures.items():
         axes.figure.savefig(folder / name, dpi=120, bbox_inches="tight")
     return [str(folder / name) for name in (*files, *pictures)]
+
+
+def _write_network(search: Search, trained: list[Trained], folder: Path) -> list[str]:
+    """Write the weights of the training with the least validation error, and the network as source.
+
+    Layers of a user's own have no source; the weights are then those of `to_torch`.
+    """
+    import torch
+
+    from bostruct.nas.sources import to_source
+
+    best = min(trained, key=lambda one: one.error).network
+    # copies: repeats that are trained as one tensor would each bring the weights of all
+    torch.save({name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, folder / "best.pt")
+    files = ["best.pt"]
+    if search.builders is None:
+        data = search.load()
+        is_bytes = data.train.inputs.dtype == torch.uint8
+        unit = "an image with values from 0 to 1" if is_bytes else f"an input of bostruct.nas.{search.dataset}()"
+        facts = {"dataset": search.dataset, "mean": data.mean, "scale": data.scale, "unit": unit}
+        text = SOURCE.format(source=to_source(best), **facts)
+        (folder / "network.py").write_text(text, encoding="utf-8")
+        files.append("network.py")
+    return [str(folder / name) for name in files]
 
 
 def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from bostruct.checks import has_capability, members_of, missing_members, short_repr, try_mutation
+from bostruct.checks import has_capability, hide_addresses, members_of, missing_members, short_repr, try_mutation
 from bostruct.contracts import (
     Batch,
     Choice,
@@ -451,8 +451,9 @@ def as_part(name: str, given: object) -> HasMutation:
     """
     domain = Space(given) if isinstance(given, Mapping) else given
     if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
+        shown = hide_addresses(short_repr(given))
         raise DomainError(
-            f"parts: expected a domain with mutations, or a dict of variables; {name} is {short_repr(given)}, "
+            f"parts: expected a domain with mutations, or a dict of variables; {name} is {shown}, "
             f"which lacks {', '.join(missing)}"
         )
     return cast(HasMutation, domain)

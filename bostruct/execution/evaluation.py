@@ -12,7 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 from bostruct.contracts import Infeasible
@@ -127,6 +127,17 @@ def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeT
             return Evaluation(Outcome(infeasible=_render(str, error) or "infeasible"))
         _advise(error, point)
         return failure(error)
+
+
+def objective_frames(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an exception from the objective's own frame on; None where no objective raised it here.
+
+    error: with its traceback.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code is not _call.__code__:
+        trace = trace.tb_next
+    return None if trace is None else trace.tb_next
 
 
 def _parse_value(value: Any) -> Evaluation:

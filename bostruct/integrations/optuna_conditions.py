@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
@@ -16,33 +16,32 @@ Params = Mapping[str, Any]  # of one trial
 
 
 def infer_conditions(
-    trials: Sequence[Params], distributions: Mapping[str, BaseDistribution], shared: Collection[str]
-) -> dict[str, dict[str, OneOf]]:
-    """Return the `when=` of each parameter whose presence the value of one other parameter tells.
+    trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
+) -> dict[str, dict[str, OneOf] | None]:
+    """Return the `when=` of each parameter of which the trials tell when it is there, None where it always is.
 
     trials: parameters of the trials with values.
     distributions: of all parameters that have one distribution alone, of several values.
-    shared: names of the parameters that all trials have.
 
-    The other parameter, the parent, is a categorical or an integer without a step, and trials with and without the
-    parameter have different values of it. A value of a categorical that no trial has tried counts as one without. One
-    of an integer counts as its neighbors do. A parameter of which no parent tells is left out.
+    A parameter that only some trials have is there for some values of one other parameter, the parent, a categorical
+    or an integer without a step, if trials with and without the parameter have different values of it. A value of a
+    categorical that no trial has tried counts as one without. One of an integer counts as its neighbors do. A
+    parameter of which no parent tells is left out.
     """
-    found: dict[str, dict[str, OneOf]] = {}
-    waiting = sorted(distributions.keys() - shared)
-    parents = sorted(name for name in shared if name in distributions)
-    while waiting:
-        told = {name: when for name in waiting if (when := _find_parent(name, parents, trials, distributions))}
+    names = sorted(distributions)
+    found: dict[str, dict[str, OneOf] | None] = {name: None for name in names if all(name in one for one in trials)}
+    waiting = [name for name in names if name not in found]
+    while waiting:  # a parameter may depend on one that has a condition itself
+        told = {name: when for name in waiting if (when := _find_parent(name, list(found), trials, distributions))}
         if not told:
             break
         found |= told
-        parents += told  # a parameter may depend on one that has a condition itself
         waiting = [name for name in waiting if name not in told]
     return found
 
 
 def add_conditions(
-    variables: Mapping[str, Variable], conditions: Mapping[str, Mapping[str, OneOf]]
+    variables: Mapping[str, Variable], conditions: Mapping[str, Mapping[str, OneOf] | None]
 ) -> dict[str, Variable]:
     """Return variables with their conditions, of those whose parents are there; others are as they were.
 
@@ -50,10 +49,11 @@ def add_conditions(
     conditions: as of `infer_conditions`.
     """
     found = dict(variables)
-    for name in conditions.keys() & variables.keys():
-        if conditions[name].keys() <= variables.keys():
-            found[name] = copy.copy(variables[name])
-            found[name].when = dict(conditions[name])
+    for name, one in variables.items():
+        when = conditions.get(name)
+        if when and when.keys() <= variables.keys():
+            found[name] = copy.copy(one)
+            found[name].when = dict(when)
     return found
 
 

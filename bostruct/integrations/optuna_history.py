@@ -39,9 +39,8 @@ class SeenTrials:
         self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same as JSON, whatever the model is by now
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
-        self.conditions: dict[str, dict[str, OneOf]] = {}  # of parameters that not all trials have
+        self.conditions: dict[str, dict[str, OneOf] | None] = {}  # of parameters, as of `infer_conditions`
         self._union: dict[str, BaseDistribution] = {}
-        self._shared: list[str] = []
         self._told: set[int] = set()
 
     def is_of(self, study: OptunaStudy) -> bool:
@@ -52,7 +51,7 @@ class SeenTrials:
         return (study._storage, study._study_id, study.study_name) == (self._storage, self._study_id, self.name)
 
     def find_space(self, study: OptunaStudy) -> dict[str, BaseDistribution]:
-        """Return the distributions of the parameters that all trials with values have, and of those with `conditions`.
+        """Return the distributions of the parameters that have an entry in `conditions`.
 
         study: of Optuna.
         """
@@ -60,9 +59,8 @@ class SeenTrials:
         if (numbers := {trial.number for trial in told}) != self._told:
             self._told = numbers
             self._union = _unite(told)
-            self._shared = [name for name in sorted(self._union) if all(name in trial.params for trial in told)]
-            self.conditions = infer_conditions([trial.params for trial in told], self._union, self._shared)
-        return {name: self._union[name] for name in (*self._shared, *self.conditions)}
+            self.conditions = infer_conditions([trial.params for trial in told], self._union)
+        return {name: self._union[name] for name in self.conditions}
 
     def update(
         self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher

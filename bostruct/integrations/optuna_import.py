@@ -15,6 +15,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, P
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
+from bostruct.integrations.optuna_conditions import add_conditions, infer_conditions
 from bostruct.integrations.optuna_inactive import drop_inactive
 from bostruct.integrations.optuna_mirror import MIRRORED
 from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome, read_value
@@ -92,16 +93,17 @@ def _read_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) ->
                     f"{name}: trial {trial.number} has {one}, an earlier one {distributions[name]}; give space= with a "
                     f"variable {name!r} that has the values of both"
                 )
-    for name in distributions:
-        if absent := [one.number for one in told if name not in one.distributions]:
-            raise DomainError(
-                f"{name}: {len(absent)} of {len(told)} trials with values lack it, such as trial {absent[0]}, and no "
-                f"distribution says why; give space= with all variables, {name!r} with when={{...}}"
-            )
-    several = {name: read_distribution(name, one) for name, one in distributions.items() if not one.single()}
+    several = {name: one for name, one in distributions.items() if not one.single()}
     if not several:
         raise DomainError("space: no trial with values has a parameter of several values; give space=")
-    return Space(several)
+    conditions = infer_conditions([one.params for one in told], several)
+    for name in [one for one in several if one not in conditions]:
+        absent = [one.number for one in told if name not in one.params]
+        raise DomainError(
+            f"{name}: {len(absent)} of {len(told)} trials with values lack it, such as trial {absent[0]}, and no other "
+            f"parameter tells when; give space= with all variables, {name!r} with when={{...}}"
+        )
+    return Space(add_conditions({name: read_distribution(name, one) for name, one in several.items()}, conditions))
 
 
 def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJson]) -> Presented | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from bostruct.checks import check_choice, short_repr
 from bostruct.contracts import Domain, HasChoices, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import require_of_parts
 from bostruct.searchers.wrs import WeightedRandomSearch
-from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.conditional_fanova import VarianceShares
 
 
 def wrs(
@@ -32,6 +33,9 @@ def wrs(
     Raises DomainError, TypeError, ValueError.
     """
     chosen = require_of_parts(domain, HasChoices, "wrs")
-    if isinstance(domain, Space) and (unknown := sorted(set(least or {}) - set(domain.variables))):
-        raise ValueError(f"least: expected names of variables, {', '.join(domain.variables)}; got {unknown[0]!r}")
+    if least is not None and not isinstance(least, Mapping):
+        raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
+    if isinstance(domain, Space):
+        for name in least or {}:
+            check_choice("least", name, domain.variables)
     return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})

@@ -22,6 +22,7 @@ _HOME = {
     "CIFAR10Objective": "bostruct.nas.cifar",
     "cifar10": "bostruct.nas.cifar",
     "NetworkObjective": "bostruct.nas.objectives",
+    "to_source": "bostruct.nas.sources",
     "Recipe": "bostruct.nas.recipes",
     "Trained": "bostruct.nas.outcomes",
     "TrainingFailed": "bostruct.nas.outcomes",
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from bostruct.nas.objectives import NetworkObjective
     from bostruct.nas.outcomes import Trained, TrainingFailed
     from bostruct.nas.recipes import Recipe
+    from bostruct.nas.sources import to_source
     from bostruct.nas.training import train, train_together
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "diabetes",
     "digits",
     "regression",
+    "to_source",
     "to_torch",
     "train",
     "train_together",

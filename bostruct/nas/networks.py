@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -56,8 +57,8 @@ def to_torch(
         mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
         units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve.
 
-    Raises TypeError, ValueError; DomainError, which names the layer, where it cannot be built, and both layers where
-    their images differ in size.
+    Warns of images whose channels seem to be last, as in (32, 32, 3). Raises TypeError, ValueError; DomainError, which
+    names the layer, where it cannot be built, and both layers where their images differ in size.
     """
     if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
@@ -67,6 +68,9 @@ def to_torch(
     if len(shape) != wanted:
         parts = "(channels, height, width)" if wanted == 3 else "(features,)"
         raise ValueError(f"input_shape: expected {parts} for the family {architecture.family.name}, got {shape}")
+    if wanted == 3 and shape[0] == shape[1] > 4 and shape[2] in (1, 3):
+        told = f"{shape} is read as {shape[0]} channels of {shape[1]} x {shape[2]}, channels first"
+        warnings.warn(f"input_shape: {told}; for images of {shape[2]} channels give {shape[::-1]}", stacklevel=2)
     check_number("dropout", dropout, 0.0, 0.999999)
     return ArchitectureNetwork(architecture, shape, classes, dropout, check_builders(builders))
 

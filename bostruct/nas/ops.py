@@ -1,9 +1,9 @@
 """Modules of convolutional and fully connected networks, ready to be put into search spaces.
 
 Each function makes a module (`bostruct.language`) and returns (inputs, outputs): one input ``in`` and one output
-``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant. Images are (batch, channels,
-height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up. Where
-`Architecture` knows such a layer, the module stands for it.
+``out``, but for `concat` and `add`. Every argument is a hyperparameter or a constant, and no list. Images are (batch,
+channels, height, width); convolutions and pools pad so that stride 1 keeps the size and stride 2 halves it, rounded up.
+Where `Architecture` knows such a layer, the module stands for it.
 
 torch is loaded when a program is compiled, not before.
 """
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from bostruct.checks import short_repr
 from bostruct.domains.language.combinators import combiner
 from bostruct.domains.language.compilers.implementations import Shapes, TorchLayer, Values, siso_torch_module
 from bostruct.domains.language.errors import LanguageError
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 IntSetting: TypeAlias = int | Hyperparameter
 FloatSetting: TypeAlias = float | Hyperparameter
 BoolSetting: TypeAlias = bool | Hyperparameter
+
+
+def _check_settings(**values: Value | Hyperparameter) -> dict[str, Value | Hyperparameter]:
+    """Return the settings of a module; raise LanguageError for a list, which is a choice that lacks its ``D``."""
+    for name, value in values.items():
+        if isinstance(value, list | tuple | range):
+            given = short_repr(value)
+            raise LanguageError(f"{name}: expected one value or a hyperparameter, got {given}; a choice is D({given})")
+    return values
 
 
 def conv2d(
@@ -43,7 +53,7 @@ def conv2d(
     dilation: of the kernels.
     bias: whether a bias is added.
     """
-    values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("Conv2D", _conv2d, values, layer=_conv_layer)
 
 
@@ -54,7 +64,7 @@ def depthwise_conv2d(
 
     kernel, stride, dilation, bias: as of `conv2d`.
     """
-    values = {"kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    values = _check_settings(kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("DepthwiseConv2D", _depthwise, values)
 
 
@@ -71,7 +81,7 @@ def separable_conv2d(
 
     filters, kernel, stride, dilation, bias: as of `conv2d`.
     """
-    values = {"filters": filters, "kernel": kernel, "stride": stride, "dilation": dilation, "bias": bias}
+    values = _check_settings(filters=filters, kernel=kernel, stride=stride, dilation=dilation, bias=bias)
     return siso_torch_module("SeparableConv2D", _separable, values, layer=_separable_layer)
 
 
@@ -81,7 +91,7 @@ def dense(units: IntSetting, bias: BoolSetting = True) -> IO:
     units: number of outputs.
     bias: whether a bias is added.
     """
-    return siso_torch_module("Dense", _dense, {"units": units, "bias": bias}, layer=_dense_layer)
+    return siso_torch_module("Dense", _dense, _check_settings(units=units, bias=bias), layer=_dense_layer)
 
 
 def relu() -> IO:
@@ -104,7 +114,7 @@ def dropout(rate: FloatSetting) -> IO:
 
     rate: probability of each number, in [0, 1].
     """
-    return siso_torch_module("Dropout", _dropout, {"rate": rate})
+    return siso_torch_module("Dropout", _dropout, _check_settings(rate=rate))
 
 
 def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
@@ -113,7 +123,7 @@ def batch_norm(momentum: FloatSetting = 0.1, affine: BoolSetting = True) -> IO:
     momentum: share of the newest batch in the running averages.
     affine: whether each channel has a scale and a shift that are trained.
     """
-    return siso_torch_module("BatchNorm", _batch_norm, {"momentum": momentum, "affine": affine})
+    return siso_torch_module("BatchNorm", _batch_norm, _check_settings(momentum=momentum, affine=affine))
 
 
 def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
@@ -122,7 +132,7 @@ def max_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
     kernel: height and width of a patch, odd or equal to the stride.
     stride: between patches.
     """
-    values = {"kernel": kernel, "stride": stride}
+    values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("MaxPool2D", partial(_pool, "MaxPool2d"), values, layer=partial(_pool_layer, "max-pool"))
 
 
@@ -131,7 +141,7 @@ def avg_pool(kernel: IntSetting = 3, stride: IntSetting = 2) -> IO:
 
     kernel, stride: as of `max_pool`.
     """
-    values = {"kernel": kernel, "stride": stride}
+    values = _check_settings(kernel=kernel, stride=stride)
     return siso_torch_module("AvgPool2D", partial(_pool, "AvgPool2d"), values, layer=partial(_pool_layer, "avg-pool"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import runpy
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -132,7 +133,7 @@ def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
 
     path: of the file; other processes, as those that train, run it again.
 
-    Raises DomainError where there is no such file, and for what is missing in it or something else.
+    Raises DomainError where there is no such file or it cannot be run, and for what is missing in it or something else.
     """
     file = Path(path).expanduser().absolute()
     if not file.is_file():
@@ -159,4 +160,12 @@ def read_layers(path: str | os.PathLike[str]) -> OwnLayers:
 
 @lru_cache(maxsize=8)
 def _run_file(path: str) -> dict[str, Any]:
-    return runpy.run_path(path)
+    try:
+        return runpy.run_path(path)
+    except SyntaxError as error:
+        where = f", line {error.lineno}" if error.lineno else ""
+        raise DomainError(f"layers: {path}{where}: SyntaxError: {error.msg}") from error
+    except Exception as error:  # the file is the user's, and may raise anything
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+        where = f", line {lines[-1]}" if lines else ""
+        raise DomainError(f"layers: {path}{where}: {type(error).__name__}: {error}") from error

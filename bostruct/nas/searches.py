@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.nas.cifar import cifar10, read_cifar10
 from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
+from bostruct.nas.outcomes import Trained
 from bostruct.nas.own_layers import LayerBuilders, read_layers
 from bostruct.nas.protocols import PROTOCOLS
 from bostruct.nas.recipes import FAST, Recipe
@@ -167,13 +168,29 @@ class RetrainedScore(NamedTuple):
 def retrain(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> RetrainedScore:
     """Train an architecture anew, and score it on the test examples, whose error the search was not told.
 
+    search, architecture, seeds, first: as of `retrain_networks`.
+    """
+    return average_test_error(retrain_networks(search, architecture, seeds, first))
+
+
+def retrain_networks(search: Search, architecture: Architecture, seeds: int = 5, first: int = 100) -> list[Trained]:
+    """Train an architecture anew with several seeds, and return a trained network for each.
+
     search: gives the data, the recipe and the device.
     architecture: the network to train.
     seeds: number of trainings.
     first: the first seed, one that the search did not use.
     """
-    found = [one.test_error for one in search.objective(first, seeds).train(architecture)]
-    return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(seeds)))
+    return search.objective(first, seeds).train(architecture)
+
+
+def average_test_error(trained: Sequence[Trained]) -> RetrainedScore:
+    """Return the mean test error of several trainings, and its standard error.
+
+    trained: at least two.
+    """
+    found = [one.test_error for one in trained]
+    return RetrainedScore(float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(len(found))))
 
 
 _DIGITS = partial(

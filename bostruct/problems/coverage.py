@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import partial
 
 import networkx as nx
@@ -13,7 +12,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.subset import Subset
-from bostruct.problems.structured import StructuredProblem, read_variable
+from bostruct.problems.structured import StructuredProblem, attach_optimum, read_variable
 
 RADIUS, AT_NODES = 0.17, 60  # distance of an edge in the unit square, and of how many nodes; it scales with others
 MOST_PROVED = (60, 5)  # nodes, and chosen ones, for which branch and bound takes 0.2 s
@@ -49,7 +48,7 @@ def max_coverage(n: int = 60, chosen: int = 5, seed: int = 0) -> StructuredProbl
         return problem
     table = np.array([[other in own for other in range(n)] for own in near])
     point = {"nodes": find_best_cover(table, weights, chosen)}
-    return replace(problem, optimum=problem(point), optimum_source="proved by branch and bound", optimal_point=point)
+    return attach_optimum(problem, point, "branch and bound")
 
 
 def _miss_weight(near: list[frozenset[int]], weights: Array, nodes: tuple[int, ...]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
-from bostruct.problems.structured import StructuredProblem, read_variable
+from bostruct.problems.structured import StructuredProblem, attach_optimum, read_variable
 
 MOST_PROVED = 12  # items, whose 4,096 subsets take 0.1 s
 
@@ -38,7 +37,7 @@ def ordering(n: int = 12, seed: int = 0) -> StructuredProblem:
     if n > MOST_PROVED:
         return problem
     point = {"order": find_best_order(worth)}
-    return replace(problem, optimum=problem(point), optimum_source="proved by dynamic programming", optimal_point=point)
+    return attach_optimum(problem, point, "dynamic programming")
 
 
 def _sum_against(worth: Array, order: tuple[int, ...]) -> float:

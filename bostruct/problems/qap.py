@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +11,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
-from bostruct.problems.structured import StructuredProblem, read_variable
+from bostruct.problems.structured import StructuredProblem, attach_optimum, read_variable
 
 MOST_FLOW = 10
 MOST_ENUMERATED = 8  # facilities, whose 40,320 assignments take 0.1 s
@@ -44,12 +43,7 @@ def qap(n: int = 12, seed: int = 0) -> StructuredProblem:
     if n > MOST_ENUMERATED:
         return problem
     point = {"order": tuple(_find_least(flow, distances).tolist())}
-    return replace(
-        problem,
-        optimum=problem(point),
-        optimum_source="proved by enumeration of all assignments",
-        optimal_point=point,
-    )
+    return attach_optimum(problem, point, "enumeration of all assignments")
 
 
 def _sum_flows(flow: IntArray, distances: Array, order: tuple[int, ...]) -> float:

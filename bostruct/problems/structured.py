@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -60,6 +60,16 @@ class StructuredProblem:
         Raises ValueError for another.
         """
         return generated_points(self.space, N_INITIAL, config)
+
+
+def attach_optimum(problem: StructuredProblem, point: ObjectivePoint, proof: str) -> StructuredProblem:
+    """Return a problem of one objective with its optimum.
+
+    problem: without one.
+    point: that has it.
+    proof: how it was found, such as dynamic programming.
+    """
+    return replace(problem, optimum=problem(point), optimum_source=f"proved by {proof}", optimal_point=point)
 
 
 def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:

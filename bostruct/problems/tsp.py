@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +10,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
-from bostruct.problems.structured import StructuredProblem, read_variable
+from bostruct.problems.structured import StructuredProblem, attach_optimum, read_variable
 
 MOST_PROVED = 12  # cities, whose 2,048 subsets take 0.1 s
 
@@ -36,7 +35,7 @@ def tsp(n: int = 12, seed: int = 0) -> StructuredProblem:
     if n > MOST_PROVED:
         return problem
     point = {"order": find_shortest_tour(np.linalg.norm(cities[:, None] - cities, axis=2))}
-    return replace(problem, optimum=problem(point), optimum_source="proved by dynamic programming", optimal_point=point)
+    return attach_optimum(problem, point, "dynamic programming")
 
 
 def _measure_trip(cities: Array, order: tuple[int, ...]) -> float:

@@ -18,8 +18,13 @@ from bostruct.searchers.proposals import fall_back
 MODES = ("shared", "independent", "single", "auto")
 MAX_CHANGES = 200
 STALL_FACTOR = 4  # trials a variable without improvement, before two may change at once
-Effects = Callable[[Sequence[Sequence[Choice]], Array, int], Mapping[str, float]]
-"""(choices of each point, values, seed) -> how much each choice matters by itself, by path."""
+DRAWS = 1_024  # points that stand for a domain whose points differ in their choices
+Choices = Sequence[Sequence[Choice]]  # of each point
+Effects = Callable[[Choices, Array, int, Choices], Mapping[str, float]]
+"""(choices of each point, values, seed, draws) -> how much each choice matters by itself, by path.
+
+The draws are the choices of points drawn from the domain, none where all points have the same choices.
+"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class WeightedRandomSearch:
     """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
 
     domain: of named choices.
-    effects: (choices of each point, values, seed) -> the main effect of each choice, from the first phase.
+    effects: (choices of each point, values, seed, draws) -> the main effect of each choice, from the first phase. The
+        draws are choices of points drawn from the domain, none where all points have the same choices.
     n_random: trials of the first phase, at least 2. Published is the number of trials divided by e (`wrs_trials`),
         which is too many where trials are many: docs/wrs.md has both.
     mode: how a step decides which variables change. ``shared``, as published: one uniform number decides for all, and a
@@ -79,7 +85,8 @@ class WeightedRandomSearch:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
         if state is None:
             points = [self.domain.coordinates(x) for x in history.completed]
-            state = dict(self.effects(points, history.values, int(rng.integers(2**31))))
+            seed = int(rng.integers(2**31))
+            state = dict(self.effects(points, history.values, seed, self._draw(points, seed)))
         best = _last_best(history.values)
         for _ in range(MAX_CHANGES):
             x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
@@ -101,6 +108,13 @@ class WeightedRandomSearch:
             return np.ones(len(names))
         found = np.array(list(map(weights.get, names, repeat(largest))), dtype=np.float64)
         return np.maximum(found / largest, self.floor)
+
+    def _draw(self, points: Choices, seed: int) -> Choices:
+        """Return the choices of points drawn from the domain; none where all of some points have the same choices."""
+        if len({frozenset(one.path for one in point) for point in points}) == 1:
+            return []
+        drawn = self.domain.sample(DRAWS, np.random.default_rng(seed))
+        return [self.domain.coordinates(x) for x in drawn]
 
     def _change(
         self, x: Point, weights: Mapping[str, float], n_told: int, fruitless: int, rng: np.random.Generator

@@ -57,14 +57,14 @@ def acquire(path: Path, what: str, *, wait: bool = False) -> int:
             holder = _holder(descriptor)
             _drop(descriptor)
             raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
-        except (StorageError, KeyboardInterrupt, SystemExit):  # the last two while we waited
-            _drop(descriptor)
-            raise
         except OSError as error:  # no locks on this file system, no space left ...
             _drop(descriptor)
             raise StorageError(
                 f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
             ) from error
+        except BaseException:  # an interrupt while we waited, too
+            _drop(descriptor)
+            raise
         _drop(descriptor)  # its last holder removed the file between our open and our lock
 
 
@@ -100,7 +100,7 @@ def find_holder(path: Path) -> str | None:
         return None
     _descriptors.add(descriptor)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # another one that looks is no holder
     except BlockingIOError:
         holder = _holder(descriptor)
         _drop(descriptor)

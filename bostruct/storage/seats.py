@@ -38,7 +38,7 @@ class Seat:
         self._held: dict[Path, int] = {}  # descriptors of the locks that are ours
         if (network := find_network_filesystem(file)) is not None:
             self._take_alone(network)
-        self._take(self._path_of(self.owner))
+        self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -62,15 +62,20 @@ class Seat:
 
     def find_other(self) -> str | None:
         """Return another writer that is there, for messages; None where there is none."""
-        for path in sorted(self._prefix.parent.glob(f"{_escape(self._prefix.name)}.*.writer")):
-            if path not in self._held and (holder := find_holder(path)) is not None:
-                return holder
-        return None
+        return next(self._find_others(), None)
 
     def leave(self) -> None:
-        """Give all locks back."""
+        """Give all locks back, and remove the files of those that were killed."""
         for path in list(self._held):
             self._give_back(path)
+        for _ in self._find_others():
+            pass
+
+    def _find_others(self) -> Iterator[str]:
+        """Look for other writers, and remove the files of those that are gone."""
+        for path in sorted(self._prefix.parent.glob(f"{_escape(self._prefix.name)}.*.writer")):
+            if path not in self._held and (holder := find_holder(path)) is not None:
+                yield holder
 
     @property
     def _decider(self) -> Path:

@@ -41,7 +41,8 @@ class _Record:
     times taken back in good order. outcome: all of it, of which the trial shows value and reason; None while it runs.
     text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding. earlier: times
     at which it was begun before it was handed out again, as far as this process knows. told: its position in the order
-    of telling; None while it runs. owner: the writer that handed it out, where there are several.
+    of telling; None while it runs. owner: the writer that handed it out, where there are several. open: times at which
+    it was handed out here, for which nothing was told.
     """
 
     trial: Trial
@@ -52,6 +53,7 @@ class _Record:
     earlier: set[float] = field(default_factory=set)
     told: int | None = None
     owner: str | None = None
+    open: set[float | None] = field(default_factory=set)
 
 
 class Ledger:
@@ -143,20 +145,30 @@ class Ledger:
             record = self._records[number]
             if number in self._held or not (record.owner is None or record.owner in gone):
                 continue
-            if record.attempts >= MAX_ATTEMPTS:
-                times = record.attempts
-                self.finish(number, Outcome(failed=f"the process ended {times} times while this trial was running"))
-            elif record.owner is not None:
-                self._let_wait(number)
+            if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
+                self._take_from(record.owner, number)
 
     @defer_interrupt
-    def _let_wait(self, number: int) -> None:
+    def _take_from(self, owner: str | None, number: int) -> None:
+        """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
+
+        owner: who had it when that was found; None for nobody.
+        number: of the trial.
+        """
+        record, failed = self._records[number], None
         with self._step() as writer:
-            record = self._records[number]
-            if number not in self._running:  # told since by its owner after all
+            if number not in self._running or record.owner != owner:  # told after all, or in the hands of another
                 return
-            writer.update(write_trial(record.trial, None, "", None, record.attempts))
+            if record.attempts >= MAX_ATTEMPTS:
+                times = record.attempts
+                failed = Outcome(failed=f"the process ended {times} times while this trial was running")
+                row, trial = self._write_finish(record, failed, None, None)
+            else:
+                row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
+            writer.update(row)
         record.owner = None
+        if failed is not None:
+            self._close(trial, failed, row.told)
 
     @contextmanager
     def requeue_on_error(self) -> Iterator[None]:
@@ -210,39 +222,60 @@ class Ledger:
         return trial
 
     @defer_interrupt
-    def finish(self, number: int, outcome: Outcome, ended: float | None = None, noted: Info | None = None) -> Trial:
+    def finish(
+        self,
+        number: int,
+        outcome: Outcome,
+        ended: float | None = None,
+        noted: Info | None = None,
+        begun: float | None = None,
+    ) -> Trial:
         """Record what came of a running trial, and return the trial.
 
         number: of the trial.
         outcome: of its evaluation.
         ended: seconds since the epoch, None for now.
         noted: what the trial has on record besides, plain JSON.
+        begun: when it was handed out to whoever tells; None for the last time.
 
-        Where another writer was told of it meanwhile, the outcome is another trial of its point, which names the first
-        in ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
+        Where another told of it meanwhile, the outcome is another trial of its point, which names the first in
+        ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
         """
-        lost: StorageLost | None = None
-        doubled: _Record | None = None
-        record = self._records[number]
-        row, trial = self._write_finish(record, outcome, ended, noted)
+        record, lost = self._records[number], None
+        begun = self._held.get(number) if begun is None else begun
+        told = (record, outcome, ended, noted or {}, begun)
         try:
             with self._step() as writer:
-                row, trial = self._write_finish(record, outcome, ended, noted)
-                if number in self._running:
+                row, trial = self._write_outcome(*told)
+                if trial.number == number:
                     writer.update(row)
                 else:
-                    doubled = record
-                    row, trial = self._write_double(record, outcome, ended, noted)
                     writer.insert(row)
         except StorageLost as error:
-            lost = error
-        self._held.pop(number, None)
-        if doubled is not None:
-            self._enter(trial, doubled.point, row)
+            lost, (row, trial) = error, self._write_outcome(*told)
+        if self._held.get(number) == begun:
+            self._held.pop(number, None)
+        record.open.discard(begun)
+        if trial.number == len(self):
+            self._enter(trial, record.point, row)
         self._close(trial, outcome, row.told)
         if lost is not None:
             raise lost
         return self._records[trial.number].trial
+
+    def _write_outcome(
+        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
+    ) -> tuple[TrialRow, Trial]:
+        """Return what came of a trial: its own row, or that of another trial of its point where it is over."""
+        first, attempts, point = record.trial, record.attempts, ""
+        if first.number in self._running:
+            running = replace(first, info=first.info | noted)
+        else:
+            info: Info = {"origin": "added", "double_of": first.number, **noted}
+            running = Trial(len(self), first.point, "running", info=info, started=begun or first.started)
+            attempts, point = 1, self._encode(record)
+        trial = _apply_outcome(running, outcome, ended)
+        return write_trial(trial, outcome, point, self._next_position, attempts), trial
 
     def cancel(self, number: int) -> Trial:
         """Give a running trial up, and return it.
@@ -251,8 +284,9 @@ class Ledger:
         """
         self.sync()
         if number in self._running:
-            return self.finish(number, Outcome(failed="canceled"), None, {"canceled": True})
+            self.finish(number, Outcome(failed="canceled"), None, {"canceled": True})
         self._held.pop(number, None)
+        self._records[number].open.clear()
         return self._records[number].trial
 
     def _write_finish(
@@ -328,7 +362,7 @@ class Ledger:
         """
         record = self._records[number]
         with self._step() as writer:
-            if number not in self._running:  # another writer was told a value
+            if number not in self._running:  # another was told a value
                 self._held.pop(number, None)
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
@@ -395,6 +429,7 @@ class Ledger:
     def _hold(self, record: _Record) -> None:
         record.owner = self.owner
         self._held[record.trial.number] = record.trial.started
+        record.open.add(record.trial.started)
 
     def _let_go(self, record: _Record) -> None:
         record.owner = None
@@ -417,6 +452,7 @@ class Ledger:
             record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
             if trial.is_canceled:
                 self._held.pop(row.number, None)
+                record.open.clear()
         self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
         self.state = news.state
 
@@ -464,7 +500,8 @@ class Ledger:
         """
         number = self.number(trial)
         self._check_readable(number)
-        if number not in self._running and number not in self._held:
+        begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
+        if number not in self._running and begun not in self._records[number].open:
             status = self._records[number].trial.status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
         return number

@@ -39,14 +39,14 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     Raises ValueError for a stopping rule where a value alone says too little, and what a callback with a method
     `check_study` raises for the study.
     """
-    for callback in settings.callbacks:
-        if check := getattr(callback, "check_study", None):
-            check(study)
     if settings.stopping_rule is not None and not study.goals.is_single:
         raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
     study.sync()
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
+    for callback in settings.callbacks:
+        if check := getattr(callback, "check_study", None):
+            check(study)  # may fit a model
     pool = settings.pool()
     loop = _Loop(study, settings, pool)
     log.info("study %r: %d of %d trials finished", study.name, study.n_finished, settings.n_trials)

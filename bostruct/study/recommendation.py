@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
+from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
@@ -42,6 +43,10 @@ class Recommendation(NamedTuple):
     def to_json(self) -> dict[str, Json]:
         """Return plain values, the trial by its number and point."""
         return self._asdict() | {"trial": self.trial.number, "point": self.trial.point}
+
+    def _repr_html_(self) -> str:
+        rows = [("recommended", str(self)), ("point", self.trial.point), ("value as told", self.trial.value)]
+        return html_table(rows)
 
     def __str__(self) -> str:
         if self.mean is None:

@@ -22,6 +22,7 @@ from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
+from bostruct.execution.evaluation import objective_frames
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -81,7 +82,8 @@ class Study:
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
         None where no point ever is. For one noisy objective without limits, and methods with a model.
     storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
-        arguments, goes on. Its space may have changed: trials that cannot be read in the new one are no data.
+        arguments, goes on, and other processes may have it open, too. Its space may have changed, which no other may
+        have open then: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -89,8 +91,9 @@ class Study:
         in the same direction; None for none. Their points are read as those of a space that changed; a warning says
         which cannot be. At most 150 trials are used, which the study keeps. A study that is resumed needs no prior.
 
-    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else writes it,
-    StorageError where the file cannot be used, PointError for a wrong initial point, TypeError, ValueError.
+    Raises StudyMismatch where the stored study was made otherwise, StudyLocked where somebody else has it open and
+    cannot share it, StorageError where the file cannot be used, PointError for a wrong initial point, TypeError,
+    ValueError.
     """
 
     def __init__(
@@ -196,11 +199,12 @@ class Study:
             limit, at most 0; a trial that breaks another one is infeasible. Failed trials count as failed, those that
             were pruned have their last report as value, and those that run are left out.
         space: the space of the trials; None for the one that their distributions tell, or that of a mirrored study of
-            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped.
+            bostruct. A float or int with a step becomes an `Ordinal`, a parameter of one value is dropped. One that
+            some trials lack has a condition (`when=`) where the value of one other parameter tells when it is there.
         method, seed, storage, name, threads: as of `Study`. The storage must not hold the study yet.
 
-        Raises DomainError where the distributions do not tell the space: parameters that some trials lack, or that
-        changed their ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
+        Raises DomainError where the trials do not tell the space: no parameter tells when another one is there, or one
+        has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
         Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
         """
         load = load_by_name("bostruct.integrations.optuna_import:import_study")  # which knows this class
@@ -238,12 +242,14 @@ class Study:
     def deciding(self) -> Iterator[None]:
         """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
 
-        At its beginning the study has all that others told.
+        At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
         """
         with self._asking:
             self._writable()
             with self._ledger.deciding():
-                self.sync()
+                with self._mutex:
+                    self._ledger.sync()
+                    self._ledger.take_over()
                 yield
 
     def sync(self) -> None:
@@ -281,6 +287,10 @@ class Study:
             twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
             which `requeue` does not count. Infeasible trials are not retried.
 
+        Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
+        process that took it over, the outcome is another trial of the same point, which is returned:
+        ``info["double_of"]`` is the number of the first. It is not counted by `n_trials`.
+
         Raises TypeError for what is not a number, or a tuple where there is one objective, and ValueError for a trial
         that is not running, a limit that was not measured and one that the study does not declare; nothing is told
         then. Raises StorageError where the file was removed, renamed or replaced; the outcome is kept in memory then,
@@ -297,7 +307,8 @@ class Study:
             outcome, retries = self.goals.check(outcome), _count_retries(retry)
             if outcome.failed is not None and count_retries(self.trials[number].info) < retries:
                 return self._ledger.retry(number, outcome.failed)
-            return self._ledger.finish(number, outcome, ended, noted)
+            begun = trial.started if isinstance(trial, Trial) else None
+            return self._ledger.finish(number, outcome, ended, noted, begun)
 
     def add(
         self,
@@ -432,7 +443,13 @@ class Study:
         )
         self._writable()
         self._stop = None
-        self._stopped_because = run_trials(self, how)
+        try:
+            self._stopped_because = run_trials(self, how)
+        except KeyboardInterrupt as error:
+            if (frames := objective_frames(error)) is None:
+                raise
+            # the traceback then shows where the objective was, and few frames of ours
+            raise error.with_traceback(frames) from None
         self.sync()
         return self.result
 
@@ -663,7 +680,6 @@ class Study:
 
     def _ask_again(self) -> Trial | None:
         with self._mutex:
-            self._ledger.take_over()
             trial = self._ledger.ask_again()
             return None if trial is None else self._hand_out(trial)
 

@@ -8,16 +8,55 @@ for each of its values, among the points that have it, times the share of these 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray
-from bostruct.surrogates.fanova import Effect, Feature, Importances
+from bostruct.contracts import Array, Choice, IntArray
+from bostruct.surrogates.fanova import (
+    Effect,
+    Feature,
+    Importances,
+    design_and_features,
+    fill_design,
+    grow_forest,
+    importances,
+    scale_to_unit,
+)
 
 BINS = 16  # of a variable of more ordered values
 MOST_LEVELS = 64  # values of a structure, such as an order, that the draws have
+
+
+@dataclass(frozen=True)
+class VarianceShares:
+    """The shares of the variance that a forest explains by each choice alone. trees: of the forest, at least 1."""
+
+    trees: int = 16
+
+    def __call__(
+        self,
+        points: Sequence[Sequence[Choice]],
+        values: Array,
+        seed: int,
+        draws: Sequence[Sequence[Choice]] = (),
+    ) -> dict[str, float]:
+        """Return the share of each choice by its path.
+
+        points: the choices of n points.
+        values: of the points (n,).
+        seed: of the forest.
+        draws: the choices of points of the domain, where choices exist under conditions; empty where none do.
+        """
+        design, features = design_and_features(points)
+        forest = grow_forest(design, scale_to_unit(values), seed, self.trees)
+        if draws:
+            found = importances_of_draws(forest, features, fill_design(draws, features))
+        else:
+            found = importances(forest, features)
+        return {name: effect.share for name, effect in found.main.items()}
 
 
 def importances_of_draws(forest: Any, features: Sequence[Feature], draws: Array, pairs: bool = False) -> Importances:

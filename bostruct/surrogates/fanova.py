@@ -182,18 +182,6 @@ def mean_effect(forest: Any, features: Sequence[Feature], pair: tuple[int, int],
     return total / len(forest.estimators_)
 
 
-@dataclass(frozen=True)
-class VarianceShares:
-    """The shares of the variance that a forest explains by each choice alone. trees: of the forest, at least 1."""
-
-    trees: int = 16
-
-    def __call__(self, points: Sequence[Sequence[Choice]], values: Array, seed: int) -> dict[str, float]:
-        design, features = design_and_features(points)
-        forest = grow_forest(design, scale_to_unit(values), seed, self.trees)
-        return {name: effect.share for name, effect in importances(forest, features).main.items()}
-
-
 def scale_to_unit(values: Array) -> Array:
     """Scale values to [0, 1], because trees compare squares, which overflow for the largest floats.
 

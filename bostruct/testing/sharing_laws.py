@@ -33,17 +33,22 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
     missing = missing_members(second, SharedWriter)
     shares = has_capability(first, SharedWriter) and not missing
     assert shares, f"a second writer is refused with StudyLocked, or shares the study: it lacks {', '.join(missing)}"
-    _check_names(cast(SharedWriter, first), cast(SharedWriter, second))
-    _check_news(cast(SharedWriter, first), cast(SharedWriter, second))
-    _check_steps(cast(SharedWriter, first), cast(SharedWriter, second), lambda: make().read(row.name).trials)
-    _check_deciding(cast(SharedWriter, first), cast(SharedWriter, second))
+    pair = cast(SharedWriter, first), cast(SharedWriter, second)
+    _check_names(*pair)
+    _check_news(*pair)
+    _check_steps(*pair, lambda: make().read(row.name).trials)
+    _check_deciding(*pair)
+    _check_gone(*pair, lambda: cast(SharedWriter, make().begin(row)[1]))
+    first.close()
+
+
+def _check_gone(first: SharedWriter, second: SharedWriter, begin: Callable[[], SharedWriter]) -> None:
     gone = second.owner
     second.close()
     assert first.find_gone({gone, first.owner}) == {gone}, "a writer that has closed is gone, and no other"
-    again = make().begin(row)[1]
+    again = begin()
     assert first.find_gone({again.owner}) == set(), "a writer that came later is there"
     again.close()
-    first.close()
 
 
 def _check_names(first: SharedWriter, second: SharedWriter) -> None:

@@ -10,6 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.genealogy import list_ancestors, plot_genealogy
 from bostruct.analysis.histories import choose_run_scale
+from bostruct.analysis.picture_style import write_ordinal
 from bostruct.contracts import BostructError
 
 SPACE = {f"b{i}": bool for i in range(8)}
@@ -44,6 +45,8 @@ def test_the_line_of_the_best_ends_at_a_trial_without_a_parent():
     line = next(line for line in plot_genealogy(study).get_lines() if str(line.get_label()).startswith("best"))
     xs = np.asarray(line.get_xdata())
     assert study.result.order[int(xs[0]) - 1] == study.best_trial.number
+    number, place = study.best_trial.number, write_ordinal(int(xs[0]))
+    assert str(line.get_label()) == f"best, trial {number}, the {place} to finish; {len(xs) - 1} ancestors"
     assert "parent" not in study.trials[study.result.order[int(xs[-1]) - 1]].info
 
 
@@ -75,3 +78,8 @@ def test_values_in_the_margin_of_the_axis_are_not_counted_as_beyond():
     assert np.sum((values < scale.low) | (values > scale.high)) > beyond  # the margin holds some
     assert beyond
     assert axes.get_ylabel().endswith(f", {beyond} beyond")
+
+
+def test_ordinals_have_their_endings():
+    written = [write_ordinal(n) for n in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111, 1003)]
+    assert written == ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "102nd", "111th", "1,003rd"]

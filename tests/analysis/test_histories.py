@@ -47,7 +47,7 @@ def test_every_origin_of_a_method_has_a_look_of_its_own():
 def test_the_best_is_named_with_its_value_and_trial():
     axes = plot_history(result([5.0, 3.25, 7.0]))
     (label,) = [text for text in axes.texts if "best" in text.get_text()]
-    assert label.get_text() == "\N{BLACK STAR} best 3.25, trial 1"
+    assert label.get_text() == "\N{BLACK STAR} best 3.25, trial 1, the 2nd to finish"
     axes.figure.canvas.draw()
     assert label.get_window_extent().y0 >= axes.get_window_extent().y1  # no value is there
 

@@ -37,6 +37,15 @@ def test_the_model_goes_through_the_best_point():
     panels[0].figure.canvas.draw()
 
 
+def test_integers_have_integer_ticks():
+    done = bo.Study({"k": bo.Integer(1, 3), "x": bo.Real(0.0, 1.0)}, method="random", seed=0)
+    done.optimize(lambda point: point["k"] + point["x"], 12, progress=False)
+    whole, real = plot_slices(done, ["k", "x"])
+    ticks = np.asarray(whole.get_xticks())
+    np.testing.assert_array_equal(ticks, np.round(ticks))
+    assert any(tick % 1 for tick in real.get_xticks())
+
+
 def test_the_most_important_variable_comes_first():
     assert [panel.get_xlabel() for panel in plot_slices(study())] == ["x", "c", "n"]
 
@@ -104,6 +113,7 @@ def test_values_near_the_largest_float_are_drawn():
     done.optimize(lambda _: next(values), 12, progress=False)
     for axes in (bo.plot_history(done), plot_slices(done)[0]):
         axes.figure.canvas.draw()
+        assert np.all(np.isfinite(axes.get_ylim()))
 
 
 def test_what_is_not_drawn_is_named():

@@ -52,6 +52,17 @@ def test_a_torch_that_cannot_be_imported_is_a_problem(monkeypatch):
     assert problems[0].startswith("torch is installed, but cannot be imported: ")
 
 
+@pytest.mark.parametrize("error", [RuntimeError("built for another numpy"), AttributeError("_ARRAY_API")])
+def test_whatever_a_broken_package_raises_is_a_problem_and_no_traceback(monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("bostruct.problems.registry.load", fail)
+    found = doctor.examine()
+    assert found["problems"] == [f"the self-test failed: {type(error).__name__}: {error}"]
+    assert found["threads"] == []
+
+
 def test_reads_what_is_needed_from_the_package():
     lines = [
         "numpy>=1.26",

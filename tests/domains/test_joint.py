@@ -208,6 +208,7 @@ REFUSED_PARTS = [
     ({"": TRAINING}, "parts: expected names that are non-empty strings, got ''"),
     ({3: TRAINING}, "parts: expected names that are non-empty strings, got 3"),
     ({"a": 7}, "parts: expected a domain with mutations, or a dict of variables; a is 7"),
+    ({"a": object()}, r"a is <object object>, which lacks size, "),
     ({"a": Permutations(3)}, r"a is Permutations\(n=3\), which lacks mutate$"),
     ({"a": {}}, "variables: expected 1 to 10000, got 0"),
 ]

@@ -214,7 +214,7 @@ def test_distributions_are_read_as_ranges_with_a_warning(given):
         ours.parse(read_point(configuration))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_space(space.remove_hyperparameter_priors())
+        assert read_space(space.remove_hyperparameter_priors()) == ours
 
 
 def refused_reading(case: str) -> Any:

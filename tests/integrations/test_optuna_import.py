@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 import optuna
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from optuna.trial import TrialState, create_trial
 
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.integrations.optuna import BostructSampler
 from bostruct.integrations.optuna_import import import_study
 from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
 
@@ -137,6 +139,61 @@ CONDITIONAL = [
     create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
     create_trial(value=1.0, params={"x": 0.9, "y": 0.9}, distributions={"x": X, "y": X}),
 ]
+
+
+def layered(trial):
+    """An objective with conditions: on a categorical, on an integer, and on a parameter that has one itself."""
+    optimizer = trial.suggest_categorical("optimizer", ["adam", "sgd", "lbfgs"])
+    value = trial.suggest_float("rate", 1e-5, 1.0, log=True)
+    if optimizer == "sgd":
+        value += trial.suggest_float("momentum", 0.0, 0.99)
+        if trial.suggest_categorical("schedule", ["none", "cosine"]) == "cosine":
+            value += trial.suggest_int("period", 1, 20)
+    for i in range(trial.suggest_int("n_layers", 1, 3)):
+        value += trial.suggest_int(f"width{i}", 8, 64)
+    return value
+
+
+LAYERED = {
+    "optimizer": ["adam", "sgd", "lbfgs"],
+    "rate": bo.Real(1e-5, 1.0, log=True),
+    "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"}),
+    "schedule": bo.Categorical(["none", "cosine"], when={"optimizer": "sgd"}),
+    "period": bo.Integer(1, 20, when={"schedule": "cosine"}),
+    "n_layers": bo.Integer(1, 3),
+    "width0": bo.Integer(8, 64),
+    "width1": bo.Integer(8, 64, when={"n_layers": bo.OneOf(2, 3)}),
+    "width2": bo.Integer(8, 64, when={"n_layers": 3}),
+}
+
+
+def test_conditions_are_inferred_as_by_the_sampler():
+    theirs = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    theirs.optimize(layered, 40)
+    study = bo.Study.from_optuna(theirs, method="random", seed=0)
+    assert [trial.point for trial in study.trials] == [trial.params for trial in theirs.trials]
+    given = bo.Space(LAYERED)
+    assert study.domain.variables.keys() == given.variables.keys()
+    points = [given.present(x) for x in given.sample(200, np.random.default_rng(0))]
+    for point in points:  # the same points exist in both, so the conditions are the same
+        study.domain.parse(point)
+    for point in (study.domain.present(x) for x in study.domain.sample(200, np.random.default_rng(0))):
+        given.parse(point)
+    sampler = BostructSampler(seed=0)
+    more = optuna.create_study(sampler=sampler)
+    more.add_trials(theirs.trials)
+    more.optimize(layered, 1)
+    assert sampler._trials.model.domain.variables == study.domain.variables
+
+
+def test_a_parameter_of_one_value_needs_no_condition():
+    """It is no variable, so nobody has to know when it is there."""
+    some = {"x": X, "k": IntDistribution(3, 3)}
+    study = make_study(
+        create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
+        create_trial(value=1.0, params={"x": 0.2, "k": 3}, distributions=some),
+    )
+    assert bo.Study.from_optuna(study).domain == bo.Space({"x": bo.Real(0, 1)})
 
 
 def test_parameters_that_some_trials_lack_need_a_space():

@@ -59,8 +59,10 @@ def test_the_first_real_variable_is_named_with_what_can_search_it():
 
 
 @pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": PROGRAMS, "b": BITS})])
-def test_what_is_no_space_with_a_real_passes(domain):
+def test_what_has_no_real_passes_and_is_refused_beside_one(domain):
     refuse_numbers("mcts", domain)
+    with pytest.raises(DomainError, match="the Real variable 'rate'"):
+        refuse_numbers("mcts", bo.joint_domain({"own": domain, "rates": RATES}))
 
 
 def test_a_real_variable_of_a_part_is_named():

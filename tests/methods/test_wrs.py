@@ -8,7 +8,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.methods.wrs import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch
-from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.conditional_fanova import VarianceShares
 from tests.methods.mixed_space import NESTED, nested_objective
 
 SPACE = bo.Space({"a": range(5), "b": bool})
@@ -21,8 +21,12 @@ def test_it_is_the_searcher_with_its_defaults():
 
 
 def test_a_least_number_of_trials_is_of_a_variable_there_is():
-    with pytest.raises(ValueError, match="least: expected names of variables, a, b; got 'c'"):
-        wrs(SPACE, least={"c": 3})
+    with pytest.raises(ValueError, match="least: expected one of a, b; got 'c'"):
+        wrs(SPACE, least={"a": 1, "c": 3})
+    with pytest.raises(ValueError, match=r"got 'momentun'\. Did you mean 'momentum'"):
+        wrs(bo.Space({"rate": bool, "momentum": bool}), least={"momentun": 3})
+    with pytest.raises(TypeError, match=r"least: expected a dict of names and numbers of trials, got \['a'\]"):
+        wrs(SPACE, least=["a"])
 
 
 def test_points_without_named_choices_are_refused():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch.nn import functional
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.language import SearchSpace, siso_sequential, siso_split_combine
+from bostruct.domains.counts import Exact
+from bostruct.domains.language.errors import LanguageError
+from bostruct.language import D, SearchSpace, siso_sequential, siso_split_combine
 from bostruct.nas import ops
 
 IMAGES = torch.randn(2, 4, 8, 6, generator=torch.Generator().manual_seed(0))
@@ -75,3 +79,25 @@ def test_layers_are_those_of_architectures():
 
     program = SearchSpace(network).program()
     assert program.to_architecture() == bo.Architecture.chain("conv3-8/2 max-pool avg-pool fc-4 softmax")
+
+
+@pytest.mark.parametrize(
+    ("build", "name"),
+    [
+        (lambda given: ops.conv2d(given), "filters"),
+        (lambda given: ops.conv2d(8, kernel=given), "kernel"),
+        (lambda given: ops.separable_conv2d(8, stride=given), "stride"),
+        (lambda given: ops.depthwise_conv2d(dilation=given), "dilation"),
+        (lambda given: ops.dense(given), "units"),
+        (lambda given: ops.dropout(given), "rate"),
+        (lambda given: ops.batch_norm(momentum=given), "momentum"),
+        (lambda given: ops.max_pool(given), "kernel"),
+        (lambda given: ops.avg_pool(stride=given), "stride"),
+    ],
+)
+def test_a_list_of_choices_without_its_hyperparameter_is_refused(build, name):
+    for given in ([3, 5], (3, 5), range(3, 6)):
+        words = re.escape(f"{name}: expected one value or a hyperparameter, got {given!r}; a choice is D({given!r})")
+        with pytest.raises(LanguageError, match=words):
+            SearchSpace(lambda given=given: build(given))
+    assert SearchSpace(lambda: build(D([3, 5]))).count() == Exact(2)

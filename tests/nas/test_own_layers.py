@@ -190,3 +190,20 @@ class TestAFileOfLayers:
             (tmp_path / "layers.py").write_text(text)
         with pytest.raises(DomainError, match=f"layers: .*{words}"):
             read_layers(tmp_path / "layers.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("FAMILY = (", ", line 1: SyntaxError: '(' was never closed"),
+        ("FAMILY = 1\nimport no_such_module", ", line 2: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("def f():\n    return 1 / 0\nf()", ", line 2: ZeroDivisionError: division by zero"),
+        ("x = '\0'", ": SyntaxError: source code string cannot contain null bytes"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_refused_with_its_line(tmp_path, text, said):
+    path = tmp_path / "layers.py"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DomainError) as refused:
+        read_layers(path)
+    assert str(refused.value) == f"layers: {path}{said}"

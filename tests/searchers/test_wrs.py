@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct import language as lang
 from bostruct.language import SearchSpace
 from bostruct.methods import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch, wrs_trials
@@ -112,3 +113,41 @@ def test_the_first_phase_is_as_published():
 def test_wrong_settings_are_refused_by_name(name, value):
     with pytest.raises((TypeError, ValueError), match=name):
         dataclasses.replace(WeightedRandomSearch(SPACE, lambda *_: {}), **{name: value})
+
+
+def first_weights(space, loss):
+    """Return the weights that the search takes from its first phase, 60 random points."""
+    xs = space.sample(60, np.random.default_rng(0))
+    history = History.of(space, xs, [loss(space.present(x)) for x in xs])
+    return wrs(space, 60).suggest(history, None, np.random.default_rng(0)).state
+
+
+def test_a_variable_under_a_condition_gets_no_weight_for_its_absence():
+    space = bo.Space({"kind": ["a", "b"], "x": bo.Ordinal(range(6), when={"kind": "a"}), "y": range(6)})
+    weights = first_weights(space, lambda point: 10.0 * (point["kind"] == "b") + point["y"])
+    assert weights["kind"] > 0.8
+    assert weights["y"] > 0.05
+    assert weights["x"] < 0.01  # over independent variables it would have 0.28
+
+
+def deep_or_plain():
+    deep = lambda: lang.siso_module("Deep", {"x": lang.D(range(200))})  # noqa: E731
+    return lang.siso_or({"deep": deep, "plain": lambda: lang.siso_module("Plain", {})}, lang.D(["deep", "plain"]))
+
+
+def test_a_choice_that_some_programs_have_gets_no_weight_for_its_absence():
+    space = SearchSpace(deep_or_plain)
+    xs = space.sample(60, np.random.default_rng(0))
+    values = [10.0 * (len(x) == 1) for x in xs]  # a plain one has one choice
+    state = wrs(space, 60).suggest(History.of(space, xs, values), None, np.random.default_rng(0)).state
+    assert state["SISOOr-0.idx"] > 0.99
+    assert state["SISOOr-0[deep]/Deep-0.x"] < 0.01
+
+
+def test_where_all_points_have_the_same_choices_nothing_is_drawn(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("points were drawn")
+
+    history = told(SPACE)
+    monkeypatch.setattr(bo.Space, "sample", refuse)
+    assert set(wrs(SPACE, 40).suggest(history, None, np.random.default_rng(0)).state) == set(SPACE.variables)

@@ -63,6 +63,19 @@ def test_a_method_without_a_model_is_refused_in_words() -> None:
     assert bound_regret(searcher, bo.Study(BITS)._ledger, 0, 0.5, "auto") == 1.0  # nothing was told
 
 
+def test_a_run_with_nothing_to_do_fits_no_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = bo.Study(BITS, seed=0)
+    study.optimize(value, 12)
+
+    def look(*_: object) -> float:
+        raise AssertionError("the model was fitted")
+
+    monkeypatch.setattr(bo.Study, "bound_regret_probability", look)
+    assert study.optimize(value, 12, callbacks=bo.StopWhen(0.5)).stopped_because.startswith("nothing to do")
+    with pytest.raises(AssertionError, match="fitted"):
+        study.optimize(value, 13, callbacks=bo.StopWhen(0.5))
+
+
 def test_a_state_that_no_method_wrote_is_named() -> None:
     study = bo.Study(BITS, seed=0)
     study.optimize(value, 12)

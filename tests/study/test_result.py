@@ -100,6 +100,12 @@ def test_html_is_escaped():
         assert "&lt;b&gt;" in html
 
 
+def test_a_notebook_shows_a_recommendation_with_its_point(result):
+    html, found = result.recommended._repr_html_(), result.recommended
+    assert f"<th>recommended</th><td>trial {found.trial.number}, " in html
+    assert all(f"<th>{name}</th>" in html for name in found.trial.point)
+
+
 def test_without_a_completed_trial_the_last_reason_is_given():
     study = bo.Study(SPACE, method="random", seed=0)
     study.tell(study.ask(), failed="the oven broke")

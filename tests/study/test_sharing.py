@@ -173,6 +173,24 @@ def test_a_late_value_is_kept_beside_the_first(file: Path, monkeypatch: pytest.M
         assert quick.n_finished == 1
 
 
+def test_each_who_was_handed_a_trial_may_tell_once() -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    first = study.ask()
+    study.requeue(first)
+    second = study.ask()
+    assert (second.number, second.point) == (first.number, first.point)
+    study.tell(second, 1.0)
+    assert study.tell(first, 2.0).info["double_of"] == 0
+    for trial in (first, second, 0):
+        with pytest.raises(ValueError, match="already completed"):
+            study.tell(trial, 3.0)
+    canceled = study.ask()
+    study.cancel(canceled)
+    with pytest.raises(ValueError, match="already failed"):
+        study.tell(canceled, 1.0)
+    assert [trial.value for trial in study.trials] == [1.0, 2.0, None]
+
+
 def test_the_first_value_counts_whoever_tells_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_study(file) as slow, open_study(file) as quick:
         late = slow.ask()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,28 @@ SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": b
 
 def value(point):
     return "xyz".index(point["a"]) + 3.0 * point["b"] + 0.5 * point["c"]
+
+
+def interrupted(point):
+    raise KeyboardInterrupt(point["a"])
+
+
+def test_ctrl_c_shows_where_the_objective_was_and_no_frames_in_between():
+    with pytest.raises(KeyboardInterrupt) as caught:
+        study().optimize(interrupted, 3)
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[-2:] == ["optimize", "interrupted"]
+
+
+def test_ctrl_c_elsewhere_shows_every_frame():
+    def press(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        study().optimize(value, 3, callbacks=[press])
+    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert names[-1] == "press"
+    assert "run_trials" in names
 
 
 def study(**settings):

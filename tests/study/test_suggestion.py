@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from contextlib import nullcontext
 from typing import Any
 
@@ -168,12 +169,16 @@ def test_most_suggestions_falling_back_is_one_warning():
     assert len(told) == 1
 
 
-def test_a_few_fallbacks_are_none():
-    note(FallbackWatch(), *["model"] * 40, *["failed"] * 15, *["random"] * 20)
-
-
-def test_a_search_that_meets_seen_points_alone_may_fall_back():
-    note(FallbackWatch(), *["fallback"] * 40)
+@pytest.mark.parametrize(
+    "origins",
+    [["model"] * 40 + ["failed"] * 15 + ["random"] * 20, ["fallback"] * 40],
+    ids=["a few failed", "seen points alone"],
+)
+def test_fallbacks_that_are_few_or_meet_seen_points_are_not_warned_of(origins):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        note(FallbackWatch(), *origins)
+    assert told == []
 
 
 def test_a_study_whose_model_fails_warns_once():

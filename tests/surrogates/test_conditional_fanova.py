@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct import language as lang
 from bostruct.analysis.importances import importance, read_design
 from bostruct.surrogates.conditional_fanova import importances_of_draws, number_levels, predict_by_tree
 from bostruct.surrogates.fanova import grow_forest, scale_to_unit
@@ -142,3 +143,16 @@ def test_the_cost_is_a_few_seconds_at_most():
     began = time.process_time()
     importance(study, pairs=True)
     assert time.process_time() - began < 5.0
+
+
+def test_choices_that_some_programs_lack_matter_as_in_a_space_with_conditions():
+    def build():
+        parts = {"deep": lambda: lang.siso_module("Deep", {"x": lang.D(range(200))}), "plain": lambda: lang.identity()}
+        return lang.siso_or(parts, lang.D(["deep", "plain"]))
+
+    study = bo.Study(lang.SearchSpace(build), method="random", seed=0)
+    for trace in study.domain.sample(60, np.random.default_rng(0)):
+        study.add(study.domain.present(trace), 10.0 * (len(trace) == 1))
+    found = importance(study)
+    assert found.main["SISOOr-0.idx"].share > 0.99
+    assert found.main["SISOOr-0[deep]/Deep-0.x"].share < 0.01

@@ -48,5 +48,5 @@ def test_a_spread_of_rounding_counts_where_it_is_wanted():
 
 def test_the_given_values_stay_as_they_are():
     values = np.array([1.0, 2.0, 4.0])
-    values.flags.writeable = False
     standardize(values)
+    assert values.tolist() == [1.0, 2.0, 4.0]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from bostruct.analysis.picture_style import write_ordinal
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.tables import pluralize
 from bostruct.checks import has_capability
@@ -164,17 +165,12 @@ def _tell_best(run: Run) -> Iterator[object]:
     yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), f", of trial {best.number}.")
     later = len(result.order) - position
     brought = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
-    yield f"It was the {_ordinal(position)} of {len(result.order):,} to finish; {brought}"
+    yield f"It was the {write_ordinal(position)} of {len(result.order):,} to finish; {brought}"
     found = run.recommended
     if found is not None and found.mean is not None:
         same = "the same trial" if found.trial.number == best.number else f"trial {found.trial.number}"
         yield f"The model recommends {same}, where it expects {found.mean:.6g} without noise"
         yield f"(95 % interval {found.low:.6g} to {found.high:.6g})."
-
-
-def _ordinal(n: int) -> str:
-    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n:,}{ending}"
 
 
 def _tell_end(run: Run) -> Iterator[object]:

@@ -97,6 +97,17 @@ def uniform_policy(rng: np.random.Generator) -> Policy:
     return choose
 
 
+def refuse_uncounted(size: Infinite | AtLeast) -> DomainError:
+    """Make the error for a space whose programs cannot be drawn evenly.
+
+    size: what counting came to.
+    """
+    return DomainError(
+        f"by: 'architecture' draws each program equally likely, which needs their number, but it is {size}; "
+        "by='decision' draws the programs of any space"
+    )
+
+
 def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
     """Return a policy under which each program is equally likely.
 
@@ -115,7 +126,7 @@ def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
             child.assign(h, value)
             size = count(child, budget)
             if isinstance(size, Infinite | AtLeast):
-                raise DomainError(f"by: 'architecture' needs a space whose size is known; it is {size}")
+                raise refuse_uncounted(size)
             sizes.append(size.count)
         return _draw_by_size(h.values, sizes, rng)
 

@@ -114,7 +114,7 @@ class SearchSpace(PartialProgram):
         if self.is_listed and self._programs:
             return self._programs[int(rng.integers(len(self._programs)))]
         if not isinstance(self._count, Exact):
-            raise DomainError(f"by: 'architecture' needs a space whose size is known; it is {self._count}")
+            raise sampling.refuse_uncounted(self._count)
         values = self._even_draws.values(rng)
         if values is not None:
             return self._trace(sampling.replay(self._walk, values))

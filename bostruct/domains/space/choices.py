@@ -20,7 +20,7 @@ from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
-    "Ordinal": "; take a coarser grid",
+    "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
     "Categorical": "; Candidates takes up to 10,000 rows of a table",
 }
 

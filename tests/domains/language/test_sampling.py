@@ -69,7 +69,9 @@ def test_evenly_drawn_programs_are_uniform():
 
 
 def test_programs_that_cannot_be_counted_cannot_be_drawn_evenly():
-    with pytest.raises(DomainError, match="by: 'architecture' needs a space whose size is known"):
+    with pytest.raises(
+        DomainError, match=r"by: 'architecture' draws .* needs their number, but it is .*; by='decision'"
+    ):
         follow(begin(endless, 50), program_uniform_policy(rng(), 1_000), 100)
     assert follow(begin(three, 5), program_uniform_policy(rng(), 1), 100).next() is None  # nothing opens another choice
 

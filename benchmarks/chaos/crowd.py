@@ -1,0 +1,191 @@
+"""Several writers of one study, each a process of its own, that are launched, struck by signals, and launched again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from benchmarks.chaos.marks import MARK, find_marked
+from benchmarks.chaos.oracle import Rows, read_log, read_shared_trials
+from benchmarks.chaos.results import ROOT
+from benchmarks.chaos.writer import WAYS
+
+FOREVER = 1_000_000
+PATIENCE = 120.0  # seconds for writers to get on, on a busy machine
+
+
+class Place(Protocol):
+    """Where the writers of a case keep their study.
+
+    storage: what a user gives as `storage=`.
+    may_double: whether a writer that lives may be taken for dead, and its trial be evaluated twice.
+    """
+
+    storage: str
+    may_double: bool
+
+    def read(self) -> Rows:
+        """Return all trials by number, without the code of bostruct; raise where there is damage."""
+        ...
+
+    def find_leftovers(self) -> list[str]:
+        """Return what is left of writers once none is there any more."""
+        ...
+
+
+class FilePlace:
+    """A file in a folder of its own.
+
+    folder: an empty one.
+    """
+
+    may_double = False
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "runs.db"
+        self.storage = str(self._file)
+
+    def read(self) -> Rows:
+        return (read_shared_trials(self._file) if self._file.exists() else None) or []
+
+    def find_leftovers(self) -> list[str]:
+        return sorted(set(os.listdir(self._file.parent)) - {self._file.name})
+
+
+@dataclass
+class Launch:
+    """One process of a writer.
+
+    key: names its logs.
+    way: in which it asks and tells.
+    process: of the writer, whose workers carry the same mark.
+    mark: in the environment of all its processes.
+    signaled: when it was sent the signal that is to end it, infinite while there was none.
+    """
+
+    key: str
+    way: str
+    process: subprocess.Popen[bytes]
+    mark: str
+    signaled: float = math.inf
+
+    @property
+    def workers(self) -> list[int]:
+        return sorted(find_marked(self.mark) - {self.process.pid})
+
+    def send(self, number: int) -> None:
+        """Send the writer a signal, and note when where that is to end it."""
+        if number in (signal.SIGKILL, signal.SIGTERM):
+            self.signaled = min(self.signaled, time.monotonic())
+        send(self.process.pid, number)
+
+
+@dataclass
+class Crowd:
+    """The writers of one study.
+
+    place: of the study.
+    logs: a folder for the logs of all launches.
+    method: of the study.
+    seed: of the study.
+    ways: in which the writers ask and tell, one each.
+    """
+
+    place: Place
+    logs: Path
+    method: str
+    seed: int
+    ways: list[str]
+    launches: list[Launch] = field(default_factory=list)
+    living: dict[int, Launch] = field(default_factory=dict)  # by writer
+
+    def launch_missing(self, n_trials: int = FOREVER) -> None:
+        """Launch each writer that does not run."""
+        for writer, way in enumerate(self.ways):
+            if writer not in self.living:
+                self.living[writer] = self._launch(way, n_trials)
+
+    def _launch(self, way: str, n_trials: int) -> Launch:
+        key = str(len(self.launches))
+        mark = f"{os.getpid()}-{self.seed}-{id(self)}-{key}"
+        given = [self.place.storage, str(self.logs), self.method, way, str(self.seed), str(n_trials), key]
+        with open(self.logs / f"stderr-{key}", "wb") as errors:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.chaos.writer", *given],
+                cwd=ROOT,
+                env=os.environ | {MARK: mark, "OMP_NUM_THREADS": "1"},
+                stdout=errors,
+                stderr=errors,
+                start_new_session=True,
+            )
+        self.launches.append(Launch(key, way, process, mark))
+        return self.launches[-1]
+
+    @property
+    def n_told(self) -> int:
+        return sum(file.read_bytes().count(b"\n") for file in self.logs.glob("told-*"))
+
+    def wait_for_told(self, count: int) -> bool:
+        """Wait until so many more trials were told; return whether that came to be."""
+        wanted = self.n_told + count
+        return wait_until(lambda: self.n_told >= wanted)
+
+    def wait_for_an_ask(self) -> bool:
+        """Wait until a writer has asked from now on, which its evaluations tell; return whether that came to be."""
+        now = time.monotonic()
+        return wait_until(lambda: any(self._has_asked_since(one, now) for one in self.living.values()))
+
+    def _has_asked_since(self, launch: Launch, when: float) -> bool:
+        slots = 2 if launch.way == WAYS[1] else 1  # of which each may hold an answer from before
+        begun = [line for line in self.read_evaluated(launch) if line["event"] == "begin" and line["at"] > when]
+        return len(begun) > slots
+
+    def read_evaluated(self, launch: Launch) -> Rows:
+        return read_log(self.logs / f"evaluated-{launch.key}")
+
+    def read_told(self) -> Rows:
+        return [line for launch in self.launches for line in read_log(self.logs / f"told-{launch.key}")]
+
+    def read_owner(self, launch: Launch) -> str | None:
+        """Return the name of a writer in the rows of its trials; None where it did not get that far."""
+        lines = read_log(self.logs / f"owner-{launch.key}")
+        return lines[0]["owner"] if lines else None
+
+    def read_end(self, launch: Launch) -> str:
+        """Return the last that a writer said."""
+        return (self.logs / f"stderr-{launch.key}").read_text(encoding="utf-8", errors="replace")[-1500:]
+
+
+def make_crowd(place: Place, logs: Path, method: str, seed: int, chance: random.Random) -> Crowd:
+    """Return four writers that were not launched yet: one in each way, and one more."""
+    logs.mkdir()
+    return Crowd(place, logs, method, seed, [*WAYS, chance.choice(WAYS)])
+
+
+def wait_until(is_so: Any, patience: float = PATIENCE) -> bool:
+    """Wait until a call returns true; return whether it did."""
+    deadline = time.monotonic() + patience
+    while not (found := is_so()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(found)
+
+
+def send(process: int, number: int) -> None:
+    """Send a signal to a process that may have ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, number)
+
+
+def point_of(line: dict[str, Any]) -> str:
+    """Return the point of a line of a log of evaluations as it is compared."""
+    return json.dumps(line["point"], sort_keys=True)

@@ -1,0 +1,222 @@
+"""Four writers of one study, of which some are killed, terminated or stopped at random moments, again and again."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.chaos.crowd import PATIENCE, Crowd, FilePlace, Launch, Place, make_crowd, send
+from benchmarks.chaos.crowd_oracle import check_end, check_leases, judge
+from benchmarks.chaos.marks import await_end
+from benchmarks.chaos.oracle import find_first
+from benchmarks.chaos.row import Row, Verdict, numbered
+from benchmarks.chaos.writer import METHODS
+
+STRIKES_PER_CASE = 10
+LEAVE = 10.0  # seconds for workers to end after their writer
+MORE_TRIALS = 12  # that the last launch adds
+KILLED, TERMINATED = -signal.SIGKILL, 143
+MODES = {  # who gets which signal, and how often that is drawn
+    "kill one": 30,
+    "kill some": 12,
+    "kill all": 10,
+    "kill worker": 12,
+    "terminate one": 10,
+    "terminate all": 6,
+    "terminate worker": 4,
+    "stop one": 8,
+    "stop and kill": 8,
+}
+
+
+@dataclass
+class Siege:
+    """A crowd under fire.
+
+    crowd: of writers.
+    chance: says who is struck, and when.
+    verdict: takes the faults.
+    allowed: how many trials may have failed with a worker that was struck.
+    """
+
+    crowd: Crowd
+    chance: random.Random
+    verdict: Verdict
+    allowed: int = 0
+    struck: list[Launch] = field(default_factory=list)  # by the last strike, to end by it
+
+    def strike(self, number: int) -> str:
+        """Wait for a moment, strike, and return how."""
+        (mode,) = self.chance.choices(list(MODES), MODES.values())
+        when = f"strike {number}, {mode}"
+        if self.chance.random() < 0.2:  # while writers are being launched
+            time.sleep(self.chance.uniform(0.0, 1.5))
+        elif not self.crowd.wait_for_told(self.chance.randrange(10)):
+            self._blame_silence(when)
+        time.sleep(self.chance.uniform(0.0, 0.03))
+        self.struck = []
+        verb, _, whom = mode.partition(" ")
+        number = signal.SIGTERM if verb == "terminate" else signal.SIGKILL
+        if whom == "worker":
+            self._strike_worker(number)
+        elif verb == "stop":
+            self._stop(self._draw(1)[0], whom == "and kill")
+        else:
+            self._end(self._draw({"one": 1, "all": 4}.get(whom, 2)), number, with_workers=whom == "all")
+        return when
+
+    def _draw(self, count: int) -> list[tuple[int, Launch]]:
+        return self.chance.sample(sorted(self.crowd.living.items()), count)
+
+    def _end(self, drawn: list[tuple[int, Launch]], number: int, with_workers: bool = False) -> None:
+        workers = [worker for _, launch in drawn for worker in launch.workers] if with_workers else []
+        for _, launch in drawn:
+            launch.send(number)
+        for worker in workers:
+            send(worker, number)
+        self.allowed += len(workers)
+        self._bury(drawn)
+
+    def _bury(self, drawn: list[tuple[int, Launch]]) -> None:
+        for writer, launch in drawn:
+            self.struck.append(launch)
+            del self.crowd.living[writer]
+
+    def _strike_worker(self, number: int) -> None:
+        workers = [worker for launch in self.crowd.living.values() for worker in launch.workers]
+        if workers:
+            send(self.chance.choice(workers), number)
+            self.allowed += 1
+
+    def _stop(self, drawn: tuple[int, Launch], is_killed: bool) -> None:
+        launch = drawn[1]
+        launch.send(signal.SIGSTOP)
+        time.sleep(self.chance.uniform(0.05, 0.8))
+        if is_killed:
+            self._end([drawn], signal.SIGKILL)
+        else:
+            launch.send(signal.SIGCONT)
+
+    def check_ends(self, when: str) -> None:
+        """Wait for who was struck, and blame ends that are not by the signal, and processes that are left."""
+        for launch in self.struck:
+            try:
+                code = launch.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                launch.process.kill()
+                code = launch.process.wait()
+            early = code == -signal.SIGTERM  # before `optimize` took the signal over, or by hand
+            if code != KILLED and code != TERMINATED and not early:
+                self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
+            for process in await_end(launch.mark, LEAVE):
+                self.verdict.blame("orphans", f"{when}: process {process}, {launch.way}")
+        self.check_living(when)
+
+    def check_living(self, when: str) -> None:
+        """Blame writers that ended though nobody struck them."""
+        for writer, launch in list(self.crowd.living.items()):
+            if (code := launch.process.poll()) is not None:
+                self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
+                del self.crowd.living[writer]
+
+    def check_trials(self, when: str) -> None:
+        """Let somebody ask, and blame what then must not be in the storage."""
+        if not self.crowd.living:
+            self.crowd.launch_missing()
+        if not self.crowd.wait_for_an_ask():
+            self._blame_silence(when)
+        rows = judge(self.crowd, when, self.allowed, self.verdict)
+        check_leases(rows, self.crowd, when, self.verdict)
+        self.check_living(when)
+        self.crowd.launch_missing()
+
+    def finish(self) -> None:
+        """End all, and have a last launch complete the study."""
+        self.struck = []
+        self._end(self._draw(len(self.crowd.living)), signal.SIGTERM)
+        self.check_ends("the end")
+        n_trials = sum(find_first(row) is None for row in self.crowd.place.read()) + MORE_TRIALS
+        self.crowd.launch_missing(n_trials)
+        for launch in self.crowd.living.values():
+            try:
+                code = launch.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                code = None
+            if code != 0:
+                self.verdict.blame("broken runs", f"the last launch: exit code {code}: {self.crowd.read_end(launch)}")
+            for process in await_end(launch.mark, LEAVE):
+                self.verdict.blame("orphans", f"the last launch: process {process}")
+        rows = judge(self.crowd, "the end", self.allowed, self.verdict)
+        check_end(rows, n_trials, self.verdict)
+        if left := self.crowd.place.find_leftovers():
+            self.verdict.blame("left behind", left)
+        self.verdict.count("values told", self.crowd.n_told)
+        self.verdict.count("failed with their worker or after two kills", sum(row["status"] == "failed" for row in rows))
+
+    def end_all(self) -> None:
+        """Leave no process behind, whatever came before."""
+        for launch in self.crowd.launches:
+            for process in await_end(launch.mark, 0.0):
+                self.verdict.blame("orphans", f"process {process}")
+            launch.process.wait()
+
+    def _blame_silence(self, when: str) -> None:
+        said = [self.crowd.read_end(launch) for launch in self.crowd.living.values()]
+        self.verdict.blame("broken runs", f"{when}: nobody gets on: {said}")
+
+
+def besiege(place: Place, folder: Path, seed: int, strikes: int) -> Verdict:
+    """Strike the writers of a study, ask the oracle after each strike, and complete the study.
+
+    place: for the study.
+    folder: for the logs.
+    seed: of the study and of the strikes.
+    strikes: how many.
+    """
+    chance, verdict = random.Random(seed), Verdict()
+    crowd = make_crowd(place, folder / "logs", METHODS[seed % len(METHODS)], seed, chance)
+    siege = Siege(crowd, chance, verdict)
+    try:
+        crowd.launch_missing()
+        for number in range(strikes):
+            when = siege.strike(number)
+            verdict.count("strikes")
+            siege.check_ends(when)
+            siege.check_trials(when)
+        siege.finish()
+    finally:
+        siege.end_all()
+    return verdict
+
+
+def run_case(case: str, folder: Path, make_place: Callable[[Path], Place] = FilePlace) -> Verdict:
+    """Strike ten times at four writers of one study."""
+    (folder / "study").mkdir()
+    return besiege(make_place(folder / "study"), folder, int(case), STRIKES_PER_CASE)
+
+
+WRITERS = Row(
+    name="writers",
+    what="four writers of one study, four methods: kill -9, SIGTERM and SIGSTOP of some, of all, of their workers",
+    kinds=(
+        "lost",
+        "twice",
+        "side by side",
+        "wrong values",
+        "stale leases",
+        "left behind",
+        "orphans",
+        "innocent failures",
+        "broken runs",
+        "damage",
+    ),
+    cases=numbered(100),
+    short=("1",),
+    run=run_case,
+    per_case=STRIKES_PER_CASE,
+)

@@ -1,0 +1,143 @@
+"""Networks of architectures as Python source that needs torch alone, for those who go on without this package."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from torch import nn
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DomainError
+from bostruct.nas import networks
+from bostruct.nas.networks import ArchitectureNetwork, ConcatenatedReLU, LayerModule, Residual
+
+IMPORTS = """from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+Shape = tuple[int, ...]
+"""
+HELPERS = (  # what the printed layers are made of, in the order in which they need each other
+    networks._pad_channels,
+    networks._add_padded_inputs,
+    networks._concatenate,
+    LayerModule,
+    networks.convolution,
+    Residual,
+    ConcatenatedReLU,
+)
+NETWORK = '''class Network(nn.Module):
+    """Takes batches (m, {inputs}) and gives (m, {classes})."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleDict(
+            {{
+{layers}
+            }}
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        layers, x0 = self.layers, x
+{steps}
+'''
+WITHOUT_SETTINGS = (nn.ReLU, nn.LeakyReLU, nn.Softplus, nn.ELU, nn.Sigmoid, nn.Tanh, nn.Identity)
+
+
+def to_source(network: nn.Module) -> str:
+    """Write a network as Python source with a class ``Network``, which needs torch alone.
+
+    The class has the parameters of the network under the same names, so that ``Network().load_state_dict(state)`` takes
+    the state of the one given. Values of parameters are not in the source.
+
+    network: one that `to_torch` built of an architecture whose layers are all of this package.
+
+    Raises TypeError for any other module; DomainError where a layer is built by a user's function, whose source is
+    not known.
+    """
+    if not isinstance(network, ArchitectureNetwork):
+        raise TypeError(f"network: expected a network of an architecture, by to_torch, got {short_repr(network)}")
+    if network.has_own_layers:
+        raise DomainError("network: expected layers of bostruct alone, got layers that builders= has built")
+    layers = "\n".join(f'                "{name}": {_print_layer(made)},' for name, made in network.layers.items())
+    text = NETWORK.format(
+        inputs=", ".join(map(str, network.input_shape)),
+        classes=network.classes,
+        layers=layers,
+        steps="\n".join(f"        {step}" for step in _print_steps(network)),
+    )
+    parts = [text]
+    if network.architecture.family.joins == "adds":
+        parts.insert(0, "LayerModule.adds = True  # inputs are added, not concatenated\n")
+    for helper in reversed(HELPERS):
+        if any(helper.__name__ in part for part in parts):
+            parts.insert(0, inspect.getsource(helper))
+    return "\n\n".join([IMPORTS, *parts])
+
+
+def _print_steps(network: ArchitectureNetwork) -> list[str]:
+    """Return the statements that compute every layer from its parents, and the output from the decision layers."""
+    parents = network.architecture.parents
+    steps = [
+        f'x{u} = layers["{name}"]([{", ".join(f"x{p}" for p in parents[u])}])'
+        for u, name in enumerate(network.names)
+        if name
+    ]
+    decisions = [f"x{p}" for p in parents[-1]]
+    if len(decisions) == 1:
+        return [*steps, f"return {decisions[0]}"]
+    stacked = f"torch.stack([{', '.join(decisions)}])"
+    if not network.classifies:
+        return [*steps, f"return {stacked}.mean(dim=0)"]
+    logs = f"logs = functional.log_softmax({stacked}.float(), dim=-1)"
+    return [*steps, logs, f"return torch.logsumexp(logs, dim=0) - math.log({len(decisions)})"]
+
+
+def _print_layer(layer: nn.Module) -> str:
+    assert isinstance(layer, LayerModule)
+    return f"LayerModule({_print_module(layer.body)}, {layer.pooled}, {layer.leaving})"
+
+
+def _print_module(module: nn.Module) -> str:
+    """Return the expression that builds a module anew."""
+    if isinstance(module, WITHOUT_SETTINGS):
+        return f"nn.{type(module).__name__}()"
+    for kind, arguments in ARGUMENTS.items():
+        if isinstance(module, kind):
+            prefix = "" if kind in HELPERS else "nn."
+            return f"{prefix}{kind.__name__}({arguments(module)})"
+    raise DomainError(f"network: no source is known for {short_repr(module)}")
+
+
+def _conv_arguments(module: nn.Conv2d) -> str:
+    numbers = (module.in_channels, module.out_channels, module.kernel_size[0], module.stride[0], module.padding[0])
+    rest = f"dilation={module.dilation[0]}, groups={module.groups}, bias={module.bias is not None}"
+    return f"{', '.join(map(str, numbers))}, {rest}"
+
+
+def _residual_arguments(module: Residual) -> str:
+    first, after, *_ = module.first.children()
+    assert isinstance(first, nn.Conv2d)
+    numbers = (first.in_channels, first.out_channels, first.kernel_size[0], module.stride, first.dilation[0])
+    return f"{', '.join(map(str, numbers))}, {isinstance(after, nn.BatchNorm2d)}"
+
+
+ARGUMENTS: dict[type[nn.Module], Callable[..., str]] = {
+    nn.Sequential: lambda module: ", ".join(map(_print_module, module)),
+    nn.Conv2d: _conv_arguments,
+    nn.BatchNorm2d: lambda module: str(module.num_features),
+    nn.Linear: lambda module: f"{module.in_features}, {module.out_features}",
+    nn.MaxPool2d: lambda _: "2, 2, ceil_mode=True",
+    nn.AvgPool2d: lambda _: "2, 2, ceil_mode=True",
+    nn.Dropout: lambda module: str(module.p),
+    nn.Dropout2d: lambda module: str(module.p),
+    Residual: _residual_arguments,
+    ConcatenatedReLU: lambda _: "",
+}
