@@ -108,7 +108,7 @@ class Session:
         statement: with a question mark for each parameter.
         parameters: text, numbers and None.
         """
-        return self._repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
+        return self.repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
 
     def query_once(self, statement: str, parameters: Sequence[Column] = ()) -> None:
         """Run a statement that is not worth to be waited for; raise StorageError.
@@ -151,7 +151,7 @@ class Session:
             connection.execute("COMMIT")
             return found
 
-        return self._repeat(read, "read")
+        return self.repeat(read, "read")
 
     @contextmanager
     def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Connection]:
@@ -164,7 +164,7 @@ class Session:
         """
         self._check_process()
         with self._mutex:
-            number = self._repeat(lambda connection: _begin(connection, lock, parameters), "written")
+            number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
             try:
                 yield SqlConnection(self._live())
                 self._commit(number)
@@ -203,8 +203,12 @@ class Session:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
 
-    def _repeat(self, work: Callable[[Connection], T], what: str) -> T:
-        """Return what a function finds that changes nothing, or the same when called again."""
+    def repeat(self, work: Callable[[Connection], T], what: str) -> T:
+        """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
+
+        work: makes queries, and is called again where the connection is lost.
+        what: it does, for messages, such as "read".
+        """
         self._check_process()
         lost_at: float | None = None
         pause = 0.05
@@ -234,7 +238,7 @@ class Session:
 
     def _commit(self, number: str) -> None:
         try:
-            answer = self._live().execute("COMMIT").statusmessage
+            answer = self._live().execute("COMMIT", prepare=False).statusmessage
         except self.place.error as error:
             self._roll_back(error)
             refusal = self._refuse(error)

@@ -18,7 +18,7 @@ from bostruct.storage.protocol import (
     TrialRow,
 )
 from bostruct.storage.reading import find_in, read_progress, read_study
-from bostruct.storage.rows import Connection
+from bostruct.storage.rows import Connection, Progress
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step, read_news
 from bostruct.storage.undone import repeat_undone
@@ -45,6 +45,8 @@ class PostgresqlWriter:
         self._seat = Seat(session.place, self._study)
         self._lost: StorageLost | None = None
         self._seen = 0  # the step up to which the holder knows the study
+        self._known = 0  # the same within the step that is being made, whose news it has
+        self._n_changes: int | None = None  # of the space, after the step up to which the holder knows the study
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
@@ -82,11 +84,17 @@ class PostgresqlWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            yield step.read_news(self._seen)
+            news, self._known = step.read_news(self._seen), step.before.revision
+            yield news
+        self._n_changes = news.n_changes
 
     def look(self) -> News:
         with self._noting_loss():
+            progress = self._session.repeat(self._read_progress, "read")
+            if progress.revision == self._seen and self._n_changes is not None:  # as it is most of the time
+                return News([], progress.state, self._n_changes)
             news, self._seen = self._session.read(self._read_news)
+        self._n_changes = news.n_changes
         return news
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
@@ -105,6 +113,7 @@ class PostgresqlWriter:
         if (holder := self._seat.find_other(self._session)) is not None:
             raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
         self._make(lambda step: step.change_space(change, state))
+        self._n_changes = None
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the study is not there any more."""
@@ -124,13 +133,11 @@ class PostgresqlWriter:
         return find_in(connection, self._name, self._label, version).progress.study
 
     def _read_news(self, connection: Connection) -> tuple[News, int]:
-        self._check_there(connection.execute(_REVISION, (self._study,)).fetchone())
-        progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
+        progress = self._read_progress(connection)
         return read_news(connection, progress, self._seen, self._what), progress.revision
 
-    def _check_there(self, row: object) -> None:
-        if row is None:
-            raise StorageLost("the study was removed")
+    def _read_progress(self, connection: Connection) -> Progress:
+        return read_progress(connection, self._study, self._what, SCHEMA_VERSION)
 
     def _make(self, change: Callable[[Step], None]) -> None:
         """Make a change within the step that is being made, or a step of its own."""
@@ -149,13 +156,14 @@ class PostgresqlWriter:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
             with self._noting_loss(), self._session.writing(_LOCK, (self._study,)) as connection:
-                progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-                self._step = Step(connection, progress, self._what)
-                yield self._step
-                revision = self._step.finish()
+                self._step = step = Step(connection, self._read_progress(connection), self._what)
+                self._known = self._seen
+                yield step
+                revision = step.finish()
         finally:
             self._step = None
-        self._seen = revision
+        if self._known == step.before.revision:  # what others wrote before is news still
+            self._seen = revision
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:
