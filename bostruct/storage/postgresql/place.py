@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 from urllib.parse import quote, urlencode
 
 from bostruct.checks import optional_import
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
 SECRETS = {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
-OLDEST_SERVER = 130000  # the first that tells what became of a transaction of any age: pg_xact_status
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
     "keepalives_idle": SILENCE_SECONDS // 2,
@@ -26,7 +25,7 @@ DEFAULTS = {
 }
 
 
-def is_url(given: object) -> bool:
+def is_url(given: object) -> TypeGuard[str]:
     """Tell whether an argument names a PostgreSQL database.
 
     given: what a user gave as storage.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from bostruct.storage.postgresql.session import SCHEMA, Session
+from bostruct.storage.postgresql.connecting import SCHEMA
+from bostruct.storage.postgresql.session import Session
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.rows import Connection
 from bostruct.storage.undone import repeat_undone

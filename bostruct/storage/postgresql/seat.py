@@ -51,7 +51,7 @@ class Seat:
         self._process = f"process {os.getpid()} on {platform.node()}"
         self._decider = make_key("deciding", study)
         self._is_deciding = False
-        self._session = Session(place, lock_timeout=f"{TURN_SECONDS}s", synchronous_commit="off")
+        self._session = Session(place, lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off")
         self._left = threading.Event()
         try:
             self._renew()

@@ -11,22 +11,18 @@ import os
 import secrets
 import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
+from bostruct.storage.postgresql.connecting import SCHEMA, close_connection, open_connection
 from bostruct.storage.postgresql.limits import (
     BUSY_SECONDS,
     GONE_SECONDS,
-    IDLE_SECONDS,
-    LOCK_SECONDS,
     PAUSE_SECONDS,
     RECONNECT_SECONDS,
-    SILENCE_SECONDS,
-    STATEMENT_SECONDS,
 )
-from bostruct.storage.postgresql.place import OLDEST_SERVER, Place
+from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns, Connection
@@ -35,39 +31,10 @@ if TYPE_CHECKING:
     import psycopg
 
 T = TypeVar("T")
-SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
-SETTINGS = {
-    "search_path": f"{SCHEMA}, pg_temp",
-    "extra_float_digits": "1",  # numbers are read as they were written
-    "statement_timeout": f"{STATEMENT_SECONDS}s",
-    "lock_timeout": f"{LOCK_SECONDS}s",
-    "idle_in_transaction_session_timeout": f"{IDLE_SECONDS}s",
-    "tcp_keepalives_idle": str(SILENCE_SECONDS // 2),
-    "tcp_keepalives_interval": str(SILENCE_SECONDS // 4),
-    "tcp_keepalives_count": "2",
-    "tcp_user_timeout": f"{SILENCE_SECONDS}s",
-}
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-# What an earlier connection of ours holds is free at once, not when the server finds it lost.
-END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
 LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
-
-_open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
-
-
-def _close_in_child() -> None:
-    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
-    for connection in list(_open):
-        with suppress(Exception):
-            os.close(connection.fileno())
-    _open.clear()
-
-
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_close_in_child)
 
 
 class LockTaken(StorageError):
@@ -78,14 +45,14 @@ class Session:
     """A connection to a database, for one thread at a time, in the process that opened it alone.
 
     place: of the database.
-    settings: of the server, by name, beside SETTINGS.
+    settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
     def __init__(self, place: Place, **settings: str) -> None:
         self.place = place
-        self._settings = SETTINGS | settings
+        self._settings = settings
         self._name = f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
@@ -168,7 +135,7 @@ class Session:
             try:
                 yield SqlConnection(self._live())
                 self._commit(number)
-            except (self.place.error, UnicodeError) as error:
+            except (self.place.error, UnicodeEncodeError) as error:
                 self._roll_back(error)
                 raise self._refuse(error) from None
             except BaseException as error:
@@ -194,7 +161,7 @@ class Session:
             return StorageLost(
                 f"{self.place.label}: the tables of bostruct are not there: {self.place.describe(error)}"
             )
-        if isinstance(error, UnicodeError):
+        if isinstance(error, UnicodeEncodeError):
             return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
         hint = ""
         if state == "42501":
@@ -218,7 +185,7 @@ class Session:
                     found = work(SqlConnection(self._live()))
                     self._heard = time.monotonic()
                     return found
-                except (self.place.error, UnicodeError) as error:
+                except (self.place.error, UnicodeEncodeError) as error:
                     self._roll_back(error)
                     now = time.monotonic()
                     lost_at = now if lost_at is None else lost_at
@@ -296,26 +263,11 @@ class Session:
         return self._connection
 
     def _connect(self) -> None:
-        connection = self.place.connect(self._name)
-        try:
-            if connection.info.server_version < OLDEST_SERVER:
-                version = connection.info.server_version // 10000
-                raise StorageError(f"{self.place.label}: PostgreSQL {version} is too old; expected 13 or later")
-            sets = "; ".join(
-                f"SET {name} = '{value}'" for name, value in self._settings.items() if name != "search_path"
-            )
-            connection.execute(f"{sets}; SET search_path = {self._settings['search_path']}")
-            connection.execute(END_EARLIER, (self._name,))
-        except BaseException:
-            connection.close()
-            raise
-        self._connection = connection
-        _open.add(connection)
+        self._connection = open_connection(self.place, self._name, self._settings)
 
     def _drop(self) -> None:
         if self._connection is not None:
-            _open.discard(self._connection)
-            self._connection.close()
+            close_connection(self._connection)
             self._connection = None
 
     def _check_process(self) -> None:

@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -106,7 +107,6 @@ def test_a_step_that_meets_no_server_waits_for_it(server: Server, proxy: Proxy, 
         assert study.tell(trial, 1.0).value == 1.0
         assert time.monotonic() - began > 0.8
         assert study.ask().number == 1
-        assert study._ledger.store.find_gone({study._ledger.owner}) == set()
 
 
 def test_waiting_has_an_end(server: Server, proxy: Proxy, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,9 +198,11 @@ def test_what_an_earlier_connection_locks_is_free_once_it_is_made_again(url: str
 
 def test_an_error_that_was_caught_within_a_step_is_no_commit(url: str) -> None:
     session = Session(Place(url))
-    with pytest.raises(StorageError, match="the server rolled a step back"), session.writing("SELECT 1") as connection:
-        try:
+
+    def catch() -> None:
+        with session.writing("SELECT 1") as connection, suppress(session.place.error):
             connection.execute("SELECT 1 / 0")
-        except session.place.error:
-            pass
+
+    with pytest.raises(StorageError, match="the server rolled a step back"):
+        catch()
     session.close()
