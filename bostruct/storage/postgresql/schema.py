@@ -140,7 +140,7 @@ def bring_forward(session: Session) -> None:
     where = session.place.label
     if session.read(lambda connection: read_version(connection, where)) == VERSION:
         return
-    with session.writing(LOCK_MAKING) as connection:
+    with session.writing(LOCK_MAKING) as (connection, _):
         before = read_version(connection, where)  # another process may have been quicker
         read_rows_version(connection, where)
         if before == 0:

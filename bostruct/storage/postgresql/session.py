@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.storage.postgresql.connecting import SCHEMA, close_connection, open_connection
 from bostruct.storage.postgresql.limits import (
@@ -25,7 +25,7 @@ from bostruct.storage.postgresql.limits import (
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
-from bostruct.storage.rows import Column, Columns, Connection
+from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:
     import psycopg
@@ -39,6 +39,17 @@ LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, o
 
 class LockTaken(StorageError):
     """Another session has held a lock for as long as this one was to wait for it."""
+
+
+class Writing(NamedTuple):
+    """A transaction that has begun.
+
+    connection: to make it of.
+    row: that its lock selected.
+    """
+
+    connection: SqlConnection
+    row: Columns
 
 
 class Session:
@@ -106,13 +117,13 @@ class Session:
             return False
         return True
 
-    def read(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[SqlConnection], T]) -> T:
         """Return what a function finds that sees one moment of the database; raise StorageError.
 
         work: makes queries, and is called again where the connection is lost.
         """
 
-        def read(connection: Connection) -> T:
+        def read(connection: SqlConnection) -> T:
             connection.execute(READ)
             found = work(connection)
             connection.execute("COMMIT")
@@ -121,7 +132,7 @@ class Session:
         return self.repeat(read, "read")
 
     @contextmanager
-    def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Connection]:
+    def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Writing]:
         """Make all changes of a block at its end, or none; raise StorageError then.
 
         lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
@@ -131,10 +142,10 @@ class Session:
         """
         self._check_process()
         with self._mutex:
-            number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
+            begun, number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
             try:
-                yield SqlConnection(self._live())
-                self._commit(number)
+                yield begun
+                self._commit(begun.connection, number)
             except (self.place.error, UnicodeEncodeError) as error:
                 self._roll_back(error)
                 raise self._refuse(error) from None
@@ -170,7 +181,7 @@ class Session:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
 
-    def repeat(self, work: Callable[[Connection], T], what: str) -> T:
+    def repeat(self, work: Callable[[SqlConnection], T], what: str) -> T:
         """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
 
         work: makes queries, and is called again where the connection is lost.
@@ -203,9 +214,9 @@ class Session:
                 time.sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
 
-    def _commit(self, number: str) -> None:
+    def _commit(self, connection: SqlConnection, number: str) -> None:
         try:
-            answer = self._live().execute("COMMIT", prepare=False).statusmessage
+            answer = connection.commit()
         except self.place.error as error:
             self._roll_back(error)
             refusal = self._refuse(error)
@@ -221,14 +232,15 @@ class Session:
         try:
             while True:
                 ((status,),) = self.query("SELECT pg_xact_status(?::xid8)", (number,))
-                if status != "in progress" or time.monotonic() > deadline:
-                    break
+                if status != "in progress":
+                    return status == "committed"
+                if time.monotonic() > deadline:
+                    raise StorageError(f"{self.place.label}: has not ended an earlier connection")
                 time.sleep(0.05)
         except StorageError as error:
             raise StorageError(
                 f"{error}; whether the last step was written is not known, open the study again"
             ) from None
-        return status == "committed"
 
     def _refuse(self, error: BaseException) -> StorageError:
         """Return why nothing was written, once that was rolled back."""
@@ -279,10 +291,13 @@ class Session:
             )
 
 
-def _begin(connection: Connection, lock: str, parameters: Sequence[Column]) -> str:
-    """Begin a transaction, take its lock, and return its number."""
-    connection.execute(WRITE)
-    if connection.execute(lock, parameters).fetchone() is None:
+def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> tuple[Writing, str]:
+    """Begin a transaction, take its lock, and return the transaction's number, too."""
+    with connection.together():
+        connection.execute(WRITE)
+        locked = connection.execute(lock, parameters)
+        numbered = connection.execute("SELECT pg_current_xact_id()::text")
+    row, ((number,),) = locked.fetchone(), numbered.fetchall()
+    if row is None:
         raise StorageLost("the study is not there any more")
-    ((number,),) = connection.execute("SELECT pg_current_xact_id()::text").fetchall()
-    return number
+    return Writing(connection, row), number

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from bostruct.checks import optional_import
+from bostruct.storage.postgresql.place import EXTRA
 from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:
@@ -30,6 +33,14 @@ class SqlConnection:
         given = [_escape(one) if isinstance(one, str) else one for one in parameters]
         return _Rows(self._connection.execute(_translate(statement), given or None))
 
+    def together(self) -> AbstractContextManager[object]:
+        """Send the statements of a block at once, whose rows are to be had after it."""
+        return self._connection.pipeline() if _has_pipelines() else nullcontext()
+
+    def commit(self) -> str | None:
+        """Commit, and return what the server says that it did."""
+        return self._connection.execute("COMMIT", prepare=False).statusmessage
+
 
 class _Rows:
     """Rows that a statement selects, with their text as it was written."""
@@ -43,6 +54,12 @@ class _Rows:
 
     def fetchall(self) -> list[Columns]:
         return [_unescape_row(row) for row in self._cursor.fetchall()] if self._cursor.description else []
+
+
+@cache
+def _has_pipelines() -> bool:
+    """Tell whether libpq is new enough to send several statements at once."""
+    return optional_import("psycopg", EXTRA).Pipeline.is_supported()
 
 
 @cache

@@ -84,7 +84,7 @@ class PostgresqlStorage:
         there = "SELECT 1 FROM studies WHERE name = ?"
         if not is_new and session.query(there, (name,)):
             return
-        with session.writing(LOCK_MAKING) as connection:
+        with session.writing(LOCK_MAKING) as (connection, _):
             if connection.execute(there, (name,)).fetchone() is None:
                 insert_study(connection, next_study(connection), stored)
             elif is_new:

@@ -17,14 +17,14 @@ from bostruct.storage.protocol import (
     StudyLocked,
     TrialRow,
 )
-from bostruct.storage.reading import find_in, read_progress, read_study
-from bostruct.storage.rows import Connection, Progress
+from bostruct.storage.reading import find_in, read_study
+from bostruct.storage.rows import PROGRESS_COLUMNS, Connection, Progress, read_progress_columns
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step, read_news
 from bostruct.storage.undone import repeat_undone
 
-_LOCK = "SELECT 1 FROM progress WHERE study = ? FOR UPDATE"
-_REVISION = "SELECT revision FROM progress WHERE study = ?"
+_PROGRESS = f"SELECT {', '.join((*PROGRESS_COLUMNS, 'checksum'))} FROM progress WHERE study = ?"
+_LOCK = f"{_PROGRESS} FOR UPDATE"
 
 
 class PostgresqlWriter:
@@ -84,15 +84,16 @@ class PostgresqlWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            news, self._known = step.read_news(self._seen), step.before.revision
+            news = self._find_old_news(step.before) or step.read_news(self._seen)
+            self._known = step.before.revision
             yield news
         self._n_changes = news.n_changes
 
     def look(self) -> News:
         with self._noting_loss():
             progress = self._session.repeat(self._read_progress, "read")
-            if progress.revision == self._seen and self._n_changes is not None:  # as it is most of the time
-                return News([], progress.state, self._n_changes)
+            if (known := self._find_old_news(progress)) is not None:
+                return known
             news, self._seen = self._session.read(self._read_news)
         self._n_changes = news.n_changes
         return news
@@ -118,8 +119,7 @@ class PostgresqlWriter:
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the study is not there any more."""
         with self._noting_loss():
-            if not self._session.query(_REVISION, (self._study,)):
-                raise StorageLost("the study was removed")
+            self._session.repeat(self._read_progress, "read")
 
     def close(self) -> None:
         if self.is_open:
@@ -137,7 +137,16 @@ class PostgresqlWriter:
         return read_news(connection, progress, self._seen, self._what), progress.revision
 
     def _read_progress(self, connection: Connection) -> Progress:
-        return read_progress(connection, self._study, self._what, SCHEMA_VERSION)
+        row = connection.execute(_PROGRESS, (self._study,)).fetchone()
+        if row is None:
+            raise StorageLost("the study was removed")
+        return read_progress_columns(row, self._what)
+
+    def _find_old_news(self, progress: Progress) -> News | None:
+        """Return the news where there is nothing new, as it is most of the time; None where they are to be read."""
+        if progress.revision == self._seen and self._n_changes is not None:
+            return News([], progress.state, self._n_changes)
+        return None
 
     def _make(self, change: Callable[[Step], None]) -> None:
         """Make a change within the step that is being made, or a step of its own."""
@@ -155,8 +164,9 @@ class PostgresqlWriter:
     def _stepping(self) -> Iterator[Step]:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
-            with self._noting_loss(), self._session.writing(_LOCK, (self._study,)) as connection:
-                self._step = step = Step(connection, self._read_progress(connection), self._what)
+            with self._noting_loss(), self._session.writing(_LOCK, (self._study,)) as begun:
+                progress = read_progress_columns(begun.row, self._what)
+                self._step = step = Step(begun.connection, progress, self._what)
                 self._known = self._seen
                 yield step
                 revision = step.finish()

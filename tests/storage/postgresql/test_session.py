@@ -200,8 +200,8 @@ def test_an_error_that_was_caught_within_a_step_is_no_commit(url: str) -> None:
     session = Session(Place(url))
 
     def catch() -> None:
-        with session.writing("SELECT 1") as connection, suppress(session.place.error):
-            connection.execute("SELECT 1 / 0")
+        with session.writing("SELECT 1") as begun, suppress(session.place.error):
+            begun.connection.execute("SELECT 1 / 0")
 
     with pytest.raises(StorageError, match="the server rolled a step back"):
         catch()
