@@ -34,6 +34,7 @@ EXTRAS = {  # extra -> what is lost without it
     "optuna": "no method tpe, and no bridge to Optuna (bostruct.integrations.optuna)",
     "tables": "no published tables in HDF5 files (problem fcnet)",
     "configspace": "no spaces of ConfigSpace (bostruct.integrations.configspace)",
+    "postgresql": 'no studies in a PostgreSQL database (storage="postgresql://...")',
 }
 FOR_A_CHECKOUT = ("dev", "docs")  # extras of those who change bostruct
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB

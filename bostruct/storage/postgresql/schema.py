@@ -125,7 +125,11 @@ def read_version(connection: Connection, where: str) -> int:
     ).fetchall()}  # fmt: skip
     if not found:
         return 0
-    rows = connection.execute("SELECT version FROM schema_version").fetchall() if "schema_version" in found else []
+    rows = (
+        connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchall()
+        if "schema_version" in found
+        else []
+    )
     if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
         raise StorageError(f"{where}: has a schema {SCHEMA!r} that bostruct did not make; it is left as it is")
     return rows[0][0]

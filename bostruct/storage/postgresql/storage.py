@@ -67,6 +67,15 @@ class PostgresqlStorage:
     def save(self, stored: StoredStudy) -> PostgresqlWriter:
         return self._become_writer(stored, is_new=True)
 
+    def find_revisions(self) -> dict[int, int] | None:
+        """Return the number of steps of each study, by its id; None where that cannot be read now."""
+        try:
+            with self._connecting() as session:
+                there = session.read(lambda connection: read_rows_version(connection, self.label))
+                return dict(session.query("SELECT study, revision FROM progress")) if there else {}
+        except StorageError:
+            return None
+
     def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> PostgresqlWriter:
         session = Session(self._place)
         try:
