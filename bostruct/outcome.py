@@ -78,6 +78,8 @@ class Outcome:
 
 def _check_numbers(name: str, numbers: object, low: float = -math.inf) -> None:
     """Raise TypeError unless all are floats in a tuple, ValueError unless all are finite and at least `low`."""
+    if numbers == ():
+        return
     if not isinstance(numbers, tuple) or not all(isinstance(number, float) for number in numbers):
         raise TypeError(f"{name}: expected numbers of type float, got {short_repr(numbers)}")
     if not all(math.isfinite(number) and number >= low for number in numbers):

@@ -20,7 +20,7 @@ DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language
 KERNELS = {"kernels", "kernels.space", "kernels.otmann"}
 PARTS = BASE | DOMAINS | KERNELS | {"surrogates", "acquisition", "searchers", "methods"}
 ROOMS = PARTS | {"study", "storage", "execution", "analysis", "problems", "nas", "integrations", "language", "optimize"}
-ROOMS |= {"testing", "comparison"}
+ROOMS |= {"testing", "comparison", "serving"}
 
 ALLOWED: dict[str, set[str]] = {
     "contracts": set(),
@@ -64,6 +64,10 @@ ALLOWED: dict[str, set[str]] = {
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}
     | {"bostruct.domains.space.variable", "bostruct.domains.space.choices", "bostruct.domains.architecture.value"},
+    # Studies for other programs; a description in JSON becomes a space of variables.
+    "serving": BASE
+    | {"study", "storage", "methods", "bostruct.domains.space.space"}
+    | {"bostruct.domains.space.registry", "bostruct.domains.space.clauses"},
     "cli": ROOMS | {"door"},
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }

@@ -52,7 +52,7 @@ class Siege:
 
     def strike(self, number: int) -> str:
         """Wait for a moment, strike, and return how."""
-        (mode,) = self.chance.choices(list(MODES), MODES.values())
+        (mode,) = self.chance.choices(list(MODES), list(MODES.values()))
         when = f"strike {number}, {mode}"
         if self.chance.random() < 0.2:  # while writers are being launched
             time.sleep(self.chance.uniform(0.0, 1.5))
@@ -156,7 +156,7 @@ class Siege:
         if left := self.crowd.place.find_leftovers():
             self.verdict.blame("left behind", left)
         self.verdict.count("values told", self.crowd.n_told)
-        self.verdict.count("failed with their worker or after two kills", sum(row["status"] == "failed" for row in rows))
+        self.verdict.count("failed as documented", sum(row["status"] == "failed" for row in rows))
 
     def end_all(self) -> None:
         """Leave no process behind, whatever came before."""

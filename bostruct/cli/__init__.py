@@ -1,4 +1,4 @@
-"""The command line: `bostruct problems | methods | run | nas | compare | show | copy | doctor`."""
+"""The command line: problems, methods, run, nas, compare, show, report, watch, serve, copy, doctor."""
 
 from bostruct.cli.group import main
 

@@ -13,6 +13,7 @@ from bostruct.cli.nas import nas
 from bostruct.cli.problems import problems
 from bostruct.cli.report import report
 from bostruct.cli.run import run
+from bostruct.cli.serve import serve
 from bostruct.cli.show import show
 from bostruct.cli.watch import watch
 
@@ -32,5 +33,5 @@ def main() -> None:
     """
 
 
-for command in (problems, methods, run, nas, compare, show, report, watch, copy, doctor):
+for command in (problems, methods, run, nas, compare, show, report, watch, serve, copy, doctor):
     main.add_command(command)

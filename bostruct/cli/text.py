@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -18,15 +17,9 @@ def echo_json(data: object) -> None:
 
     data: dicts, lists and what JSON holds; numbers that are not finite become null.
     """
-    click.echo(json.dumps(_replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
+    from bostruct.serving.json_lines import replace_nonfinite  # here: no help needs it
 
-
-def _replace_nonfinite(data: object) -> object:
-    if isinstance(data, dict):
-        return {str(key): _replace_nonfinite(value) for key, value in data.items()}
-    if isinstance(data, list | tuple):
-        return [_replace_nonfinite(value) for value in data]
-    return None if isinstance(data, float) and not math.isfinite(data) else data
+    click.echo(json.dumps(replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
 
 def format_pairs(rows: Sequence[tuple[str, str]]) -> str:

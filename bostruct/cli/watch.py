@@ -37,7 +37,7 @@ def watch(file: str, name: str | None, port: int, host: str) -> None:
         with WatchServer(host, port, page.read) as server:
             if not server.is_loopback:
                 click.echo(EXPOSED.format(host=printable(host), port=server.server_port), err=True)
-            click.echo(f"{printable(open_place(file).label)} is shown at {server.url}\nCtrl-C ends.")
+            click.echo(f"{printable(open_place(file).label)} is shown at {server.page_url}\nCtrl-C ends.")
             try:
                 server.serve_forever(poll_interval=0.2)
             except KeyboardInterrupt:

@@ -95,7 +95,9 @@ def find_holder(path: Path) -> str | None:
     """
     fcntl = importlib.import_module("fcntl")
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except PermissionError:  # of another user, who may be there
+        return "a process of another user"
     except OSError:  # none is there, or it is no lock of ours
         return None
     _descriptors.add(descriptor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal, cast
@@ -53,6 +53,29 @@ class Trial:
     def __post_init__(self) -> None:
         if self.value is not None and not self.values:
             object.__setattr__(self, "values", (self.value,))
+
+    @classmethod
+    def shown_later(cls, show: Callable[[], Presented], **fields: object) -> Trial:
+        """Make a trial whose point is made when it is first asked for: of a large study, most never are.
+
+        show: makes the point.
+        fields: all others that differ from their defaults.
+        """
+        trial = cls(point=None, **fields)  # type: ignore[arg-type]
+        del trial.__dict__["point"]
+        trial.__dict__["_show"] = show
+        return trial
+
+    def __getattr__(self, name: str) -> Presented:
+        """Make the point, where it is not there yet."""
+        if name != "point" or "_show" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__["point"] = point = self.__dict__.pop("_show")()
+        return point
+
+    def __getstate__(self) -> dict[str, object]:
+        self.__dict__.setdefault("point", self.point)
+        return self.__dict__
 
     @property
     def is_feasible(self) -> bool:

@@ -13,7 +13,7 @@ from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import BostructError, Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
     SharedWriter,
@@ -28,6 +28,7 @@ from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
 from bostruct.study.measured import Measurements
+from bostruct.study.point_texts import find_names, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 
@@ -92,6 +93,7 @@ class Ledger:
         self._measurements = Measurements(self.goals)  # in the order told
         self._completed = GrowingBatch(domain)
         self._failed = GrowingBatch(domain)
+        self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
         self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
@@ -164,7 +166,7 @@ class Ledger:
             if record.attempts >= MAX_ATTEMPTS:
                 times = record.attempts
                 failed = Outcome(failed=f"the process ended {times} times while this trial was running")
-                row, trial = self._write_finish(record, failed, None, None)
+                row, trial = self._write_outcome(record, failed, None, {}, None)
             else:
                 row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
             writer.update(row)
@@ -217,7 +219,7 @@ class Ledger:
             if not may_repeat and self.seen(x):
                 return None
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
-            row = write_trial(trial, None, dump(self._domain.encode(x)), None, 1, self.owner)
+            row = write_trial(trial, None, self._write_point(x), None, 1, self.owner)
             writer.insert(row, state)
         self._is_lent = False  # its searcher is done
         self._enter(trial, x, row)
@@ -294,22 +296,6 @@ class Ledger:
         self._records[number].open.clear()
         return self._records[number].trial
 
-    def _write_finish(
-        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
-    ) -> tuple[TrialRow, Trial]:
-        info = record.trial.info | (noted or {})
-        trial = _apply_outcome(replace(record.trial, info=info), outcome, ended)
-        return write_trial(trial, outcome, "", self._next_position, record.attempts), trial
-
-    def _write_double(
-        self, record: _Record, outcome: Outcome, ended: float | None, noted: Info | None
-    ) -> tuple[TrialRow, Trial]:
-        first = record.trial
-        info: Info = {"origin": "added", "double_of": first.number, **(noted or {})}
-        running = Trial(len(self), first.point, "running", info=info, started=self._held.get(first.number, 0.0))
-        trial = _apply_outcome(running, outcome, ended)
-        return write_trial(trial, outcome, self._encode(record), self._next_position, 1), trial
-
     @defer_interrupt
     @repeat_undone
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
@@ -329,7 +315,7 @@ class Ledger:
                 info["same_step_as"] = other
             running = Trial(len(self), shown, "running", info=info)
             trial = _apply_outcome(replace(running, started=time.time()), outcome)
-            row = write_trial(trial, outcome, dump(self._domain.encode(x)), self._next_position, 1)
+            row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
             writer.insert(row)
         self._enter(trial, x, row)
         self._close(trial, outcome, row.told)
@@ -342,18 +328,19 @@ class Ledger:
 
         number: of a trial that is running or has failed.
         """
-        if self._is_waiting(number):
-            return
         record = self._records[number]
         with self._step() as writer:
+            if self._is_waiting(number):
+                return
             if record.trial.status == "failed":
                 reopened = self._write_reopened(record)
                 writer.reopen(reopened)
-            elif number in self._running:
+            elif number in self._running and (number not in self._held or self._is_out(number)):
                 reopened = None
                 writer.take_back(number)
-            else:
-                return  # told by its owner meanwhile
+            else:  # told meanwhile, or taken over by another writer, who evaluates it
+                self._held.pop(number, None)
+                return
         if reopened is not None:
             self._reopen(record)
             record.trial = replace(record.trial, info=parse(reopened.info))
@@ -370,8 +357,8 @@ class Ledger:
         """
         record = self._records[number]
         with self._step() as writer:
-            if number not in self._running:  # another was told a value
-                self._held.pop(number, None)
+            if number not in self._running or (number in self._held and not self._is_out(number)):
+                self._held.pop(number, None)  # another was told a value, or has taken it over
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
@@ -381,14 +368,22 @@ class Ledger:
         self._let_go(record)
         return trial
 
+    @defer_interrupt
+    def let_all_go(self) -> None:
+        """Give all trials back that this object handed out, and that nobody else has taken over."""
+        if self.out:
+            with self._step() as writer:
+                writer.take_back(*self.out)
+
     def adopt_store(self, store: StudyWriter, label: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
 
         store: the right to write it.
         label: of the storage, for messages.
         """
+        out = self.out
         self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
-        for number in self.out:
+        for number in out:
             record = self._records[number]
             store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
             record.owner = self.owner
@@ -396,17 +391,22 @@ class Ledger:
     @property
     def out(self) -> list[int]:
         """The numbers of the running trials that this object handed out, and nobody else since, ascending."""
-        return sorted(n for n in self._running.intersection(self._held) if self._records[n].owner == self.owner)
+        return sorted(number for number in self._running if self._is_out(number))
+
+    @property
+    def evaluated(self) -> list[int]:
+        """The numbers of the running trials that were handed out, by whomever, ascending."""
+        return sorted(number for number in self._running if not self._is_waiting(number))
 
     @property
     def n_elsewhere(self) -> int:
         """The number of running trials that other writers handed out."""
-        return sum(not self._is_waiting(number) for number in self._running) - len(self.out)
+        return len(self.evaluated) - len(self.out)
 
     @property
     def owner(self) -> str | None:
         """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
-        return self._shared.owner if self.is_shared else None
+        return self._shared.owner if self._can_share else None
 
     @property
     def held(self) -> Mapping[int, float]:
@@ -426,6 +426,10 @@ class Ledger:
         with self._shared.changing() as news:
             self._learn(news)
             yield self.writer
+
+    def _is_out(self, number: int) -> bool:
+        """Tell whether a running trial is in the hands of who was given it here."""
+        return number in self._held and self._records[number].owner == self.owner
 
     def _is_waiting(self, number: int) -> bool:
         """Tell whether a trial runs, and waits to be handed out."""
@@ -447,13 +451,15 @@ class Ledger:
         """Take in what other writers wrote, once or several times alike."""
         if news.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
-        found = [read_trial(row, self._domain, self._where) for row in news.trials]
+        found = [read_trial(row, self._domain, self._names, self._where) for row in news.trials]
         for row, (trial, point) in zip(news.trials, found, strict=True):
             if row.number == len(self):
                 self._enter(trial, point, row)
                 continue
             record = self._records[row.number]
-            if record.outcome is not None and record.told != row.told:
+            if record.outcome is not None:
+                if (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished):
+                    continue  # known, and with what only this process works out
                 self._reopen(record)
             if trial.started != record.trial.started:
                 record.earlier.add(record.trial.started)
@@ -480,7 +486,10 @@ class Ledger:
         return StoredStudy(self._made._replace(state=self.state), rows, self.changes)
 
     def _encode(self, record: _Record) -> str:
-        return dump(self._domain.encode(record.point)) if record.text is None else record.text
+        return self._write_point(record.point) if record.text is None else record.text
+
+    def _write_point(self, x: Point) -> str:
+        return write_point_text(self._domain, x, self._names)
 
     def _write_reopened(self, record: _Record) -> TrialRow:
         trial = record.trial
@@ -609,7 +618,8 @@ class Ledger:
         self._records.append(_Record(trial, x, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
-        self._running.add(trial.number)
+        if row.outcome is None:
+            self._running.add(trial.number)
         if self._is_lent:
             self._seen, self._is_lent = set(self._seen), False
         self._seen.add(self._domain.key(x))
@@ -618,7 +628,8 @@ class Ledger:
         record = self._records[trial.number]
         assert outcome is not None  # of a trial that was told
         assert told is not None
-        trial = replace(trial, broken=self.goals.find_broken(outcome))
+        if broken := self.goals.find_broken(outcome):
+            trial = replace(trial, broken=broken)
         record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
         self._next_position = told + 1
         self.order.append(trial.number)

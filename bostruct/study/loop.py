@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, SpaceExhausted, Transient
@@ -65,10 +65,13 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         pool.close()
 
 
-def _give_back(study: Any, pending: Iterable[int], error: BaseException) -> None:
-    """Requeue the trials in flight; where that fails too, the error that ended the run is still the one to be seen."""
-    for number in sorted(pending):
-        if study.trials[number].status == "running":  # an interrupt may have come right after it was told
+def _give_back(study: Any, pending: Mapping[int, float], error: BaseException) -> None:
+    """Requeue the trials in flight; where that fails too, the error that ended the run is still the one to be seen.
+
+    pending: when each of them was begun, by its number.
+    """
+    for number, begun in sorted(pending.items()):
+        if study.held.get(number) == begun:  # an interrupt may have come right after it was told
             try:
                 study.requeue(number)
             except BostructError as another:
@@ -99,12 +102,14 @@ class _Loop:
                 finished = self._pool.poll()  # the next question is to be asked with all that is known
             elif self.pending:
                 finished = self._pool.wait()
+            elif self._finds_left_behind():
+                continue
             else:
                 break
             self._take(finished, callbacks)
         if self._lost is not None:
             raise self._lost
-        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings))
+        return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_elsewhere))
 
     def _give_up_canceled(self) -> None:
         for number in [number for number in self.pending if self._is_given_up(number)]:
@@ -123,6 +128,13 @@ class _Loop:
         missing = self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere
         room = min(self._pool.slots, missing)
         return len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost)
+
+    def _finds_left_behind(self) -> bool:
+        """Tell whether a trial that counts as running elsewhere is to be evaluated here, as its process has ended."""
+        if self._exhausted or self._study.stopping or self._lost or not self._study.n_elsewhere:
+            return False
+        with self._study.deciding():
+            return self._has_room()
 
     def _submit_next(self) -> None:
         try:
@@ -255,5 +267,6 @@ def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list
         ) from evaluation.error
 
 
-def _stop_reason(settings: RunSettings) -> str:
-    return f"n_trials reached ({settings.n_trials})"
+def _stop_reason(settings: RunSettings, n_elsewhere: int) -> str:
+    elsewhere = f", of which {n_elsewhere} are evaluated by other processes" if n_elsewhere else ""
+    return f"n_trials reached ({settings.n_trials}){elsewhere}"

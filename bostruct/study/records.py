@@ -32,6 +32,7 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
+from bostruct.study.point_texts import read_point_text
 
 
 class OtherVersion(UserWarning):
@@ -368,17 +369,18 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def read_trial(row: TrialRow, domain: Domain, where: str) -> tuple[Trial, Point]:
+def read_trial(row: TrialRow, domain: Domain, names: Sequence[str] | None, where: str) -> tuple[Trial, Point]:
     """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
 
     Raises PredicateError where a condition fails.
 
     row: of the trial.
     domain: of its point.
+    names: as of `find_names`, of the domain.
     where: storage and study, for messages.
     """
     try:
-        point = domain.decode(parse(row.point))
+        point = domain.decode(read_point_text(row.point, names))
     except PredicateError:
         raise
     except MALFORMED as error:
@@ -390,18 +392,17 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
     """Return a trial; raise StorageError, naming it, where it makes no sense.
 
     row: of the trial.
-    show: gives the point as the user sees it, from what is known about the trial.
+    show: gives the point as the user sees it, from what is known about the trial; it is called when it is asked for.
     where: storage and study, for messages.
     """
     try:
         info = parse(row.info)
         _check_info(info)
-        shown = show(info)
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    status: Any = row.status
-    trial = Trial(row.number, shown, status, info=info, started=row.started, finished=row.finished)
-    return trial if row.outcome is None else show_outcome(trial, row.outcome)
+    told = {} if row.outcome is None else _show_parts(row.outcome)
+    times = {"started": row.started, "finished": row.finished}
+    return Trial.shown_later(lambda: show(info), number=row.number, status=row.status, info=info, **times, **told)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
@@ -411,9 +412,13 @@ def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -
     outcome: of its evaluation.
     broken: names of the limits that it breaks.
     """
-    noise = {"sd": outcome.sd, "repeats": outcome.repeats}
-    told = {"values": outcome.values, "constraints": dict(outcome.constraints), "broken": broken, **noise}
-    return replace(trial, status=outcome.status, value=outcome.value, reason=outcome.reason, **told)
+    return replace(trial, status=outcome.status, broken=broken, **_show_parts(outcome))
+
+
+def _show_parts(outcome: Outcome) -> dict[str, Any]:
+    """Return what a trial shows of an outcome beside its status, by the names of its fields."""
+    parts = {"values": outcome.values, "constraints": dict(outcome.constraints), "value": outcome.value}
+    return parts | {"reason": outcome.reason, "sd": outcome.sd, "repeats": outcome.repeats}
 
 
 def _check_info(info: ParsedJson) -> None:

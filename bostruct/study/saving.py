@@ -23,7 +23,7 @@ def write_copy(ledger: Ledger, storage: Storage) -> None:
     """
     store = storage.save(ledger.export())
     try:
-        store.take_back(*ledger.out)  # whoever opens it hands them out again
+        store.take_back(*ledger.evaluated)  # whoever opens it hands them out again, and nobody has died
     finally:
         store.close()
 
@@ -38,8 +38,7 @@ def end(ledger: Ledger) -> None:
         return
     try:
         with suppress(StorageLost):  # nobody will hand them out from a file that is gone
-            if ledger.out:
-                store.take_back(*ledger.out)
+            ledger.let_all_go()
     finally:
         lost = store.lost
         store.close()

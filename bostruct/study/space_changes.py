@@ -19,6 +19,7 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
+from bostruct.study.point_texts import find_names, read_point_text
 from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
 
 SHOWN_REASONS = 10
@@ -236,14 +237,16 @@ def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[Rea
     """
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
-    own = dump(domain.to_json()) if has_capability(domain, HasMigration) else None
+    follows = domain if has_capability(domain, HasMigration) else None
+    own = None if follows is None else dump(domain.to_json())
+    names = find_names(parse(current_row(stored).domain if own is None else own))
     for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
         if known is not None and str(one.number) in known:
-            yield _read_unread(one, known[str(one.number)], where)
-        elif own is None or not has_capability(domain, HasMigration) or is_same_description(description, own):
-            yield ReadTrial(*read_trial(one, domain, where), one.point)
+            yield _read_unread(one, known[str(one.number)], description, where)
+        elif own is None or follows is None or is_same_description(description, own):
+            yield ReadTrial(*read_trial(one, domain, names, where), one.point)
         else:
-            yield _read_elsewhere(one, domain, description, where, is_known=known is not None)
+            yield _read_elsewhere(one, follows, description, where, is_known=known is not None)
 
 
 def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
@@ -346,7 +349,8 @@ def _reread(text: str, domain: HasMigration, description: str, where: str, *, is
     Constraints are not asked again where it is known that they hold.
     """
     try:
-        point = domain.decode_from(parse(text), _parse_description(description))
+        described = _parse_description(description)
+        point = domain.decode_from(read_point_text(text, find_names(described)), described)
     except (PointError, PredicateError):
         raise
     except MALFORMED as error:
@@ -364,10 +368,10 @@ def _reread_initial(row: StudyRow, domain: HasMigration, where: str) -> Iterator
             continue
 
 
-def _read_unread(row: TrialRow, why: str, where: str) -> ReadTrial:
+def _read_unread(row: TrialRow, why: str, description: str, where: str) -> ReadTrial:
     """Return a trial whose point cannot be read, which shows what is stored."""
     try:
-        shown = parse(row.point)
+        shown = read_point_text(row.point, find_names(_parse_description(description)))
     except ValueError as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
     trial = show_trial(row, lambda info: restore_numbers(shown, info.get("given")), where)
@@ -381,11 +385,12 @@ def _read_elsewhere(row: TrialRow, domain: HasMigration, description: str, where
     except PointError as error:
         if is_known:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-        return _read_unread(row, str(error), where)
+        return _read_unread(row, str(error), description, where)
 
     def show(info: Info) -> ParsedJson:
         presented = domain.present(point)
-        evaluated = restore_numbers(parse(row.point), info.get("given"))
+        stored = read_point_text(row.point, find_names(_parse_description(description)))
+        evaluated = restore_numbers(stored, info.get("given"))
         return restore_numbers(presented, find_moved_numbers(evaluated, presented))
 
     return ReadTrial(show_trial(row, show, where), point, row.point)

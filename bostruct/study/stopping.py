@@ -172,6 +172,8 @@ def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
 
     Raises TypeError, ValueError.
     """
+    if not isinstance(reports, Iterable):
+        raise TypeError(f"reports: expected pairs of step and value, got {short_repr(reports)}")
     reporter = Reporter()
     for pair in reports:
         try:

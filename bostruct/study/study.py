@@ -27,7 +27,7 @@ from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
-from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter
+from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
 from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
@@ -116,27 +116,26 @@ class Study:
         self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
 
     def _open(self, request: _Request) -> None:
-        """Make the study, or go on with the stored one.
-
-        Raises what the class raises, and StorageError where the space of the stored study is another one by now.
-        """
+        """Make the study, or go on with the stored one; raise what the class raises."""
         domain = as_domain(request.space)
         alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
         limit, place = _limited(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
-        try:
-            _check_space_kept(check_study_rows(stored, place.label), request.known, place.label)
-            prior = reread_prior(stored, domain)
-            searcher, given = adopt_prior(stored, given, alone, prior, place.label)
-            change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
-            warn_of_lost_prior(stored, prior, domain, place.label)
-            stored = record_change(stored, change, store, given.state, place.label)
-            self._attach(place, stored, store, domain, searcher, limit)
-            self._ledger.take_over()
-        except BaseException:
-            store.close()
-            raise
+        with _closed_on_error(store):
+            self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
+
+    def _go_on(self, place: Storage, stored: StoredStudy, store: StudyWriter, opened: _Opened) -> None:
+        """Go on with a study that is open for writing; raise what the class raises."""
+        request, domain, alone, given, limit = opened
+        check_study_rows(stored, place.label)
+        prior = reread_prior(stored, domain)
+        searcher, given = adopt_prior(stored, given, alone, prior, place.label)
+        change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)
+        warn_of_lost_prior(stored, prior, domain, place.label)
+        stored = record_change(stored, change, store, given.state, place.label)
+        self._attach(place, stored, store, domain, searcher, limit)
+        self._ledger.take_over()
 
     @classmethod
     def load(
@@ -170,15 +169,20 @@ class Study:
             study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
             study._method = method
             return study
-        row = check_study_rows(place.read(name), place.label)
-        domain = stored_domain(row) if space is None else as_domain(space)
-        method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
-        known = row if space is None else None
+        limit = _limited(threads)
+        stored, store = place.begin(find_study(place.studies(), name, place.label))
         study = cls.__new__(cls)
-        try:
-            study._open(_Request(domain, method, row.seed, goals, place, row.name, None, threads, None, known))
-        except DomainError as error:
-            raise error if space is not None else blame_rebuilt(domain, row, error) from error
+        with _closed_on_error(store):
+            row = check_study_rows(stored, place.label)
+            domain = stored_domain(row) if space is None else as_domain(space)
+            method, goals = stored_method(row) if method is None else method, read_goals(row, place.label)
+            request = _Request(domain, method, row.seed, goals, place, row.name, None, threads, None)
+            try:
+                alone = build_searcher(method, domain, goals)
+                given = _describe_study(request, domain, alone)
+                study._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
+            except DomainError as error:
+                raise error if space is not None else blame_rebuilt(domain, row, error) from error
         return study
 
     @classmethod
@@ -527,12 +531,14 @@ class Study:
     @property
     def n_elsewhere(self) -> int:
         """The number of running trials that other processes, or other `Study` objects, evaluate."""
-        return self._ledger.n_elsewhere
+        with self._mutex:
+            return self._ledger.n_elsewhere
 
     @property
     def n_finished(self) -> int:
         """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
-        return len(self._ledger.order) - self._ledger.n_added
+        with self._mutex:
+            return len(self._ledger.order) - self._ledger.n_added
 
     @property
     def n_unread(self) -> int:
@@ -602,6 +608,7 @@ class Study:
             raise TypeError(f"path: expected the path of a file, got {short_repr(path)}")
         with self._mutex:
             place = open_storage(path)
+            self._ledger.sync()
             if self._store is not None and self._store.is_open and self._store.lost is not None:
                 store = place.save(self._ledger.export())
                 self._store.close()
@@ -704,10 +711,7 @@ def _count_retries(retry: bool | int) -> int:
 
 
 class _Request(NamedTuple):
-    """A call that makes or opens a study, with the arguments of `Study`.
-
-    known: the stored study as it was when its space was taken from it; None where the space is the caller's.
-    """
+    """A call that makes or opens a study, with the arguments of `Study`."""
 
     space: Domain | Mapping[str, object]
     method: str | Searcher
@@ -718,7 +722,25 @@ class _Request(NamedTuple):
     initial_points: Iterable[object] | None
     threads: int | None
     prior: Iterable[PriorSource] | None
-    known: StudyRow | None = None
+
+
+class _Opened(NamedTuple):
+    """What a call asks for, as objects: its domain, the searcher without a prior, its row, the limit of threads."""
+
+    request: _Request
+    domain: Domain
+    alone: Searcher
+    given: StudyRow
+    limit: ThreadLimit
+
+
+@contextmanager
+def _closed_on_error(store: StudyWriter) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        store.close()
+        raise
 
 
 def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> StudyRow:
@@ -745,20 +767,6 @@ def _check_name(name: object) -> str:
     if not isinstance(name, str) or not name or name != storable(name):
         raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")
     return name
-
-
-def _check_space_kept(stored: StudyRow, known: StudyRow | None, where: str) -> None:
-    """Raise StorageError where the space of a study was changed since it was taken from the file.
-
-    stored: the study, now that nobody else can write it.
-    known: the study as it was read before; None where its space was not taken from it.
-    where: name of the storage, for messages.
-    """
-    if known is not None and stored.domain != known.domain:
-        raise StorageError(
-            f"{where}: another writer changed the space of study {stored.name!r} while it was being opened; nothing "
-            "was written; load it again"
-        )
 
 
 def _limited(threads: int | None) -> ThreadLimit:

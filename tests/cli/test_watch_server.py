@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bostruct.cli import watch_server
-from bostruct.cli.watch_server import HEADERS, LONGEST_HEAD, MOST_CONNECTIONS, WatchServer
+from bostruct.cli.watch_server import MOST_CONNECTIONS, PAGE_HEADERS, WatchServer
+from bostruct.serving.guarded_http import HEAD_SECONDS, LONGEST_HEAD, GuardedHandler
 
 SECRET = b"<p>the studies</p>"
 
@@ -51,7 +51,7 @@ def ask(server, path="/", method="GET", cookie=True, **headers):
 
 
 def test_the_token_is_exchanged_for_a_cookie(server):
-    url = urlsplit(server.url)
+    url = urlsplit(server.page_url)
     assert (url.hostname, url.port) == ("127.0.0.1", server.server_port)
     answer = ask(server, f"{url.path}?{url.query}", cookie=False)
     assert (answer.status, answer.getheader("Location"), SECRET in answer.body) == (303, "/", False)
@@ -140,7 +140,7 @@ def test_all_answers_have_the_headers(server):
     ]
     assert [answer.status for answer in answers] == [200, 404, 401, 405, 403, 303, 304]
     for answer in answers:
-        assert {name: answer.getheader(name) for name in HEADERS} == HEADERS
+        assert {name: answer.getheader(name) for name in PAGE_HEADERS} == PAGE_HEADERS
         assert answer.getheader("Server").strip() == "bostruct"
 
 
@@ -177,7 +177,7 @@ def test_a_long_head_is_refused(server):
 
 
 def test_slow_clients_are_closed_in_time_and_let_others_in(server, monkeypatch):
-    monkeypatch.setattr(watch_server, "HEAD_SECONDS", 0.5)
+    monkeypatch.setattr(GuardedHandler, "head_seconds", 0.5)
     slow = [
         socket.create_connection(("127.0.0.1", server.server_port), timeout=30) for _ in range(MOST_CONNECTIONS - 1)
     ]
@@ -211,7 +211,7 @@ def test_idle_connections_keep_nobody_out(server):
     finally:
         for one in idle:
             one.close()
-    assert time.monotonic() - began < watch_server.HEAD_SECONDS
+    assert time.monotonic() - began < HEAD_SECONDS
 
 
 def test_requests_that_are_answered_are_not_closed_for_new_ones(server):
@@ -247,7 +247,7 @@ def test_a_socket_of_ipv6_lets_ipv4_in_by_its_names_alone(host):
         assert ask(server, Host="127.0.0.2").status == 403
         assert server.is_loopback == (host != "::")
         name = socket.gethostname() if host == "::" else "127.0.0.1"
-        assert server.url.startswith(f"http://{name}:{server.server_port}/")
+        assert server.page_url.startswith(f"http://{name}:{server.server_port}/")
         assert server.is_own_name("10.1.2.3", "::ffff:10.1.2.3")
         assert not server.is_own_name("localhost", "::ffff:10.1.2.3")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,52 @@ def test_on_a_network_file_system_there_is_one_writer(file: Path, monkeypatch: p
             another.ask()
     with bo.Study(space, method="random", seed=0, storage=file) as study:
         assert len(study.trials) == 1
+
+
+def test_who_leaves_removes_what_the_killed_left(file: Path) -> None:
+    seat = Seat(file, 1, "study")
+    left = file.with_name(f"{file.name}.1.12-0123456789ab.writer")
+    left.touch()
+    other = file.with_name(f"{file.name}.2.12-0123456789ab.writer")
+    other.touch()
+    seat.leave()
+    assert os.listdir(file.parent) == [other.name]
+
+
+def test_who_looks_for_a_writer_is_not_taken_for_it(file: Path) -> None:
+    seat, name = Seat(file, 1, "study"), "12-0123456789ab"
+    left = file.with_name(f"{file.name}.1.{name}.writer")
+    left.touch()
+    with open(left) as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)  # as another one that asks the same
+        assert seat.is_gone(name)
+    seat.leave()
+
+
+def test_a_writer_comes_while_another_one_looks_at_its_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seats.secrets, "token_hex", lambda _: "0123456789ab")
+    path = file.with_name(f"{file.name}.1.{os.getpid()}-0123456789ab.writer")
+    with open(path, "w") as looked_at, ThreadPoolExecutor(1) as executor:
+        fcntl.flock(looked_at, fcntl.LOCK_SH)
+        coming = executor.submit(Seat, file, 1, "study")
+        wait([coming], 0.2)
+        path.unlink()
+        fcntl.flock(looked_at, fcntl.LOCK_UN)
+        seat = coming.result(60)
+    assert not seat.is_gone(seat.owner)
+    seat.leave()
+    assert os.listdir(file.parent) == []
+
+
+def test_a_writer_whose_file_cannot_be_looked_at_may_be_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seat, another = Seat(file, 1, "study"), Seat(file, 1, "study")
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", refuse)
+        assert not seat.is_gone(another.owner)
+        assert seat.find_other() == "a process of another user"
+    for one in (seat, another):
+        one.leave()

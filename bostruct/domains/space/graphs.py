@@ -222,6 +222,9 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
     size: number of vertices.
     edges: (vertex, vertex, weight > 0).
 
-    Raises DomainError for a loop, or a weight that is not positive.
+    Raises DomainError for a loop, an edge to no vertex, or a weight that is not positive.
     """
+    for edge in edges:
+        if not all(0 <= vertex < size for vertex in edge[:2]):
+            raise DomainError(f"edges: expected vertices from 0 to {size - 1}, got {short_repr(edge)}")
     return WeightedGraph(size, tuple(sorted(normalized_edge(int(a), int(b), w) for a, b, w in edges)))

@@ -83,4 +83,4 @@ class Real(ChoiceVariable):
 
         data: with its bounds and its scale.
         """
-        return cls(data["low"], data["high"], log=data["log"])
+        return cls(data["low"], data["high"], log=data.get("log", False))

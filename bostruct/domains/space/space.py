@@ -39,6 +39,7 @@ from bostruct.domains.space.decisions import (
     token_table,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
@@ -300,7 +301,14 @@ class Space:
 
         Constraints are not checked.
         """
+        known = self._known_values.read(data)
+        if known is not None:
+            return known
         return read_row(self, check_names(self, data), lambda variable, value: variable.decode(value))
+
+    @cached_property
+    def _known_values(self) -> KnownValues:
+        return KnownValues(self.variables)
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
         """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.

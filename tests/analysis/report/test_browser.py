@@ -96,7 +96,7 @@ def test_a_live_page_follows_without_losing_its_place(browser, tmp_path, monkeyp
         page = LivePage(str(tmp_path / "r.db"))
         with WatchServer("127.0.0.1", 0, page.read) as server:
             threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-            browser.open(server.url, 400)
+            browser.open(server.page_url, 400)
             assert server.token not in browser.run("location.href")
             rows = f"{COLUMN}.length"
             place = "[scrollY, [...document.querySelectorAll('.scroll')].at(-2).scrollTop]"

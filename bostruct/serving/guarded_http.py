@@ -1,0 +1,300 @@
+"""A server of HTTP for who has its token: by its own name, from no other site, in limited time, length and number."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import ipaddress
+import os
+import secrets
+import socket
+import socketserver
+import threading
+import time
+from abc import abstractmethod
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+LONGEST_HEAD = 16 * 1024  # bytes of a request
+HEAD_SECONDS = 5.0  # for a request to arrive
+SEND_SECONDS = 20.0  # for an answer to be taken
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class GuardedServer(ThreadingHTTPServer):
+    """A server that limits its connections, and knows its token and its own names.
+
+    host: the name or address to listen at; the path of a Unix socket where `family` says so.
+    port: 0 for a free one.
+    handler: of one connection, a `GuardedHandler`.
+    most_connections: at a time, at least 1.
+    family: of the socket; None for that of the host.
+
+    Raises OSError where the address cannot be had.
+    """
+
+    daemon_threads = True  # Ctrl-C waits for nobody
+    request_queue_size = 64
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        handler: type[GuardedHandler],
+        most_connections: int,
+        family: socket.AddressFamily | None = None,
+    ) -> None:
+        self.token = secrets.token_urlsafe(32)
+        self._host = host
+        self._most = most_connections
+        self._lock = threading.Lock()
+        self._answered: set[socket.socket] = set()
+        self._without_head: dict[socket.socket, None] = {}  # the oldest first
+        address: str | tuple[str, int] = host
+        if family is None:
+            family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            address = (str(found[0]), int(found[1]))
+        self.address_family = family
+        self.allow_reuse_address = os.name == "posix"  # elsewhere another process could take the port over
+        super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed knows no Unix sockets here
+
+    def server_bind(self) -> None:
+        """Bind the address; no name server is asked for the name of the machine."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = "localhost", 0
+        if self.has_address:
+            self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
+
+    @property
+    def has_address(self) -> bool:
+        """True where the server listens at an address and a port, False for a Unix socket."""
+        return self.address_family in (socket.AF_INET, socket.AF_INET6)
+
+    @property
+    def is_loopback(self) -> bool:
+        """True where only this machine reaches the server."""
+        return not self.has_address or _read_address(str(self.server_address[0])).is_loopback
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a path, as others on the network would write it."""
+        if not self.has_address:
+            return "http://localhost"
+        given = str(self.server_address[0])
+        address = _read_address(given)
+        host = socket.gethostname() if address.is_unspecified else given if "%" in given else str(address)
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.server_port}"
+
+    def is_own_name(self, host: str, reached: str) -> bool:
+        """Tell whether a Host header names this server: a page of a name that was bound anew to it does not.
+
+        host: without the port, which is another one behind a tunnel.
+        reached: the address at which the connection came in; ignored for a Unix socket.
+        """
+        if not self.has_address:
+            return host.lower() == "localhost"
+        address = _read_address(reached)
+        names = {str(address), self._host.lower()}
+        if address.is_loopback:
+            names |= {"localhost", "127.0.0.1", "::1"}
+        else:
+            names.add(socket.gethostname().lower())
+        return host.lower() in names
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own; where there are too many, the oldest connection without a head is closed.
+
+        request, client_address: the connection, and where it comes from.
+
+        Where all have sent theirs, the new one is closed.
+        """
+        with self._lock:
+            is_full = len(self._answered) + len(self._without_head) >= self._most
+            oldest = next(iter(self._without_head), None) if is_full else None
+            is_let_in = not is_full or oldest is not None
+            if oldest is not None:
+                del self._without_head[oldest]
+                with contextlib.suppress(OSError):  # the other side was faster
+                    oldest.shutdown(socket.SHUT_RDWR)  # its thread, which waits for more, closes it
+            if is_let_in:
+                self._without_head[request] = None
+        if is_let_in:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def note_head(self, request: socket.socket) -> bool:
+        """Keep a connection, whose head has come, until it is answered; False where it was closed before.
+
+        request: the connection.
+        """
+        with self._lock:
+            if request not in self._without_head:
+                return False
+            del self._without_head[request]
+            self._answered.add(request)
+            return True
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection, and give its place to others.
+
+        request: the connection.
+        """
+        with self._lock:  # first: another connection may get its number as soon as it is closed
+            self._without_head.pop(request, None)
+            self._answered.discard(request)
+        super().shutdown_request(request)
+
+    def wait_for_answers(self, seconds: float) -> None:
+        """Let the answers go out that are being written, once nothing more is accepted.
+
+        seconds: to wait at most.
+        """
+        deadline = time.monotonic() + seconds
+        while self._answered and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Forget connections that broke; nothing of a request is printed.
+
+        request, client_address: the connection, and where it comes from.
+        """
+        del request, client_address
+
+
+class GuardedHandler(BaseHTTPRequestHandler):
+    """One request and its answer, on a connection that ends then."""
+
+    server: GuardedServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
+    server_version = "bostruct"
+    sys_version = ""
+    head_seconds = HEAD_SECONDS
+    methods = "GET, HEAD"  # that have a handler
+    headers_sent = HEADERS  # with every answer
+
+    @abstractmethod
+    def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
+        """Answer a request that is not served.
+
+        status: of the answer.
+        message: for people, with nothing of the request in it.
+        headers: beside those that all answers have.
+        """
+
+    def handle(self) -> None:
+        """Read the head of a request in limited time, and answer it."""
+        head = self._read_head()
+        if head is None or not self.server.note_head(self.connection):
+            return
+        self.connection.settimeout(SEND_SECONDS)  # of a whole answer
+        self.close_connection = True
+        if b"\r\n\r\n" not in head:
+            self.command, self.requestline, self.request_version = "", "", "HTTP/1.0"
+            self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+            return
+        self.rfile = io.BufferedReader(io.BytesIO(head))  # type: ignore[arg-type]  # bytes in memory are raw enough
+        self.handle_one_request()
+
+    def _read_head(self) -> bytes | None:
+        """Read a request up to its empty line, of limited length and in limited time; None where none comes."""
+        head, deadline = b"", time.monotonic() + self.head_seconds
+        while b"\r\n\r\n" not in head and len(head) <= LONGEST_HEAD:
+            if not (more := receive(self.connection, 4096, deadline)):
+                return None
+            head += more
+        return head
+
+    def find_refusal(self) -> str | None:
+        """Return why a request is not looked at, or None: it came by another name, or from another site."""
+        host = self.headers.get_all("Host", [])
+        name = _split_host(host[0]) if len(host) == 1 else ""
+        if not name or not self.server.is_own_name(name, str(self.connection.getsockname()[0])):
+            return "The Host of the request is not this server."
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site", "none")
+        is_own = origin is None or origin.lower() == f"http://{host[0].lower()}"
+        return None if is_own and site in ("none", "same-origin") else "The request comes from another site."
+
+    def send_content(self, status: HTTPStatus, content: bytes, headers: dict[str, str]) -> None:
+        """Send an answer; one to HEAD, and one that nothing has changed, without its content.
+
+        status: of the answer.
+        content: its body.
+        headers: beside those that all answers have.
+        """
+        self.send_response(status)
+        given = self.headers_sent | headers
+        if status is not HTTPStatus.NOT_MODIFIED:
+            given["Content-Length"] = str(len(content))
+        for name, value in given.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD" and status is not HTTPStatus.NOT_MODIFIED:
+            self.wfile.write(content)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Answer a request that could not be read, or has a method that none is answered for.
+
+        code: status.
+        message, explain: what a page of the standard library would say; they may hold text of the request.
+        """
+        del message, explain
+        status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
+        allow = {"Allow": self.methods} if status == HTTPStatus.METHOD_NOT_ALLOWED else None
+        self.reject(status, status.phrase, allow)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: a line would hold the token, or what somebody sent.
+
+        format, args: of the line.
+        """
+        del format, args
+
+
+def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
+    """Return the next bytes that come; nothing where the other side has ended, broke or is too slow.
+
+    connection: to read from.
+    most: how many bytes, at least 1.
+    deadline: a moment of `time.monotonic`.
+    """
+    connection.settimeout(max(deadline - time.monotonic(), 0.001))
+    try:
+        return connection.recv(most)
+    except OSError:
+        return b""
+
+
+def is_equal(given: str, secret: str) -> bool:
+    """Compare a text with a secret, in a time that does not tell how much of it is right.
+
+    given: of anybody.
+    secret: of the server.
+    """
+    return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
+
+
+def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """Return an address without its zone, as IPv4 where a socket of IPv6 stands for that.
+
+    text: as a socket names it.
+    """
+    address = ipaddress.ip_address(text.partition("%")[0])
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _split_host(header: str) -> str:
+    """Return the name in a Host header, without its port and without brackets; empty where it makes no sense."""
+    try:
+        url = urlsplit(f"//{header}")
+        _ = url.port
+    except ValueError:
+        return ""
+    is_plain = url.username is None and not (url.path or url.query or url.fragment)
+    return url.hostname or "" if is_plain else ""

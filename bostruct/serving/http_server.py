@@ -1,0 +1,173 @@
+"""The protocol over HTTP: a request is the body of a POST, for who has the token."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+
+from bostruct.serving.guarded_http import GuardedHandler, GuardedServer, is_equal, receive
+from bostruct.serving.json_lines import LONGEST
+from bostruct.serving.operations import PROTOCOL
+from bostruct.serving.refusals import CODES, Refusal
+from bostruct.serving.service import Service, write_refusal
+
+PATH = f"/v{PROTOCOL}"
+MOST_CONNECTIONS = 256
+BODY_SECONDS = 10.0  # for the body of a request to arrive
+DRAIN_SECONDS = 0.5  # for what a client sends that is not read, so that it reads its answer
+STRANGER_SECONDS = 0.05  # the same for who has no token, and may want to keep others out
+REQUESTS_A_SECOND, BURST = 500.0, 1000.0
+OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for refusals that know a status alone
+
+
+class Budget:
+    """A limit on how many requests are answered: a bucket that fills evenly (token bucket).
+
+    rate: requests a second, in the long run.
+    burst: requests that may come at once.
+    clock: returns seconds that never go back.
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left, self._seen = burst, clock()
+        self._lock = threading.Lock()
+
+    def spend(self) -> bool:
+        """Take one request from the budget; return False where nothing is left of it."""
+        with self._lock:
+            now = self._clock()
+            self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
+            self._seen = now
+            if self._left < 1.0:
+                return False
+            self._left -= 1.0
+            return True
+
+
+class StudyServer(GuardedServer):
+    """A server of studies.
+
+    service: that answers.
+    host: the name or address to listen at.
+    port: 0 for a free one.
+    path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect.
+
+    Raises OSError where the address cannot be had.
+    """
+
+    def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0, path: str | None = None) -> None:
+        self.service = service
+        self.budget = Budget(REQUESTS_A_SECOND, BURST)
+        self._inode: int | None = None  # of our own Unix socket
+        if path is None:
+            super().__init__(host, port, _Handler, MOST_CONNECTIONS)
+        else:
+            _remove_dead_socket(path)
+            mask = os.umask(0o077)
+            try:
+                super().__init__(path, 0, _Handler, MOST_CONNECTIONS, socket.AF_UNIX)
+            finally:
+                os.umask(mask)
+            self._inode = os.stat(path).st_ino
+
+    def server_close(self) -> None:
+        """Stop listening, and remove the Unix socket, unless another server has put its own there."""
+        super().server_close()
+        if not self.has_address:
+            with suppress(OSError):
+                path = str(self.server_address)
+                if os.stat(path).st_ino == self._inode:
+                    os.unlink(path)
+
+
+class _Handler(GuardedHandler):
+    """One request and its answer, on a connection that ends then."""
+
+    server: StudyServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
+    methods = "POST"
+
+    def do_POST(self) -> None:
+        try:
+            body = self._read_request()
+        except Refusal as refusal:
+            self._send(refusal.status, write_refusal(refusal))
+            self._drain(STRANGER_SECONDS if refusal.code in ("forbidden", "unauthorized") else DRAIN_SECONDS)
+            return
+        answer = self.server.service.answer(body)
+        try:
+            self._send(answer.status, answer.body)
+        except OSError:
+            if answer.undo is not None:
+                answer.undo()
+
+    def _read_request(self) -> bytes:
+        """Return the body of a request; raise Refusal for one that is not looked at."""
+        if (why := self.find_refusal()) is not None:
+            raise Refusal("forbidden", why)
+        given = self.headers.get_all("Authorization", [])
+        scheme, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        if scheme.lower() != "bearer" or not is_equal(token, self.server.token):
+            raise Refusal("unauthorized", "expected the header `Authorization: Bearer TOKEN`, with the server's token")
+        if self.path != PATH:
+            raise Refusal("not_found", f"expected the path {PATH}")
+        if not self.server.budget.spend():
+            raise Refusal("too_many_requests", f"expected at most {REQUESTS_A_SECOND:g} requests a second")
+        return self._read_body(self._read_length())
+
+    def _read_length(self) -> int:
+        lengths = self.headers.get_all("Content-Length", [])
+        is_plain = len(lengths) == 1 and lengths[0].isascii() and lengths[0].isdigit() and len(lengths[0]) < 16
+        if not is_plain or "Transfer-Encoding" in self.headers:
+            raise Refusal("length_required", "expected one Content-Length, a number, and no Transfer-Encoding")
+        if (length := int(lengths[0])) > LONGEST:
+            raise Refusal("too_large", f"expected a body of at most {LONGEST} bytes, got {length}")
+        return length
+
+    def _read_body(self, length: int) -> bytes:
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        body, deadline = self.rfile.read(length), time.monotonic() + BODY_SECONDS
+        parts, missing = [body], length - len(body)  # some of it came with the head
+        while missing > 0:
+            if not (more := receive(self.connection, min(missing, 65536), deadline)):
+                raise Refusal("timeout", f"expected a body of {length} bytes within {BODY_SECONDS:g} s")
+            parts.append(more)
+            missing -= len(more)
+        return b"".join(parts)
+
+    def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
+        refusal = Refusal(OF_STATUS.get(status, "bad_request"), message)
+        self._send(status, write_refusal(refusal), headers)
+
+    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.connection.settimeout(20.0)
+        self.send_content(HTTPStatus(status), body, {"Content-Type": "application/json"} | (headers or {}))
+
+    def _drain(self, seconds: float) -> None:
+        """Read what a refused client still sends, for a while: closed before, the connection would lose the answer."""
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_WR)
+            deadline, read = time.monotonic() + seconds, 0
+            while read < 4 * LONGEST and time.monotonic() < deadline:
+                if not (more := receive(self.connection, 65536, deadline)):
+                    return
+                read += len(more)
+
+
+def _remove_dead_socket(path: str) -> None:
+    """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.stat(path).st_mode):
+            return  # binding says what is wrong
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(path)
+            except ConnectionRefusedError:
+                os.unlink(path)

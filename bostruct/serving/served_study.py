@@ -1,0 +1,213 @@
+"""A study that several clients use at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from bostruct.contracts import BostructError, ParsedJson, PointError, SpaceExhausted
+from bostruct.serving.keys import Keys
+from bostruct.serving.leases import Leases
+from bostruct.serving.refusals import Refusal
+from bostruct.serving.trial_json import Facts, point_from_json, trial_to_json
+from bostruct.serving.turns import Turns
+from bostruct.storage.protocol import StorageError
+
+if TYPE_CHECKING:
+    from bostruct.study.history import Trial
+    from bostruct.study.study import Study
+
+UNREAD = (StorageError, Refusal)  # which say what is wrong without our words
+
+
+class ServedStudy:
+    """The requests that concern one study, each a method that returns the facts of its answer.
+
+    study: open for writing; only this object uses it from now on.
+
+    All methods raise Refusal, and StorageError where the file of the study is lost or cannot be written.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.keys = Keys()
+        self._turns = Turns()
+        self._changing = threading.Lock()  # of trials and their leases, which change together
+        self._leases = Leases()
+        self._finished: str | None = None
+
+    def describe(self) -> Facts:
+        """Describe the space, the goals and the state of the study."""
+        study = self.study
+        return {
+            "study": study.name,
+            "space": study.domain.to_json(),
+            **study.goals.to_json(),
+            "seed": study.seed,
+            "trials": len(study.trials),
+            "finished_trials": study.n_finished,
+            "leased_trials": len(self._leases),
+            "finished": self._finished,
+        }
+
+    def ask(self, n: int, lease: float | None) -> Facts:
+        """Choose the next points, one after the other; tells are taken in between.
+
+        n: how many, from 1. There are fewer where no more unseen points are left.
+        lease: seconds after which a trial is handed out again, unless it is told or renewed; None for never.
+        """
+        trials: list[Trial] = []
+        try:
+            while len(trials) < n:
+                with self._turns.suggest():
+                    trials.append(self._ask_one())
+        except SpaceExhausted as error:
+            if not trials:
+                raise Refusal("space_exhausted", str(error), leased_trials=len(self._leases)) from error
+        except BaseException as error:
+            self._give_back(trials)
+            if isinstance(error, UNREAD) or not isinstance(error, BostructError | ArithmeticError | ValueError):
+                raise
+            raise Refusal("suggestion_failed", str(error)) from error
+        for trial in trials:
+            self._leases.grant(trial.number, trial.started, lease)
+        return {"trials": [trial_to_json(self.study.domain, trial) | {"lease": lease} for trial in trials]}
+
+    def _ask_one(self) -> Trial:
+        if self._finished is not None:
+            raise Refusal("study_finished", f"the study was finished: {self._finished}")
+        with self._changing:
+            for number in self._leases.take_expired():
+                self.study.requeue(number)
+        return self.study.ask()
+
+    def take_back(self, answer: Facts) -> None:
+        """Give the trials back of an answer to `ask` that reached nobody.
+
+        answer: as `ask` returned it.
+        """
+        self._give_back([self.study.trials[one["number"]] for one in answer["trials"]])
+
+    def _give_back(self, trials: Sequence[Trial]) -> None:
+        with suppress(Refusal), self._turns.hurry(), self._changing:
+            for trial in trials:
+                self._leases.end(trial.number)
+                with suppress(BostructError, ValueError):  # the file is lost, or somebody told the trial
+                    self.study.requeue(trial)
+
+    def tell(self, trial: int, outcome: Mapping[str, Any]) -> Facts:
+        """Record what came of a trial, also where its lease has run out and nobody else has told it.
+
+        trial: its number.
+        outcome: arguments of `Study.tell`.
+        """
+        with self._turns.hurry(), self._changing:
+            told = self._change(trial, lambda: self.study.tell(trial, **outcome), "running")
+            self._leases.end(trial)
+        return {"trial": trial_to_json(self.study.domain, told)}
+
+    def add(self, point: ParsedJson, outcome: Mapping[str, Any]) -> Facts:
+        """Record a trial that was never asked for.
+
+        point: as `trial_to_json` writes it, or as the objective would receive it.
+        outcome: arguments of `Study.add`.
+        """
+        with self._turns.hurry(), self._changing:
+            given = point_from_json(self.study.domain, point)
+            try:
+                told = self.study.add(given, **outcome)
+            except (PointError, TypeError, ValueError) as error:
+                raise Refusal("bad_value", str(error)) from error
+        return {"trial": trial_to_json(self.study.domain, told)}
+
+    def requeue(self, trial: int) -> Facts:
+        """Give a running trial back, or a failed one another chance.
+
+        trial: its number.
+        """
+        with self._turns.hurry(), self._changing:
+            self._change(trial, lambda: self.study.requeue(trial), "running or failed")
+            self._leases.end(trial)
+            return {"trial": trial_to_json(self.study.domain, self.study.trials[trial])}
+
+    def renew(self, trial: int, started: float | None, lease: float | None) -> Facts:
+        """Begin the lease of a trial anew.
+
+        trial: its number.
+        started: as `ask` said; None where any holder is meant.
+        lease: seconds from now; None for as many as before.
+        """
+        try:
+            return {"trial": {"number": trial, "lease": self._leases.renew(trial, started, lease)}}
+        except LookupError:
+            if (known := self._find(trial)).status != "running":
+                raise Refusal("trial_finished", f"trial: number {trial} is {known.status} already") from None
+            raise Refusal(
+                "lease_lost", f"trial: the lease of number {trial} has run out; tell its value all the same"
+            ) from None
+
+    def find_best(self) -> Facts:
+        """Return the best trial that keeps all limits; of several objectives the Pareto front; none where none is."""
+        found: Sequence[Trial] = ()
+        if self.study.goals.n_objectives == 1:
+            best = self.study.incumbent
+            found = () if best is None else (best,)
+        else:
+            with self._turns.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
+                found = self.study.result.pareto_front
+        return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
+
+    def recommend(self) -> Facts:
+        """Return the completed trial with the best posterior mean, and its 95 % interval."""
+        with self._turns.suggest():
+            try:
+                found = self.study.result.recommended
+            except BostructError as error:
+                raise Refusal("nothing_completed", str(error)) from error
+        shown = found._asdict()
+        return shown | {"trial": trial_to_json(self.study.domain, found.trial)}
+
+    def list_trials(self, first: int, limit: int) -> Facts:
+        """Return trials by number, and the number that comes after them, None at the end.
+
+        first: number of the first one, from 0.
+        limit: how many at most.
+        """
+        trials = self.study.trials
+        page = trials[first : first + limit]
+        after = first + len(page) if first + len(page) < len(trials) else None
+        return {"trials": [trial_to_json(self.study.domain, one) for one in page], "next": after}
+
+    def finish(self, reason: str) -> Facts:
+        """Hand out no more trials; those that are out can still be told.
+
+        reason: which later asks are answered with.
+        """
+        self._finished = self._finished or reason
+        return self.describe()
+
+    def close(self, seconds: float) -> None:
+        """End the study's turns, and give the trials back that are out.
+
+        seconds: to wait at most for a request that is being answered.
+        """
+        self._turns.end(seconds)
+        self.study.close()
+
+    def _find(self, number: int) -> Trial:
+        trials = self.study.trials
+        if number >= len(trials):
+            held = f"0 to {len(trials) - 1}" if trials else "none so far"
+            raise Refusal("unknown_trial", f"trial: expected one of the study's, {held}; got number {number}")
+        return trials[number]
+
+    def _change(self, number: int, change: Callable[[], Any], expected: str) -> Any:
+        """Do what a study does with a trial, and say which trial it was where the study refuses."""
+        try:
+            return change()
+        except (TypeError, ValueError) as error:
+            if (known := self._find(number)).status not in expected:
+                raise Refusal("trial_finished", str(error), trial=trial_to_json(self.study.domain, known)) from error
+            raise Refusal("bad_value", str(error)) from error

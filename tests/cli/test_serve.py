@@ -1,0 +1,201 @@
+"""`bostruct serve` in a process of its own: what it serves, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+import bostruct as bo
+from bostruct.cli.serve import EXPOSED
+from tests.cli.invoke import call
+from tests.serving.doors import JSON_SPACE, post
+
+SPACE = {"a": range(9), "b": bool}
+DESCRIBED = {"study": "net", "space": JSON_SPACE, "method": "random", "seed": 0}
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+
+
+@contextmanager
+def run_serve(*arguments, **settings):
+    """The process of a server."""
+    line = [sys.executable, "-m", "bostruct", "serve", *map(str, arguments)]
+    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    with subprocess.Popen(line, text=True, **pipes, **settings) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_address(process):
+    """Port and token, as a server prints them."""
+    shown = [process.stdout.readline() for _ in range(4)]
+    port = re.fullmatch(r"Listening at http://127\.0\.0\.1:(\d+)/v1\n", shown[1])[1]
+    token = re.fullmatch(r"Token: (\S{43})\n", shown[2])[1]
+    return SimpleNamespace(server_port=int(port), token=token)
+
+
+def speak(process, *requests):
+    """Answers to lines, each written once the one before is answered."""
+    answers = []
+    for request in requests:
+        process.stdin.write(json.dumps(request) + "\n")
+        process.stdin.flush()
+        answers.append(json.loads(process.stdout.readline()))
+    return answers
+
+
+def make_studies(file, *names):
+    for name in names:
+        bo.Study(SPACE, method="random", seed=0, storage=file, name=name).close()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_studies_of_a_file_are_served_until_a_signal_gives_trials_back(tmp_path, default_sigint, number, code):
+    del default_sigint
+    make_studies(tmp_path / "r.db", "one", "two")
+    with run_serve(tmp_path / "r.db") as process:
+        server = read_address(process)
+        for study in ("one", "two"):
+            assert post(server, {"request": "ask", "study": study, "n": 2})[0] == 200
+        assert post(server, {"request": "tell", "study": "one", "trial": 0, "value": 5})[0] == 200
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (code, "Stopped.\n" if code == 0 else "")
+    assert err == ("" if code == 0 else f"Terminated. The studies are in {tmp_path / 'r.db'}.\n")
+    with bo.Study.load(tmp_path / "r.db", "one") as study:
+        again = study.ask()
+        assert (study.best_value, again.number, "attempts" in again.info) == (5.0, 1, False)
+
+
+def test_lines_until_the_end_of_the_input(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import bostruct as bo\nprint('imported')\n"
+        "problem = bo.Problem(lambda point: 1 / 0, {'a': range(5)}, name='mine', direction='maximize')\n"
+    )
+    arguments = ("r.db", "--problem", "mine.py:problem", "--method", "random", "--stdio")
+    with run_serve(*arguments, cwd=tmp_path, env=os.environ) as process:
+        described, asked, told = speak(
+            process, {"request": "describe"}, {"request": "ask"}, {"request": "tell", "trial": 0, "value": 3}
+        )
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (0, "", "imported\n")
+    assert (described["directions"], asked["ok"], told["ok"]) == (["maximize"], True, True)
+    with run_serve("r.db", "--stdio", cwd=tmp_path) as process:  # the file alone has what it needs
+        (answer,) = speak(process, {"request": "best"})
+        process.stdin.close()
+        assert (answer["trials"][0]["value"], process.wait(60)) == (3.0, 0)
+
+
+def test_ctrl_c_ends_lines_too_while_a_client_is_waited_for(tmp_path, default_sigint):
+    del default_sigint
+    make_studies(tmp_path / "r.db", "one")
+    with run_serve(tmp_path / "r.db", "--stdio") as process:
+        speak(process, {"request": "ask"})
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    with bo.Study.load(tmp_path / "r.db") as study:
+        assert study.ask().number == 0
+
+
+@pytest.mark.slow
+def test_a_slow_suggestion_does_not_hold_the_end_up(tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import time, bostruct as bo\nfrom bostruct.searchers.random import RandomSearch\n"
+        "class Slow(RandomSearch):\n"
+        "    def suggest(self, history, state, rng):\n"
+        "        time.sleep(600)\n"
+        "def method(domain):\n    return Slow(domain)\n"
+        "problem = bo.Problem(abs, {'a': range(5)}, name='slow')\n"
+    )
+    arguments = ("r.db", "--problem", "slow.py:problem", "--method", "slow.py:method", "--stdio")
+    with run_serve(*arguments, cwd=tmp_path) as process:
+        speak(process, {"request": "describe"})
+        process.stdin.write('{"request": "ask", "id": 1}\n')
+        process.stdin.flush()
+        time.sleep(0.3)
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+        assert time.monotonic() - began < 30
+
+
+def test_what_clients_make_is_kept_and_served_again(tmp_path):
+    with run_serve("r.db", "--create", "--stdio", cwd=tmp_path) as process:
+        made, asked = speak(process, {"request": "create"} | DESCRIBED, {"request": "ask"})
+        process.communicate(timeout=60)
+    assert (made["study"], asked["trials"][0]["number"]) == ("net", 0)
+    (tmp_path / "net.json").write_text(json.dumps(DESCRIBED))
+    with run_serve("r.db", "--study", "net.json", "--stdio", cwd=tmp_path) as process:
+        names, asked = speak(process, {"request": "studies"}, {"request": "ask"})
+    assert (names["studies"], asked["trials"][0]["number"]) == (["net"], 0)
+
+
+def test_the_token_may_be_in_a_file_for_its_user_alone(tmp_path):
+    make_studies(tmp_path / "r.db", "one")
+    (tmp_path / "token").write_text("an old one")
+    with run_serve(tmp_path / "r.db", "--token-file", tmp_path / "token", "--json") as process:
+        shown = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        token = (tmp_path / "token").read_text()
+        assert (len(token), stat.S_IMODE((tmp_path / "token").stat().st_mode)) == (44, 0o600)
+        assert shown["token_file"] == str(tmp_path / "token")
+        assert "token" not in shown
+        port = int(re.search(r":(\d+)/v1", shown["url"])[1])
+        assert post(SimpleNamespace(server_port=port, token=token.strip()), {"request": "describe"})[0] == 200
+        process.terminate()
+        process.wait(60)
+    assert not (tmp_path / "token").exists()
+
+
+def test_a_study_that_cannot_be_opened_is_left_out_with_a_note(tmp_path):
+    make_studies(tmp_path / "r.db", "one")
+    bo.Study(bo.Space(SPACE, constraints=[lambda _: True]), storage=tmp_path / "r.db", name="code").close()
+    with run_serve(tmp_path / "r.db", "--stdio") as process:
+        (answer,) = speak(process, {"request": "studies"})
+        _, err = process.communicate(timeout=60)
+    assert answer["studies"] == ["one"]
+    assert re.findall(r"^Note: study '(\w+)' is not served: ", err, re.MULTILINE) == ["code"]
+
+
+def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "no study to serve" in call("serve", code=2).stderr
+    assert "no study to serve" in call("serve", "no.db", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+    assert "--stdio: expected neither" in call("serve", "--create", "--stdio", "--socket", "s", code=2).stderr
+    assert "the directory of" in call("serve", "--create", "--socket", "nowhere/s", code=2).stderr
+    (tmp_path / "text.db").write_text("not a database")
+    assert "text.db" in call("serve", "text.db", code=3).stderr
+    assert call("serve", "--create", "--host", "203.0.113.7", code=1).stderr.startswith("Error: ")
+    for text, message in [
+        ("[1]", "expected a JSON object, got a list"),
+        ("{}", "space: expected an object with `variables`"),
+        (json.dumps(DESCRIBED | {"spaec": 1}), "expected the fields study, space"),
+        (json.dumps(DESCRIBED | {"method": "os:system"}), "method: expected one of"),
+    ]:
+        (tmp_path / "s.json").write_text(text)
+        assert message in call("serve", "--study", "s.json", code=2).stderr
+
+
+def test_an_open_address_is_warned_of(monkeypatch):
+    from bostruct.serving.http_server import StudyServer
+
+    def stop(server, poll_interval):
+        del server, poll_interval
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(StudyServer, "serve_forever", stop)
+    warned = call("serve", "--create", "--host", "0.0.0.0").stderr
+    assert warned.startswith(EXPOSED[:20].format(host="0.0.0.0"))
+    assert "the connection is not encrypted" in warned
+    assert call("serve", "--create").stderr == ""

@@ -1,0 +1,45 @@
+"""What servers of HTTP share: names, tokens, limits. tests/cli/test_watch_server.py attacks it through a page."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from bostruct.serving.guarded_http import HEADERS, GuardedHandler, GuardedServer, is_equal
+from tests.serving.doors import make_service, post, run_server
+
+
+def test_a_token_is_compared_whole():
+    assert is_equal("aé", "aé")
+    assert not any(is_equal(given, "secret") for given in ("", "secre", "secretx", "Secret", "\udcff", "é"))
+
+
+def test_tokens_are_long_random_and_new():
+    with (
+        GuardedServer("127.0.0.1", 0, GuardedHandler, 1) as one,
+        GuardedServer("127.0.0.1", 0, GuardedHandler, 1) as two,
+    ):
+        assert len({one.token, two.token}) == 2
+        assert len(one.token) == len(two.token) == 43
+        assert (one.is_loopback, one.url) == (True, f"http://127.0.0.1:{one.server_port}")
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no Unix sockets here")
+def test_a_unix_socket_has_one_name(tmp_path):
+    with GuardedServer(str(tmp_path / "s"), 0, GuardedHandler, 1, socket.AF_UNIX) as server:
+        assert (server.is_loopback, server.url) == (True, "http://localhost")
+        assert server.is_own_name("LOCALHOST", "")
+        assert not server.is_own_name("127.0.0.1", "")
+
+
+def test_all_answers_have_the_headers_and_no_server_of_another_name(monkeypatch):
+    seen = []
+    send = GuardedHandler.send_header
+    monkeypatch.setattr(GuardedHandler, "send_header", lambda self, *pair: (seen.append(pair), send(self, *pair)))
+    with run_server(make_service("a")) as server:
+        post(server, {"request": "describe"})
+    sent = dict(seen)
+    assert sent.items() >= HEADERS.items()
+    assert (sent["Server"].strip(), sent["Content-Type"]) == ("bostruct", "application/json")
+    assert not any(name.lower().startswith("access-control") for name in sent)

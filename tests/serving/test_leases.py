@@ -1,0 +1,55 @@
+"""Leases run out, can be renewed by their holder, and are forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from bostruct.serving.leases import Leases
+
+
+@pytest.fixture
+def clock():
+    return [100.0]
+
+
+@pytest.fixture
+def leases(clock):
+    return Leases(lambda: clock[0])
+
+
+def test_a_lease_runs_out_once_and_one_without_end_never(leases, clock):
+    leases.grant(4, 1.0, 10.0)
+    leases.grant(2, 1.0, 10.0)
+    leases.grant(3, 1.0, None)
+    clock[0] += 9.9
+    assert leases.take_expired() == []
+    clock[0] += 0.1
+    assert leases.take_expired() == [2, 4]
+    assert leases.take_expired() == []
+    clock[0] += 1e9
+    assert (leases.take_expired(), len(leases)) == ([], 1)
+
+
+def test_a_renewed_lease_begins_anew(leases, clock):
+    leases.grant(0, 1.0, 10.0)
+    clock[0] += 9
+    assert leases.renew(0, None, None) == 10.0
+    clock[0] += 9
+    assert leases.take_expired() == []
+    assert leases.renew(0, 1.0, 2.0) == 2.0
+    clock[0] += 3
+    assert leases.renew(0, 1.0, None) == 2.0  # late, but nobody else has it
+    clock[0] += 3
+    assert leases.take_expired() == [0]
+
+
+def test_another_holder_and_no_holder_are_told_apart_from_the_holder(leases):
+    with pytest.raises(LookupError):
+        leases.renew(0, None, None)
+    leases.grant(0, 5.0, 1.0)
+    with pytest.raises(LookupError):
+        leases.renew(0, 4.0, None)
+    leases.end(0)
+    leases.end(0)
+    with pytest.raises(LookupError):
+        leases.renew(0, 5.0, None)

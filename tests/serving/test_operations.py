@@ -1,0 +1,123 @@
+"""Requests: their fields are known, and what is wrong is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bostruct.serving.operations import CREATED, OF_SERVER, OPERATIONS, check_request, read_text
+from bostruct.serving.refusals import Refusal
+from tests.serving.doors import ask, code_of, make_service
+
+PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        ({}, "unknown_request", "got None"),
+        ({"request": "asc"}, "unknown_request", "got 'asc'. Did you mean 'ask'?"),
+        ({"request": ["ask"]}, "unknown_request", "got ['ask']"),
+        ({"request": "__class__"}, "unknown_request", "expected one of"),
+        ({"request": "ask", "leese": 3}, "bad_request", "ask: expected the fields n, lease, request, study"),
+        ({"request": "ask", "leese": 3}, "bad_request", "got 'leese'. Did you mean 'lease'?"),
+        ({"request": "tell", "value": 3}, "bad_request", "tell: expected the field trial, which is missing"),
+        ({"request": "ask", "protocol": 2}, "bad_protocol", "expected 1, got 2"),
+        ({"request": "ask", "protocol": True}, "bad_protocol", "expected 1, got True"),
+    ],
+)
+def test_what_is_no_request_is_refused_in_words(given, code, message):
+    with pytest.raises(Refusal) as refused:
+        check_request(given)
+    assert refused.value.code == code
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("request_", "fields", "name"),
+    [
+        ("ask", {"n": 0}, "n: "),
+        ("ask", {"n": 257}, "n: "),
+        ("ask", {"n": 1.0}, "n: "),
+        ("ask", {"n": True}, "n: "),
+        ("ask", {"lease": 0}, "lease: "),
+        ("ask", {"lease": "1"}, "lease: "),
+        ("ask", {"key": ""}, "key: "),
+        ("ask", {"key": "k" * 201}, "key: "),
+        ("ask", {"key": 5}, "key: "),
+        ("tell", {"trial": -1, "value": 1}, "trial: "),
+        ("tell", {"trial": "0", "value": 1}, "trial: "),
+        ("tell", {"trial": 0, "value": [1]}, "value: "),
+        ("tell", {"trial": 0, "value": {"value": 1}}, "value: "),
+        ("tell", {"trial": 0, "value": 1, "values": [1]}, "values: "),
+        ("tell", {"trial": 0, "values": 3}, "values: "),
+        ("tell", {"trial": 0, "values": [1, 2]}, "value: "),
+        ("tell", {"trial": 0, "value": 1, "sd": -1}, "sd: "),
+        ("tell", {"trial": 0, "value": 1, "constraints": [3]}, "constraints: "),
+        ("tell", {"trial": 0, "failed": 3}, "failed: "),
+        ("tell", {"trial": 0, "value": 1, "finished": "now"}, "finished: "),
+        ("tell", {"trial": 0, "failed": "x", "retry": 1001}, "retry: "),
+        ("tell", {"trial": 0, "reports": [[1]]}, "reports: "),
+        ("tell", {"trial": 0, "reports": 5}, "reports: "),
+        ("add", {"point": {"a": 99, "b": True}, "value": 1}, "point: a: "),
+        ("add", {"point": {"a": 1}, "value": 1}, "point: "),
+        ("add", {"point": "__import__", "value": 1}, "point: "),
+        ("add", {"point": {"a": 1, "b": True}, "value": "x"}, "value: "),
+        ("renew", {"trial": 0, "started": "x"}, "started: "),
+        ("trials", {"from": -1}, "from: "),
+        ("trials", {"limit": 1001}, "limit: "),
+        ("finish", {"reason": ""}, "reason: "),
+        ("describe", {"id": [1]}, "id: "),
+        ("describe", {"id": 1e300}, "id: "),
+        ("create", {"study": 5}, "create: "),
+    ],
+)
+def test_a_field_that_is_wrong_is_named_and_nothing_changes(request_, fields, name):
+    service = make_service("s")
+    ask(service, "ask")
+    error = ask(service, request_, **fields)["error"]
+    assert error["message"].startswith(name), error
+    assert error["code"] in ("bad_value", "bad_request", "not_allowed")
+    described = ask(service, "describe")
+    assert (described["trials"], described["finished_trials"], described["finished"]) == (1, 0, None)
+
+
+def test_values_of_one_objective_may_be_a_list_of_one():
+    service = make_service("s")
+    ask(service, "ask")
+    assert ask(service, "tell", trial=0, values=[2.5])["trial"]["value"] == 2.5
+
+
+def test_several_objectives_limits_noise_reports_and_retries_are_told():
+    service = make_service("s", directions=["minimize", "maximize"], constraints={"heat": ("<=", 3.0)})
+    ask(service, "ask", n=2)
+    told = ask(service, "tell", trial=0, values=[1, 2], constraints={"heat": 4})["trial"]
+    assert (told["values"], told["constraints"], told["broken"]) == ([1.0, 2.0], {"heat": 4.0}, ["heat"])
+    again = ask(service, "tell", trial=1, failed="no license", retry=True)["trial"]
+    assert (again["status"], again["info"]["failed_before"]) == ("running", ["no license"])
+    one = make_service("s")
+    ask(one, "ask", n=3)
+    assert ask(one, "tell", trial=0, value=1, sd=0.5)["trial"]["sd"] == 0.5
+    assert ask(one, "tell", trial=1, repeats=[1, 2])["trial"]["value"] == 1.5
+    stopped = ask(one, "tell", trial=2, reports=[[1, 9], [3, 7]], finished=5.0)["trial"]
+    assert (stopped["value"], stopped["info"]["stopped_at"], stopped["finished"]) == (7.0, 3, 5.0)
+    assert code_of(one, "tell", trial=2, infeasible="x") == "trial_finished"
+
+
+def test_the_page_has_a_row_for_each_request_with_all_its_fields():
+    reference = PAGE.read_text().partition("### Examples")[0]
+    rows = [line for line in reference.splitlines() if line.startswith("| `")]
+    known = {name: one.fields for name, one in OPERATIONS.items()} | OF_SERVER
+    for name, fields in known.items():
+        found = [row for row in rows if row.startswith(f"| `{name}`")]
+        assert len(found) == 1, name
+        assert [field for field in fields if f"`{field}`" not in found[0]] == [], name
+
+
+def test_a_text_is_short_and_not_empty():
+    assert read_text("name", "a") == "a"
+    for wrong in ("", "a" * 201, 5, None):
+        with pytest.raises(ValueError, match="name: expected a string of 1 to 200 letters"):
+            read_text("name", wrong)
+    assert "space" in CREATED
