@@ -39,6 +39,7 @@ EXTRAS = {  # extra -> what is lost without it
     "mpi": "no trials on ranks of MPI; an MPI library is needed, too (docs/scaling.md)",
     "loky": "no trials on pools of loky (docs/scaling.md)",
     "submitit": "no trials as jobs of SLURM (bostruct.integrations.submitit)",
+    "postgresql": 'no studies in a PostgreSQL database (storage="postgresql://...")',
 }
 FOR_A_CHECKOUT = ("dev", "docs")  # extras of those who change bostruct
 LARGEST_POT = 60e6  # bytes; the wheels of 0.9.7 were shipped with debug symbols, 174 MB

@@ -6,11 +6,11 @@ import hashlib
 import os
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from bostruct.cli.options import error_text
+from bostruct.cli.options import error_text, open_place, short_name
 from bostruct.cli.report import open_studies
+from bostruct.storage.postgresql.storage import PostgresqlStorage
 
 if TYPE_CHECKING:
     from bostruct.analysis.report.facts import Run
@@ -100,14 +100,14 @@ class Page(NamedTuple):
 class LivePage:
     """The page about a file of studies.
 
-    file: its path.
+    file: its path, or the URL of a database.
     name: of one study; None for all.
 
     Raises StorageError where the file cannot be read at first. Later the page says so, above what was last read.
     """
 
     def __init__(self, file: str, name: str | None = None) -> None:
-        self._file, self._name = file, name
+        self._file, self._place, self._name = file, open_place(file), name
         self._busy = threading.Lock()
         self._runs: list[Run] = []
         self._seen: object = None
@@ -127,8 +127,10 @@ class LivePage:
 
     def _look(self) -> object:
         """Return what changes with the file; None while it is not there."""
+        if isinstance(self._place, PostgresqlStorage):
+            return self._place.find_revisions()
         try:
-            facts = os.stat(self._file)
+            facts = os.stat(self._place.label)
         except OSError:
             return None
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
@@ -157,6 +159,6 @@ class LivePage:
         from bostruct.analysis.report.page import render_page
 
         self._runs = runs
-        title = Path(self._file).name if len(runs) != 1 else ""
+        title = short_name(self._place) if len(runs) != 1 else ""
         body = render_page(runs, title, note, FOLLOW).encode()
         return Page(f'"{hashlib.sha256(body).hexdigest()[:32]}"', body)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bostruct.analysis.tables import format_number
-from bostruct.cli.options import file_to_write, json_option, plain_errors, progress_option
+from bostruct.cli.options import file_to_write, json_option, open_place, plain_errors, progress_option
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ In training an input was (x - mean) / scale, where x is {unit}, and
     "--layers", type=click.Path(exists=True, dir_okay=False), metavar="FILE", help="Layers of your own, as Python."
 )
 @click.option("--out", type=click.Path(file_okay=False), help="A folder; by default nas-DATASET.")
-@click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
+@click.option(
+    "--storage",
+    type=file_to_write,
+    help="A SQLite file, or postgresql://...; the same line then goes on where it stopped.",
+)
 @progress_option
 @json_option
 def nas(
@@ -106,7 +110,9 @@ def nas(
     from bostruct.checks import optional_import
 
     folder = Path(out or f"nas-{dataset}")
-    with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
+    with plain_errors():
+        label = None if storage is None else open_place(storage).label
+    with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         optional_import("torch")
         from bostruct.nas.searches import average_test_error, retrain, retrain_networks
 

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import click
 
 if TYPE_CHECKING:
     from bostruct.problems.own import AnyProblem
+    from bostruct.storage.protocol import Storage
 
 FAILED = 1
 STORAGE_REFUSED = 3
@@ -124,6 +126,28 @@ def add_relabel(spec: str, relabel: int | None) -> str:
     if "relabel=" in spec:
         raise click.UsageError(f"--relabel: {spec} says relabel= already")
     return f"{spec}{',' if ':' in spec else ':'}relabel={relabel}"
+
+
+def open_place(storage: str) -> Storage:
+    """Return the storage that an argument names; messages show its label, which holds no password.
+
+    storage: the path of a file, or the URL of a database.
+
+    Raises StorageError, MissingExtra.
+    """
+    from bostruct.storage.backends import open_storage
+
+    return open_storage(storage)
+
+
+def short_name(place: Storage) -> str:
+    """Return the name of the file or database that a storage is.
+
+    place: the storage.
+    """
+    if "://" not in place.label:
+        return Path(place.label).name
+    return unquote(urlsplit(place.label).path.strip("/")) or "studies"
 
 
 def load_problem(spec: str) -> AnyProblem:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors
+from bostruct.cli.options import check_folder, file_to_write, json_option, open_place, plain_errors, short_name
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
+    from bostruct.storage.protocol import Storage
     from bostruct.study.study import Study
 
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 )
 @json_option
 def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
-    """Write a page of HTML about the studies in a file: story, pictures, tables.
+    """Write a page of HTML about the studies in a file or a database (postgresql://...): story, pictures, tables.
 
     The page needs no network. FILE is only read, also while a study in it runs.
 
@@ -36,21 +37,27 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
     with plain_errors():
         from bostruct.display import printable
 
+        place = open_place(file)
         text, names = render_file(file, name)  # first: a file that holds no studies is said to hold none
-        page = Path(file).with_suffix(".html") if out is None else Path(out)
+        page = _choose_page(place) if out is None else Path(out)
         if page.exists() and Path(file).exists() and page.samefile(file):
             raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
         page.write_text(text, encoding="utf-8", newline="\n")
     if as_json:
-        echo_json({"file": file, "page": str(page), "studies": names})
+        echo_json({"file": place.label, "page": str(page), "studies": names})
     else:
         click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names)) or 'no study'}")
 
 
-def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
-    """Return the page about the studies of a file, and their names.
+def _choose_page(place: Storage) -> Path:
+    """Return a page beside the file, or for a database in the working directory."""
+    return Path(short_name(place) if "://" in place.label else place.label).with_suffix(".html")
 
-    file: its path.
+
+def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
+    """Return the page about the studies of a file or a database, and their names.
+
+    file: its path, or the URL of the database.
     name: of one study; None for all.
 
     Raises StorageError.
@@ -59,7 +66,7 @@ def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
     from bostruct.analysis.report.page import render_page
 
     with open_studies(file, name) as studies:
-        title = Path(file).name if len(studies) != 1 else ""
+        title = short_name(open_place(file)) if len(studies) != 1 else ""
         return render_page([read_run(study) for study in studies], title), [study.name for study in studies]
 
 
@@ -67,14 +74,14 @@ def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
 def open_studies(file: str, name: str | None) -> Iterator[list[Study]]:
     """Open studies for reading only.
 
-    file: that holds them.
+    file: that holds them, or the URL of a database.
     name: of one; None for all.
 
     Raises StorageError.
     """
-    from bostruct.storage.backends import open_storage
     from bostruct.study.study import Study
 
-    names = [row.name for row in open_storage(file).studies()] if name is None else [name]
+    place = open_place(file)
+    names = [row.name for row in place.studies()] if name is None else [name]
     with ExitStack() as stack:
-        yield [stack.enter_context(Study.load(file, one, read_only=True)) for one in names]
+        yield [stack.enter_context(Study.load(place, one, read_only=True)) for one in names]

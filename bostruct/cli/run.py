@@ -15,6 +15,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_problem,
+    open_place,
     plain_errors,
     plot_option,
     progress_option,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     help="Total number of finished trials, those of earlier runs of the same line included.",
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--storage", type=file_to_write, help="A SQLite file; the same line then goes on where it stopped.")
+@click.option("--storage", type=file_to_write, help="A SQLite file, or postgresql://...; the same line then goes on.")
 @click.option(
     "--name", help="Name of the study in the file of --storage; by default made of problem, method, seed and config."
 )
@@ -96,7 +97,9 @@ def run(
     default_name = name_in_file(storage, default_name)
     target = _target(loaded) if until_optimum else None
     request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
-    with plain_errors("" if storage is None else f"The same line goes on with the study in {storage}."):
+    with plain_errors():
+        label = None if storage is None else open_place(storage).label
+    with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         result, summary = _execute(request, progress)
         if plot is not None:
             draw_result(result, loaded, plot)
@@ -114,7 +117,7 @@ class RunRequest:
     problem: as loaded.
     method: name of the method.
     seed: an integer from 0.
-    storage: a file, None keeps all in memory.
+    storage: a file or a database, None keeps all in memory.
     name: of the study in its file.
     initial: points to begin with.
     trials: finished trials in the end, at least 1.

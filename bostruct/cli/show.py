@@ -11,10 +11,11 @@ import click
 
 from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
-from bostruct.cli.options import check_folder, file_to_write, json_option, plain_errors, plot_option
+from bostruct.cli.options import check_folder, file_to_write, json_option, open_place, plain_errors, plot_option
 from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
 
 if TYPE_CHECKING:
+    from bostruct.storage.protocol import Storage
     from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
@@ -29,7 +30,7 @@ STATUSES = ("completed", "failed", "infeasible", "running")
 @plot_option
 @json_option
 def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json: bool) -> None:
-    """List the studies in a file, or show one.
+    """List the studies in a file or a database (postgresql://...), or show one.
 
     \b
     Examples:
@@ -37,18 +38,18 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
-        from bostruct.storage.backends import open_storage
         from bostruct.study.study import Study
 
-        names = [row.name for row in open_storage(file).studies()]
+        place = open_place(file)
+        names = [row.name for row in place.studies()]
         if name is None and len(names) != 1:
             if csv is not None or plot is not None:
                 raise click.UsageError(
                     f"--name: expected one of {', '.join(map(repr, names)) or 'none, for it is empty'}"
                 )
-            _list_studies(file, names, as_json)
+            _list_studies(place, names, as_json)
             return
-        with Study.load(file, name, read_only=True) as study:
+        with Study.load(place, name, read_only=True) as study:
             _show_one(study, csv, plot, as_json)
 
 
@@ -80,20 +81,20 @@ def _shorten_front(facts: Facts) -> str:
     return f"{len(facts['front'])} on the front" if facts["front"] else ""
 
 
-def _list_studies(file: str, names: list[str], as_json: bool) -> None:
+def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
     from bostruct.study.study import Study
 
     listed = []
     for name in names:
-        with Study.load(file, name, read_only=True) as study:
+        with Study.load(place, name, read_only=True) as study:
             listed.append(_study_facts(study))
     if as_json:
-        echo_json({"file": file, "studies": listed})
+        echo_json({"file": place.label, "studies": listed})
         return
     from bostruct.goals.declared import Goals
 
     if not listed:
-        click.echo(f"{file} holds no study.")
+        click.echo(f"{place.label} holds no study.")
         return
     header = ("study", "method", "goals", *STATUSES, "best value")
     rows = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bostruct.cli.options import plain_errors
+from bostruct.cli.options import open_place, plain_errors
 
 EXPOSED = (
     "Warning: {host} is not a loopback address. Whoever reaches it and knows the token sees the studies, and the "
@@ -18,7 +18,7 @@ EXPOSED = (
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 def watch(file: str, name: str | None, port: int, host: str) -> None:
-    """Show the studies in a file in the browser; the page follows what is told.
+    """Show the studies in a file or a database (postgresql://...) in the browser; the page follows what is told.
 
     FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
     page, and without it there is no answer. Ctrl-C ends.
@@ -37,7 +37,7 @@ def watch(file: str, name: str | None, port: int, host: str) -> None:
         with WatchServer(host, port, page.read) as server:
             if not server.is_loopback:
                 click.echo(EXPOSED.format(host=printable(host), port=server.server_port), err=True)
-            click.echo(f"{printable(file)} is shown at {server.page_url}\nCtrl-C ends.")
+            click.echo(f"{printable(open_place(file).label)} is shown at {server.page_url}\nCtrl-C ends.")
             try:
                 server.serve_forever(poll_interval=0.2)
             except KeyboardInterrupt:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from bostruct.checks import short_repr
 from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.postgresql.place import is_url as is_postgresql
+from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import Storage, StorageError
 from bostruct.storage.sqlite import SqliteStorage
 
@@ -15,13 +17,13 @@ from bostruct.storage.sqlite import SqliteStorage
 def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
     """Return the storage that an argument names; raise StorageError where it names none.
 
-    given: the path of a file, None for memory alone, or a back end of the user's own.
+    given: the path of a file, the URL of a PostgreSQL database, None for memory alone, or a back end of the user's own.
     """
     if given is None:
         return MemoryStorage()
     if isinstance(given, Storage):
         return given
-    return SqliteStorage(as_path(given))
+    return PostgresqlStorage(given) if is_postgresql(given) else SqliteStorage(as_path(given))
 
 
 def _lack(given: object) -> str:
@@ -49,5 +51,8 @@ def as_path(given: str | os.PathLike[str]) -> Path:
     if isinstance(given, str) and "://" in given:
         plain = re.sub(r"^sqlite:/{2,3}(?=.)", "", given)
         hint = f"; give the plain path, storage={plain!r}" if plain != given else ""
-        raise StorageError(f"storage: expected the path of a file, or None; got {given!r}{hint}")
+        scheme = given.partition("://")[0]
+        shown = given if hint else f"{short_repr(scheme)}://..., whose rest is not shown for a password in it"
+        expected = "the path of a file" if is_postgresql(given) else "the path of a file, postgresql://..., or None"
+        raise StorageError(f"storage: expected {expected}; got {shown}{hint}")
     return Path(os.fsdecode(given))

@@ -23,6 +23,10 @@ class StorageLost(StorageError):
     """The file was removed, renamed, replaced or emptied while a study had it open; what is told stays in memory."""
 
 
+class StepUndone(StorageError):
+    """The connection was lost in the middle of a step, of which nothing was written; it may be made again."""
+
+
 class StudyLocked(StorageError):
     """Another process, or another `Study` object of this one, writes this study, and cannot share that."""
 
@@ -236,8 +240,8 @@ class Storage(Protocol):
     """A place that holds studies by name.
 
     label: the name that messages give it.
-    where: the path of a file, which `Study.load` takes to find it again; None where nothing outlives the process, or
-        where `Study.load` takes the storage itself.
+    where: the path of a file, or a URL without a password, which `Study.load` takes to find it again; None where
+        nothing outlives the process, or where `Study.load` takes the storage itself.
     """
 
     @property

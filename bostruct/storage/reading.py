@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from typing import NamedTuple
 
@@ -15,13 +14,14 @@ from bostruct.storage.rows import (
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
     Columns,
+    Connection,
     Progress,
     read_change_columns,
     read_progress_columns,
     read_study_columns,
     read_trial_columns,
 )
-from bostruct.storage.schema import SCHEMA_VERSION, read_version
+from bostruct.storage.schema import SCHEMA_VERSION
 
 
 class FoundStudy(NamedTuple):
@@ -35,19 +35,25 @@ class FoundStudy(NamedTuple):
     progress: Progress
 
 
-def read_studies(connection: sqlite3.Connection, where: str) -> list[FoundStudy]:
+def read_studies(connection: Connection, where: str, version: int) -> list[FoundStudy]:
     """Return all studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
 
-    connection: to the database, of any version.
-    where: the file, for messages.
+    connection: to the database.
+    where: the database, for messages.
+    version: of the schema, 0 where there are no tables.
     """
-    version = read_version(connection)
+    return _find_studies(connection, where, version, None)
+
+
+def _find_studies(connection: Connection, where: str, version: int, name: str | None) -> list[FoundStudy]:
+    """Return the study of a name, or all."""
     if version == 0:
         return []
     sealed = version > 1
     names = ["direction" if name == "goals" and version < GOALS_SINCE else name for name in STUDY_COLUMNS]
     columns = ", ".join((*names, *(["checksum"] if sealed else [])))
-    rows = connection.execute(f"SELECT {columns} FROM studies ORDER BY id").fetchall()
+    named = ("", ()) if name is None else (" WHERE name = ?", (name,))
+    rows = connection.execute(f"SELECT {columns} FROM studies{named[0]} ORDER BY id", named[1]).fetchall()
     found = []
     for number, study in (read_study_columns(row, where, version) for row in rows):
         progress = read_progress(connection, number, f"{where}: study {study.name!r}", version)
@@ -55,18 +61,20 @@ def read_studies(connection: sqlite3.Connection, where: str) -> list[FoundStudy]
     return found
 
 
-def find_in(connection: sqlite3.Connection, name: str | None, where: str) -> FoundStudy:
+def find_in(connection: Connection, name: str | None, where: str, version: int) -> FoundStudy:
     """Return a study of a database; raise StorageError where it is not there.
 
-    connection: to the database, of any version.
+    connection: to the database.
     name: of the study; None for the only one.
-    where: the file, for messages.
+    where: the database, for messages.
+    version: of the schema, 0 where there are no tables.
     """
-    found = {one.study.name: one for one in read_studies(connection, where)}
-    return found[find_study([one.study for one in found.values()], name, where).name]
+    found = _find_studies(connection, where, version, name) or read_studies(connection, where, version)
+    wanted = find_study([one.study for one in found], name, where).name
+    return next(one for one in found if one.study.name == wanted)
 
 
-def read_progress(connection: sqlite3.Connection, study: int, where: str, version: int) -> Progress:
+def read_progress(connection: Connection, study: int, where: str, version: int) -> Progress:
     """Return the progress of a study; raise StorageError where it cannot be read.
 
     connection: to the database.
@@ -75,7 +83,7 @@ def read_progress(connection: sqlite3.Connection, study: int, where: str, versio
     version: of the schema.
     """
     if version == 1:
-        state = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchone()[0]
+        ((state,),) = connection.execute("SELECT state FROM studies WHERE id = ?", (study,)).fetchall()
         return Progress(study, state)
     names = [name for name in PROGRESS_COLUMNS if name != "revision" or version >= SHARED_SINCE]
     columns = ", ".join((*names, "checksum"))
@@ -85,16 +93,16 @@ def read_progress(connection: sqlite3.Connection, study: int, where: str, versio
     return read_progress_columns(rows[0], where)
 
 
-def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> tuple[StoredStudy, Progress]:
+def read_study(connection: Connection, name: str | None, where: str, version: int) -> tuple[StoredStudy, Progress]:
     """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
 
-    connection: to the database, of any version, within a transaction, so that all is of one moment.
+    connection: to the database, within a transaction, so that all is of one moment.
     name: of the study; None for the only one.
-    where: the file, for messages.
+    where: the database, for messages.
+    version: of the schema, 0 where there are no tables.
     """
-    study, progress = find_in(connection, name, where)
+    study, progress = find_in(connection, name, where, version)
     where = f"{where}: study {study.name!r}"
-    version = read_version(connection)
     sealed = version > 1
     rows = _select_trials(connection, progress.study, version)
     trials = [read_trial_columns(row, where, version) for row in rows]
@@ -109,7 +117,7 @@ def read_study(connection: sqlite3.Connection, name: str | None, where: str) -> 
     return StoredStudy(study, trials, found), progress
 
 
-def read_later(connection: sqlite3.Connection, progress: Progress, revision: int, where: str) -> list[TrialRow]:
+def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[TrialRow]:
     """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read.
 
     connection: to the database, of the current version.
@@ -125,7 +133,7 @@ def read_later(connection: sqlite3.Connection, progress: Progress, revision: int
     return [read_trial_columns(row, where, SCHEMA_VERSION) for row in rows]
 
 
-def _select_trials(connection: sqlite3.Connection, study: int, version: int) -> list[Columns]:
+def _select_trials(connection: Connection, study: int, version: int) -> list[Columns]:
     lacking = () if version > 1 else ("outcome", "owner", "revision")
     stands = {} if version >= SHARED_SINCE else {"revision": "lease"}  # the column of earlier versions in its place
     columns = ", ".join("NULL" if name in lacking else stands.get(name, name) for name in TRIAL_COLUMNS)
@@ -135,7 +143,7 @@ def _select_trials(connection: sqlite3.Connection, study: int, version: int) -> 
     ).fetchall()
 
 
-def _select_changes(connection: sqlite3.Connection, study: int) -> list[Columns]:
+def _select_changes(connection: Connection, study: int) -> list[Columns]:
     columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
     return connection.execute(f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
 

@@ -5,7 +5,6 @@ What a method here has returned from is committed, and survives kill -9 and powe
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -22,11 +21,11 @@ from bostruct.storage.protocol import (
     StudyRow,
     TrialRow,
 )
-from bostruct.storage.reading import find_in, read_later, read_progress, read_studies, read_study
-from bostruct.storage.rows import Progress
-from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.reading import find_in, read_progress, read_studies, read_study
+from bostruct.storage.schema import SCHEMA_VERSION, read_version
 from bostruct.storage.seats import Seat
-from bostruct.storage.writing import change_trial, find_trial, insert_change, insert_study, insert_trial, write_progress
+from bostruct.storage.steps import Step, next_study, read_news
+from bostruct.storage.writing import insert_study
 
 
 class SqliteStorage:
@@ -50,17 +49,19 @@ class SqliteStorage:
 
     def studies(self) -> list[StudyRow]:
         with self.open_to_read() as database, database.reading() as connection:
-            return [one.study for one in read_studies(connection, self.label)]
+            return [one.study for one in read_studies(connection, self.label, read_version(connection))]
 
     def read(self, name: str | None) -> StoredStudy:
         with self.open_to_read() as database, database.reading() as connection:
-            return read_study(connection, name, self.label)[0]
+            return read_study(connection, name, self.label, read_version(connection))[0]
 
     def begin(self, row: StudyRow) -> tuple[StoredStudy, SqliteWriter]:
         def make(database: Database) -> None:
             with database.writing() as connection:
-                if all(one.study.name != row.name for one in read_studies(connection, self.label)):
-                    insert_study(connection, _next_id(connection), StoredStudy(row, []))
+                if all(
+                    one.study.name != row.name for one in read_studies(connection, self.label, read_version(connection))
+                ):
+                    insert_study(connection, next_study(connection), StoredStudy(row, []))
 
         writer = self._become_writer(row.name, make)
         try:
@@ -74,16 +75,18 @@ class SqliteStorage:
 
         def make(database: Database) -> None:
             with database.writing() as connection:
-                if any(one.study.name == name for one in read_studies(connection, self.label)):
+                if any(
+                    one.study.name == name for one in read_studies(connection, self.label, read_version(connection))
+                ):
                     raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another file")
-                insert_study(connection, _next_id(connection), stored)
+                insert_study(connection, next_study(connection), stored)
 
         return self._become_writer(name, make)
 
     def count_finished(self) -> int:
         """Count the finished trials of the only study, without reading them; raise StorageError."""
         with self.open_to_read() as database, database.reading() as connection:
-            study = find_in(connection, None, self.label).progress.study
+            study = find_in(connection, None, self.label, read_version(connection)).progress.study
             counted = "SELECT COUNT(*) FROM trials WHERE study = ? AND status != 'running'"
             return int(connection.execute(counted, (study,)).fetchone()[0])
 
@@ -106,10 +109,6 @@ class SqliteStorage:
             raise
 
 
-def _next_id(connection: sqlite3.Connection) -> int:
-    return connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM studies").fetchone()[0]
-
-
 class SqliteWriter:
     """A writer of a study in a file, one of any number; it is gone when its process ends, however that ends.
 
@@ -124,15 +123,15 @@ class SqliteWriter:
         self._name = name
         self._what = f"{database.path}: study {name!r}"
         with database.reading() as connection:
-            self._study = find_in(connection, name, str(database.path)).progress.study
+            self._study = find_in(connection, name, str(database.path), SCHEMA_VERSION).progress.study
         self._seat = Seat(database.path, self._study, name)
         self._seen = 0  # the step up to which the holder knows the study
-        self._progress: Progress | None = None  # of the step that is being made
+        self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
         """Return the study as it is now, from which on `look` tells what changed."""
         with self._database.reading() as connection:
-            stored, progress = read_study(connection, self._name, str(self._database.path))
+            stored, progress = read_study(connection, self._name, str(self._database.path), SCHEMA_VERSION)
         self._seen = progress.revision
         return stored
 
@@ -161,41 +160,37 @@ class SqliteWriter:
 
     @contextmanager
     def changing(self) -> Iterator[News]:
-        with self._stepping() as connection:
-            assert self._progress is not None  # of the step
-            yield self._read_news(connection, self._progress._replace(revision=self._progress.revision - 1))
+        with self._stepping() as step:
+            yield step.read_news(self._seen)
 
     def look(self) -> News:
         with self._database.reading() as connection:
             progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-            news = self._read_news(connection, progress)
+            news = read_news(connection, progress, self._seen, self._what)
         self._seen = progress.revision
         return news
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
-        with self._stepping() as connection:
-            self._progress = insert_trial(connection, self._step, row).advance(0, 0, state)
+        with self._stepping() as step:
+            step.insert(row, state)
 
     def update(self, row: TrialRow) -> None:
-        self._change(row, "running")
+        with self._stepping() as step:
+            step.change(row, "running")
 
     def reopen(self, row: TrialRow) -> None:
-        self._change(row, "failed")
+        with self._stepping() as step:
+            step.change(row, "failed")
 
     def take_back(self, *numbers: int) -> None:
-        with self._stepping() as connection:
-            for number in dict.fromkeys(numbers):
-                before = find_trial(connection, self._study, number, self._what)
-                if before is not None and before.row.status == "running":
-                    after = before.row._replace(attempts=before.row.attempts - 1, owner=None)
-                    self._progress = change_trial(connection, self._step, before, after)
+        with self._stepping() as step:
+            step.take_back(numbers)
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        with self._stepping() as connection:
+        with self._stepping() as step:
             if (holder := self._seat.find_other()) is not None:
                 raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
-            number = _count_changes(connection, self._study)
-            self._progress = insert_change(connection, self._step, number, change).advance(0, 0, state)
+            step.change_space(change, state)
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the file is not in its place any more."""
@@ -209,40 +204,21 @@ class SqliteWriter:
             finally:
                 self._seat.leave()
 
-    @property
-    def _step(self) -> Progress:
-        """The progress of the study within the step that is being made."""
-        assert self._progress is not None
-        return self._progress
-
-    def _change(self, row: TrialRow, status: str) -> None:
-        with self._stepping() as connection:
-            before = find_trial(connection, self._study, row.number, self._what)
-            if before is None or before.row.status != status:
-                raise StorageError(f"{self._what}: trial {row.number} is not {status} there any more; load it again")
-            self._progress = change_trial(connection, self._step, before, row._replace(point=before.row.point))
-
-    def _read_news(self, connection: sqlite3.Connection, progress: Progress) -> News:
-        trials = read_later(connection, progress, self._seen, self._what)
-        return News(trials, progress.state, _count_changes(connection, self._study))
-
     @contextmanager
-    def _stepping(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for a part of the step that is being made, or for a step of its own."""
-        if self._progress is not None:
-            yield self._database.connection
+    def _stepping(self) -> Iterator[Step]:
+        """Give the step that is being made, or make one of its own of the block."""
+        if self._step is not None:
+            yield self._step
             return
         try:
             with self._unlocked_where_lost(), self._database.writing() as connection:
-                before = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-                self._progress = step = before._replace(revision=before.revision + 1)
-                yield connection
-                made = self._progress
-                if made is not step:
-                    write_progress(connection, made)
+                progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
+                self._step = Step(connection, progress, self._what)
+                yield self._step
+                revision = self._step.finish()
         finally:
-            self._progress = None
-        self._seen = before.revision if made is step else made.revision
+            self._step = None
+        self._seen = revision
 
     @contextmanager
     def _unlocked_where_lost(self) -> Iterator[None]:
@@ -252,7 +228,3 @@ class SqliteWriter:
         except StorageLost:
             self._seat.leave()
             raise
-
-
-def _count_changes(connection: sqlite3.Connection, study: int) -> int:
-    return connection.execute("SELECT COUNT(*) FROM changes WHERE study = ?", (study,)).fetchone()[0]

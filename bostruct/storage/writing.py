@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import NamedTuple
 
 from bostruct.storage.protocol import SpaceChange, StoredStudy, TrialRow
@@ -11,6 +10,7 @@ from bostruct.storage.rows import (
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
+    Connection,
     Progress,
     change_columns,
     read_trial_columns,
@@ -27,7 +27,7 @@ _READ_TRIAL = f"SELECT {', '.join(_TRIALS)} FROM trials WHERE study = ? AND numb
 _UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE study = ? AND number = ?"
 
 
-def insert_study(connection: sqlite3.Connection, number: int, stored: StoredStudy) -> Progress:
+def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Progress:
     """Write a new study with its trials and changes, and return its progress.
 
     connection: to the database.
@@ -46,7 +46,7 @@ def insert_study(connection: sqlite3.Connection, number: int, stored: StoredStud
     return progress
 
 
-def insert_change(connection: sqlite3.Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
+def insert_change(connection: Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
     """Write a change of a study's space, and return the progress of the study after it, which is not written.
 
     connection: to the database.
@@ -60,18 +60,20 @@ def insert_change(connection: sqlite3.Connection, progress: Progress, number: in
     return progress.advance(values[-1], 0)
 
 
-def write_progress(connection: sqlite3.Connection, progress: Progress) -> None:
+def write_progress(connection: Connection, progress: Progress) -> None:
     """Write what changes of a study at each step.
 
     connection: to the database.
     progress: all of it.
     """
     columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
+    new = ", ".join(f"excluded.{name}" for name in (*PROGRESS_COLUMNS, "checksum"))
     marks = ", ".join("?" * (len(PROGRESS_COLUMNS) + 1))
-    connection.execute(f"INSERT OR REPLACE INTO progress ({columns}) VALUES ({marks})", seal(progress))
+    replace = f"ON CONFLICT (study) DO UPDATE SET ({columns}) = ({new})"
+    connection.execute(f"INSERT INTO progress ({columns}) VALUES ({marks}) {replace}", seal(progress))
 
 
-def insert_trial(connection: sqlite3.Connection, progress: Progress, row: TrialRow) -> Progress:
+def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> Progress:
     """Write a new trial, and return the progress of its study after it, which is not written.
 
     connection: to the database.
@@ -94,7 +96,7 @@ class FoundTrial(NamedTuple):
     checksum: int
 
 
-def find_trial(connection: sqlite3.Connection, study: int, number: int, where: str) -> FoundTrial | None:
+def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
     """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read.
 
     connection: to the database.
@@ -106,7 +108,7 @@ def find_trial(connection: sqlite3.Connection, study: int, number: int, where: s
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
-def change_trial(connection: sqlite3.Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Progress:
+def change_trial(connection: Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Progress:
     """Change a trial, and return the progress of its study after it, which is not written.
 
     connection: to the database.

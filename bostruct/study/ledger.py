@@ -23,6 +23,7 @@ from bostruct.storage.protocol import (
     StudyWriter,
     TrialRow,
 )
+from bostruct.storage.undone import repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
@@ -157,6 +158,7 @@ class Ledger:
                 self._take_from(record.owner, number)
 
     @defer_interrupt
+    @repeat_undone
     def _take_from(self, owner: str | None, number: int) -> None:
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
 
@@ -190,6 +192,7 @@ class Ledger:
             raise
 
     @defer_interrupt
+    @repeat_undone
     def ask_again(self) -> Trial | None:
         """The first trial that waits, handed out once more; None where there is none."""
         while (number := self._find_waiting()) is not None:
@@ -209,6 +212,7 @@ class Ledger:
         return None
 
     @defer_interrupt
+    @repeat_undone
     def begin(self, x: Point, info: Info, state: str, may_repeat: bool) -> Trial | None:
         """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
 
@@ -230,6 +234,7 @@ class Ledger:
         return trial
 
     @defer_interrupt
+    @repeat_undone
     def finish(
         self,
         number: int,
@@ -298,6 +303,7 @@ class Ledger:
         return self._records[number].trial
 
     @defer_interrupt
+    @repeat_undone
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
 
@@ -322,6 +328,7 @@ class Ledger:
         return self._records[trial.number].trial
 
     @defer_interrupt
+    @repeat_undone
     def requeue(self, number: int) -> None:
         """Give a running trial back, or a failed one another chance.
 
@@ -347,6 +354,7 @@ class Ledger:
         self._let_go(record)
 
     @defer_interrupt
+    @repeat_undone
     def retry(self, number: int, reason: str) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 

@@ -49,10 +49,12 @@ def end(ledger: Ledger) -> None:
 
 
 def _rescue(ledger: Ledger) -> None:
-    lost = Path(ledger.label).absolute()
-    for folder in (lost.parent, Path(tempfile.gettempdir())):
+    is_file = "://" not in ledger.label
+    lost = Path(ledger.label).absolute() if is_file else ledger.label
+    file = Path(lost) if is_file else Path.cwd() / "study.db"
+    for folder in (file.parent, Path(tempfile.gettempdir())):
         try:
-            found = _save_in(folder, lost, ledger)
+            found = _save_in(folder, file, ledger)
         except (OSError, StorageError) as error:  # the folder is gone too, full, or not to be written
             why = str(error)
         else:

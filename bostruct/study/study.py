@@ -65,7 +65,7 @@ from bostruct.study.threads import ThreadLimit
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Place = str | os.PathLike[str] | Storage  # the path of a file, or a back end of the user's own
+Place = str | os.PathLike[str] | Storage  # the path of a file, postgresql://..., or a back end of the user's own
 Callback = Callable[["Study", Trial], None]
 
 
@@ -81,9 +81,9 @@ class Study:
         ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
         None where no point ever is. For one noisy objective without limits, and methods with a model.
-    storage: a file, or a `Storage` object; None keeps all in memory. A study of this name in it, made with the same
-        arguments, goes on, and other processes may have it open, too. Its space may have changed, which no other may
-        have open then: trials that cannot be read in the new one are no data.
+    storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
+        this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
+        have changed, which no other may have open then: trials that cannot be read in the new one are no data.
     name: of the study in its file, a non-empty string.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
@@ -515,7 +515,8 @@ class Study:
 
     @property
     def where(self) -> str | None:
-        """Path of the file that holds the study, None in memory and where that file was lost."""
+        """Path of the file, or URL without a password of the database, that holds the study; None in memory, and where
+        that was lost."""
         return None if self._store is not None and self._store.lost is not None else self._place.where
 
     @property

@@ -88,8 +88,8 @@ def check_place_names(make: MakeStorage) -> None:
     label, where = make().label, make().where
     is_text = isinstance(label, str) and label != ""
     assert is_text, f"label is a text that messages can show: got {label!r}"
-    is_there = where is None or (isinstance(where, str) and os.path.exists(where))
-    assert is_there, f"where is a path that is there, or None: got {where!r}"
+    is_there = where is None or (isinstance(where, str) and ("://" in where or os.path.exists(where)))
+    assert is_there, f"where is a path that is there, a URL, or None: got {where!r}"
 
 
 def check_closed(make: MakeStorage) -> None:

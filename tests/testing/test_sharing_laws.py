@@ -32,7 +32,8 @@ def keep_parts(writer: SqliteWriter) -> Iterator[News]:
 @contextmanager
 def forget_news(writer: SqliteWriter) -> Iterator[News]:
     with changing(writer) as news:
-        writer._seen = writer._step.revision - 1
+        assert writer._step is not None
+        writer._seen = writer._step.before.revision
         yield news
 
 

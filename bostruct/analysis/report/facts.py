@@ -33,7 +33,7 @@ class Run:
     name: of the study.
     result: of the study, with all of its trials.
     version: of bostruct that made the study; None for a result alone.
-    where: the path of the study's file, None for none.
+    where: the name of the study's file, or the URL of its database; None for none.
     n_changes: how often the space of the study changed.
     """
 
@@ -101,7 +101,9 @@ def read_run(given: Study | Result) -> Run:
         return Run("Result", given)
     if not isinstance(given, Study):
         raise TypeError(f"study_or_result: expected a Study or a Result, got {short_repr(given)}")
-    where = None if given.where is None else os.path.basename(given.where)
+    where = given.where
+    if where is not None and "://" not in where:
+        where = os.path.basename(where)
     return Run(given.name, given.result, given.version, where, len(given.space_changes))
 
 

@@ -1,0 +1,79 @@
+"""Connections to a server: how they are set up, and what becomes of them in a forked child."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from contextlib import suppress
+from typing import TYPE_CHECKING, LiteralString, cast
+
+from bostruct.storage.postgresql.limits import IDLE_SECONDS, LOCK_SECONDS, SILENCE_SECONDS, STATEMENT_SECONDS
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.protocol import StorageError
+
+if TYPE_CHECKING:
+    import psycopg
+
+OLDEST_SERVER = 130000  # the first that has pg_xact_status
+SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
+SETTINGS = {
+    "search_path": f"{SCHEMA}, pg_temp",
+    "extra_float_digits": "1",  # numbers are read as they were written
+    "statement_timeout": f"'{STATEMENT_SECONDS}s'",
+    "lock_timeout": f"'{LOCK_SECONDS}s'",
+    "idle_in_transaction_session_timeout": f"'{IDLE_SECONDS}s'",
+    "tcp_keepalives_idle": str(SILENCE_SECONDS // 2),
+    "tcp_keepalives_interval": str(SILENCE_SECONDS // 4),
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": f"'{SILENCE_SECONDS}s'",
+}
+# What an earlier connection of ours holds is free at once, not when the server finds it lost.
+END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
+
+_open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
+    for connection in list(_open):
+        with suppress(Exception):
+            os.close(connection.fileno())
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_close_in_child)
+
+
+def open_connection(place: Place, name: str, settings: dict[str, str]) -> psycopg.Connection:
+    """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
+
+    place: of the database.
+    name: of the connection, as the server lists it; earlier ones of this name are ended.
+    settings: of the server, by name, beside SETTINGS.
+
+    Raises StorageError where the server is too old.
+    """
+    connection = place.connect(name)
+    try:
+        if connection.info.server_version < OLDEST_SERVER:
+            version = connection.info.server_version // 10000
+            raise StorageError(f"{place.label}: PostgreSQL {version} is too old; expected 13 or later")
+        sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | settings).items())
+        connection.execute(cast(LiteralString, sets))
+        connection.execute(END_EARLIER, (name,))
+    except BaseException:
+        connection.close()
+        raise
+    _open.add(connection)
+    return connection
+
+
+def close_connection(connection: psycopg.Connection) -> None:
+    """Close a connection, lost or not.
+
+    connection: as of `open_connection`, in the process that opened it.
+    """
+    _open.discard(connection)
+    connection.close()

@@ -1,0 +1,163 @@
+"""The schema of the database, version by version, and how an older one is brought forward.
+
+The tables hold the rows of `storage/rows.py`. Beside them, `writers` says who is there.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+from bostruct.storage.postgresql.connecting import SCHEMA
+from bostruct.storage.postgresql.session import Session
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.rows import Connection
+from bostruct.storage.undone import repeat_undone
+
+# What leads from each version to the next; those that were released never change.
+MIGRATIONS: dict[int, tuple[str, ...]] = {
+    1: (
+        """CREATE TABLE schema_version (   -- one row
+            version   BIGINT NOT NULL
+        )""",
+        "INSERT INTO schema_version VALUES (1)",
+        """CREATE TABLE studies (          -- a row never changes
+            id        BIGINT PRIMARY KEY,
+            name      TEXT NOT NULL UNIQUE,
+            domain    TEXT NOT NULL,
+            method    TEXT NOT NULL,
+            seed      TEXT NOT NULL,
+            goals     TEXT NOT NULL,
+            initial   TEXT NOT NULL,
+            created   DOUBLE PRECISION NOT NULL,
+            version   TEXT NOT NULL,
+            checksum  BIGINT NOT NULL
+        )""",
+        """CREATE TABLE progress (         -- of each study; who changes a study locks its row
+            study     BIGINT PRIMARY KEY REFERENCES studies ON DELETE CASCADE,
+            state     TEXT NOT NULL,
+            told      BIGINT NOT NULL,
+            digest    BIGINT NOT NULL,
+            revision  BIGINT NOT NULL,
+            checksum  BIGINT NOT NULL
+        )""",
+        """CREATE TABLE trials (
+            study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
+            number    BIGINT NOT NULL,
+            status    TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'infeasible')),
+            point     TEXT NOT NULL,
+            value     DOUBLE PRECISION,
+            outcome   TEXT,
+            reason    TEXT,
+            info      TEXT NOT NULL,
+            started   DOUBLE PRECISION NOT NULL,
+            finished  DOUBLE PRECISION,
+            told      BIGINT,
+            attempts  BIGINT NOT NULL,
+            owner     TEXT,
+            revision  BIGINT NOT NULL,
+            checksum  BIGINT NOT NULL,
+            PRIMARY KEY (study, number)
+        )""",
+        "CREATE INDEX steps ON trials (study, revision)",
+        """CREATE TABLE changes (
+            study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
+            number    BIGINT NOT NULL,
+            domain    TEXT NOT NULL,
+            method    TEXT NOT NULL,
+            initial   TEXT NOT NULL,
+            trials    BIGINT NOT NULL,
+            unread    TEXT NOT NULL,
+            changed   DOUBLE PRECISION NOT NULL,
+            version   TEXT NOT NULL,
+            checksum  BIGINT NOT NULL,
+            PRIMARY KEY (study, number)
+        )""",
+        """CREATE TABLE writers (          -- those that are there, and those that ended without a word
+            study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
+            owner     TEXT NOT NULL,
+            process   TEXT NOT NULL,         -- for messages
+            renewed   TIMESTAMPTZ NOT NULL,  -- by the clock of the server
+            PRIMARY KEY (study, owner)
+        )""",
+    ),
+}
+ROWS_OF = {1: 5}  # the version of storage/schema.py that has the same columns, by our own version
+VERSION = max(MIGRATIONS)
+
+
+def make_key(*of: object) -> int:
+    """Return the number of an advisory lock, which is one for all of a database.
+
+    of: what it locks.
+    """
+    text = "\0".join(("bostruct", *map(str, of)))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
+
+
+LOCK_MAKING = f"SELECT pg_advisory_xact_lock({make_key('making')})"  # of tables and of studies
+
+
+def read_rows_version(connection: Connection, where: str) -> int:
+    """Return the version of the rows in a database, as `storage/reading.py` counts them; 0 where there are no tables.
+
+    connection: to the database.
+    where: the database, for messages.
+
+    Raises StorageError for a schema that is newer, older, or not ours.
+    """
+    version = read_version(connection, where)
+    if version > VERSION:
+        raise StorageError(
+            f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {VERSION}); "
+            "upgrade bostruct to open it"
+        )
+    return ROWS_OF[version] if version else 0
+
+
+def read_version(connection: Connection, where: str) -> int:
+    """Return the version of our schema in a database, 0 where it is not there; raise StorageError for what is not ours.
+
+    connection: to the database.
+    where: the database, for messages.
+    """
+    found = {str(row[0]) for row in connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,)
+    ).fetchall()}  # fmt: skip
+    if not found:
+        return 0
+    rows = (
+        connection.execute(f"SELECT version FROM {SCHEMA}.schema_version").fetchall()
+        if "schema_version" in found
+        else []
+    )
+    if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
+        raise StorageError(f"{where}: has a schema {SCHEMA!r} that bostruct did not make; it is left as it is")
+    return rows[0][0]
+
+
+@repeat_undone
+def bring_forward(session: Session) -> None:
+    """Make the tables in a database that has none, or bring those of an older version to this one; raise StorageError.
+
+    session: to the database.
+    """
+    where = session.place.label
+    if session.read(lambda connection: read_version(connection, where)) == VERSION:
+        return
+    with session.writing(LOCK_MAKING) as (connection, _):
+        before = read_version(connection, where)  # another process may have been quicker
+        read_rows_version(connection, where)
+        if before == 0:
+            _check_encoding(connection, where)
+            if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)).fetchone() is None:
+                connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        for version in range(before + 1, VERSION + 1):
+            for statement in MIGRATIONS[version]:
+                connection.execute(statement)
+            connection.execute("UPDATE schema_version SET version = ?", (version,))
+
+
+def _check_encoding(connection: Connection, where: str) -> None:
+    ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
+    if encoding != "UTF8":
+        raise StorageError(f"{where}: expected a database with the encoding UTF8, got {encoding}")

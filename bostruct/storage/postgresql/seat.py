@@ -1,0 +1,113 @@
+"""Writers of one study side by side on many machines: who is there, and who decides."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+
+from bostruct.storage.postgresql.limits import (
+    GONE_SECONDS,
+    KEPT_DAYS,
+    RENEW_SECONDS,
+    TURN_SECONDS,
+)
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.schema import make_key
+from bostruct.storage.postgresql.session import Session
+from bostruct.storage.protocol import StorageError
+
+_OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
+_RENEW = """INSERT INTO writers (study, owner, process, renewed) VALUES (?, ?, ?, clock_timestamp())
+ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
+# Nobody could renew anything while the server was down.
+_PRESENT = f"""SELECT owner, process, GREATEST(renewed, pg_postmaster_start_time())
+> clock_timestamp() - INTERVAL '{GONE_SECONDS} s' FROM writers WHERE study = ?"""
+_FORGET = f"DELETE FROM writers WHERE study = ? AND renewed < clock_timestamp() - INTERVAL '{KEPT_DAYS} days'"
+_LEAVE = "DELETE FROM writers WHERE study = ? AND owner = ?"
+
+
+class Seat:
+    """The place of one writer beside the others: a row with its last heartbeat, by the clock of the server.
+
+    A thread renews the row on a connection of its own. Who decides holds an advisory lock on that connection, which the
+    server gives back when it finds the connection lost; another writer may decide then.
+
+    place: of the database.
+    study: id of the study.
+
+    Raises StorageError.
+    """
+
+    def __init__(self, place: Place, study: int) -> None:
+        self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
+        self._study = study
+        self._process = f"process {os.getpid()} on {platform.node()}"
+        self._decider = make_key("deciding", study)
+        self._is_deciding = False
+        self._session = Session(place, lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off")
+        self._left = threading.Event()
+        try:
+            self._renew()
+            self._session.query(_FORGET, (study,))
+        except BaseException:
+            self._session.close()
+            raise
+        threading.Thread(target=self._beat, name=f"bostruct {self.owner}", daemon=True).start()
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
+        if self._is_deciding:
+            yield
+            return
+        try:
+            while not self._session.take_lock(f"SELECT pg_advisory_lock({self._decider})"):
+                self._renew()
+            self._is_deciding = True
+            yield
+        finally:
+            self._is_deciding = False
+            with suppress(StorageError):  # the lock went with the connection
+                self._session.query_once(f"SELECT pg_advisory_unlock({self._decider})")
+
+    def find_gone(self, session: Session, owners: AbstractSet[str]) -> set[str]:
+        """Return those writers that have closed, or have not renewed their rows.
+
+        session: on which nobody waits for anything.
+        owners: names of writers.
+        """
+        present = {row[0]: row[2] for row in session.query(_PRESENT, (self._study,))}
+        is_back = time.monotonic() - self._session.returned < GONE_SECONDS  # others may have been cut off with us
+        here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
+        return {owner for owner in owners if not _OWNER.fullmatch(owner) or owner not in here}
+
+    def find_other(self, session: Session) -> str | None:
+        """Return another writer that is there, for messages; None where there is none.
+
+        session: on which nobody waits for anything.
+        """
+        rows = session.query(_PRESENT, (self._study,))
+        return next((process for owner, process, is_recent in rows if is_recent and owner != self.owner), None)
+
+    def leave(self) -> None:
+        """Remove the row, and give all locks back; nothing in a forked child."""
+        self._left.set()
+        if self._session.is_open:
+            with suppress(StorageError):  # others find the row old in a minute
+                self._session.query_once(_LEAVE, (self._study, self.owner))
+            self._session.close()
+
+    def _renew(self) -> None:
+        self._session.query(_RENEW, (self._study, self.owner, self._process))
+
+    def _beat(self) -> None:
+        while not self._left.wait(RENEW_SECONDS):
+            with suppress(StorageError):  # it may be there again at the next one
+                self._renew()

@@ -1,0 +1,303 @@
+"""Connections to a database that are made again where they are lost, and transactions that are made again with them.
+
+A transaction whose COMMIT was not answered was made or not. The server knows which, by the transaction's number:
+https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from bostruct.storage.postgresql.connecting import SCHEMA, close_connection, open_connection
+from bostruct.storage.postgresql.limits import (
+    BUSY_SECONDS,
+    GONE_SECONDS,
+    PAUSE_SECONDS,
+    RECONNECT_SECONDS,
+)
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.sql import SqlConnection
+from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
+from bostruct.storage.rows import Column, Columns
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
+
+
+class LockTaken(StorageError):
+    """Another session has held a lock for as long as this one was to wait for it."""
+
+
+class Writing(NamedTuple):
+    """A transaction that has begun.
+
+    connection: to make it of.
+    row: that its lock selected.
+    """
+
+    connection: SqlConnection
+    row: Columns
+
+
+class Session:
+    """A connection to a database, for one thread at a time, in the process that opened it alone.
+
+    place: of the database.
+    settings: of the server, by name, beside those of all sessions.
+
+    Raises StorageError where the server cannot be reached, refuses, or is too old.
+    """
+
+    def __init__(self, place: Place, **settings: str) -> None:
+        self.place = place
+        self._settings = settings
+        self._name = f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
+        self._process = os.getpid()
+        self._mutex = threading.RLock()
+        self._connection: psycopg.Connection | None = None
+        self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
+        self._heard = time.monotonic()
+        try:
+            self._connect()
+        except place.error as error:
+            raise self.explain(error, "cannot be opened") from None
+
+    @property
+    def is_open(self) -> bool:
+        """True until it is closed, in the process that opened it."""
+        return self._process == os.getpid()
+
+    def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
+        """Run one statement that may be made twice, and return what it selects; raise StorageError.
+
+        statement: with a question mark for each parameter.
+        parameters: text, numbers and None.
+        """
+        return self.repeat(lambda connection: connection.execute(statement, parameters).fetchall(), "used")
+
+    def query_once(self, statement: str, parameters: Sequence[Column] = ()) -> None:
+        """Run a statement that is not worth to be waited for; raise StorageError.
+
+        statement: with a question mark for each parameter.
+        parameters: text, numbers and None.
+        """
+        self._check_process()
+        if not self._mutex.acquire(timeout=BUSY_SECONDS):
+            raise StorageError(f"{self.place.label}: cannot be reached")
+        try:
+            if self._connection is not None:
+                SqlConnection(self._connection).execute(statement, parameters)
+        except self.place.error as error:
+            self._roll_back(error)
+            raise self.explain(error, "cannot be written") from None
+        finally:
+            self._mutex.release()
+
+    def take_lock(self, statement: str) -> bool:
+        """Run a statement that waits for a lock, and tell whether it got it within `lock_timeout`; raise StorageError.
+
+        statement: without parameters.
+        """
+        try:
+            self.query(statement)
+        except LockTaken:
+            return False
+        return True
+
+    def read(self, work: Callable[[SqlConnection], T]) -> T:
+        """Return what a function finds that sees one moment of the database; raise StorageError.
+
+        work: makes queries, and is called again where the connection is lost.
+        """
+
+        def read(connection: SqlConnection) -> T:
+            connection.execute(READ)
+            found = work(connection)
+            connection.execute("COMMIT")
+            return found
+
+        return self.repeat(read, "read")
+
+    @contextmanager
+    def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Writing]:
+        """Make all changes of a block at its end, or none; raise StorageError then.
+
+        lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
+        parameters: of it.
+
+        Where the connection is lost, StepUndone is raised if nothing was written.
+        """
+        self._check_process()
+        with self._mutex:
+            begun, number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
+            try:
+                yield begun
+                self._commit(begun.connection, number)
+            except (self.place.error, UnicodeEncodeError) as error:
+                self._roll_back(error)
+                raise self._refuse(error) from None
+            except BaseException as error:
+                self._roll_back(error)
+                raise
+
+    def close(self) -> None:
+        """Close the connection, or let a thread close it that uses it; nothing in a forked child, or when repeated."""
+        if self.is_open:
+            self._process = 0
+            if self._mutex.acquire(timeout=BUSY_SECONDS):
+                self._drop()
+                self._mutex.release()
+
+    def explain(self, error: BaseException, what: str) -> StorageError:
+        """Return an error of the server in words.
+
+        error: of psycopg, or of text that cannot be sent.
+        what: could not be done, such as "cannot be read".
+        """
+        state = getattr(error, "sqlstate", None)
+        if state in REMOVED:
+            return StorageLost(
+                f"{self.place.label}: the tables of bostruct are not there: {self.place.describe(error)}"
+            )
+        if isinstance(error, UnicodeEncodeError):
+            return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
+        hint = ""
+        if state == "42501":
+            hint = f"; the role needs USAGE on schema {SCHEMA} and SELECT, INSERT, UPDATE, DELETE on its tables"
+        if state == "55P03":
+            return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
+        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
+
+    def repeat(self, work: Callable[[SqlConnection], T], what: str) -> T:
+        """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
+
+        work: makes queries, and is called again where the connection is lost.
+        what: it does, for messages, such as "read".
+        """
+        self._check_process()
+        lost_at: float | None = None
+        pause = 0.05
+        with self._mutex:
+            while True:
+                try:
+                    found = work(SqlConnection(self._live()))
+                    self._heard = time.monotonic()
+                    return found
+                except (self.place.error, UnicodeEncodeError) as error:
+                    self._roll_back(error)
+                    now = time.monotonic()
+                    lost_at = now if lost_at is None else lost_at
+                    if self._connection is not None:
+                        raise self.explain(error, f"cannot be {what}") from None
+                    if now + pause > lost_at + RECONNECT_SECONDS:
+                        problem = f"cannot be reached for {RECONNECT_SECONDS:.0f} s"
+                        raise self.explain(error, problem) from None
+                except BaseException as error:
+                    self._roll_back(error)
+                    raise
+                finally:
+                    if self._process == 0:
+                        self._drop()
+                time.sleep(pause)
+                pause = min(2 * pause, PAUSE_SECONDS)
+
+    def _commit(self, connection: SqlConnection, number: str) -> None:
+        try:
+            answer = connection.commit()
+        except self.place.error as error:
+            self._roll_back(error)
+            refusal = self._refuse(error)
+            if self._connection is None and self._was_committed(number):
+                return
+            raise refusal from None
+        if answer != "COMMIT":  # an error within, which somebody caught, makes it ROLLBACK
+            raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
+
+    def _was_committed(self, number: str) -> bool:
+        """Tell what became of a transaction whose COMMIT was not answered."""
+        deadline = time.monotonic() + RECONNECT_SECONDS
+        try:
+            while True:
+                ((status,),) = self.query("SELECT pg_xact_status(?::xid8)", (number,))
+                if status != "in progress":
+                    return status == "committed"
+                if time.monotonic() > deadline:
+                    raise StorageError(f"{self.place.label}: has not ended an earlier connection")
+                time.sleep(0.05)
+        except StorageError as error:
+            raise StorageError(
+                f"{error}; whether the last step was written is not known, open the study again"
+            ) from None
+
+    def _refuse(self, error: BaseException) -> StorageError:
+        """Return why nothing was written, once that was rolled back."""
+        if self._connection is None:
+            return StepUndone(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
+        return self.explain(error, "cannot be written")
+
+    def _roll_back(self, error: BaseException) -> None:
+        """Leave the connection outside a transaction, or drop it where it is lost."""
+        connection = self._connection
+        if connection is None:
+            return
+        state = getattr(error, "sqlstate", None) or ""
+        if not connection.closed and not state.startswith(LOST):
+            try:
+                if connection.info.transaction_status != 0:
+                    connection.execute("ROLLBACK")
+            except self.place.error:
+                pass
+            else:
+                return
+        self._drop()
+
+    def _live(self) -> psycopg.Connection:
+        """Return the connection, made again where it was lost; raises an error of psycopg."""
+        self._check_process()
+        if self._connection is None:
+            self._connect()
+            if time.monotonic() - self._heard > GONE_SECONDS / 2:
+                self.returned = time.monotonic()
+        assert self._connection is not None  # as it was just made
+        return self._connection
+
+    def _connect(self) -> None:
+        self._connection = open_connection(self.place, self._name, self._settings)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            close_connection(self._connection)
+            self._connection = None
+
+    def _check_process(self) -> None:
+        if self._process == 0:
+            raise StorageError(f"{self.place.label}: the study is closed; open it again")
+        if self._process != os.getpid():
+            raise StorageError(
+                f"{self.place.label}: a forked process has no part in a study of its parent; tell the parent"
+            )
+
+
+def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> tuple[Writing, str]:
+    """Begin a transaction, take its lock, and return the transaction's number, too."""
+    with connection.together():
+        connection.execute(WRITE)
+        locked = connection.execute(lock, parameters)
+        numbered = connection.execute("SELECT pg_current_xact_id()::text")
+    row, ((number,),) = locked.fetchone(), numbered.fetchall()
+    if row is None:
+        raise StorageLost("the study is not there any more")
+    return Writing(connection, row), number

@@ -1,0 +1,108 @@
+"""Studies in a PostgreSQL database: one row a trial, JSON and never a pickle.
+
+What a method here has returned from is committed, and as durable as the server's `synchronous_commit` makes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_rows_version
+from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
+from bostruct.storage.reading import read_studies, read_study
+from bostruct.storage.rows import Connection
+from bostruct.storage.steps import next_study
+from bostruct.storage.undone import repeat_undone
+from bostruct.storage.writing import insert_study
+
+
+class PostgresqlStorage:
+    """A database of studies, to which each call connects.
+
+    url: as libpq reads it; `begin` and `save` make the tables where they are absent.
+
+    Raises StorageError for a URL that cannot be read, MissingExtra without psycopg.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._place = Place(url)
+
+    @property
+    def label(self) -> str:
+        """The URL, without what is secret."""
+        return self._place.label
+
+    @property
+    def where(self) -> str:
+        """The URL, without what is secret."""
+        return self._place.label
+
+    def studies(self) -> list[StudyRow]:
+        def list_all(connection: Connection) -> list[StudyRow]:
+            found = read_studies(connection, self.label, read_rows_version(connection, self.label))
+            return [one.study for one in found]
+
+        with self._connecting() as session:
+            return session.read(list_all)
+
+    def read(self, name: str | None) -> StoredStudy:
+        def read(connection: Connection) -> StoredStudy:
+            return read_study(connection, name, self.label, read_rows_version(connection, self.label))[0]
+
+        with self._connecting() as session:
+            return session.read(read)
+
+    def begin(self, row: StudyRow) -> tuple[StoredStudy, PostgresqlWriter]:
+        writer = self._become_writer(StoredStudy(row, []), is_new=False)
+        try:
+            return writer.read(), writer
+        except BaseException:
+            writer.close()
+            raise
+
+    def save(self, stored: StoredStudy) -> PostgresqlWriter:
+        return self._become_writer(stored, is_new=True)
+
+    def find_revisions(self) -> dict[int, int] | None:
+        """Return the number of steps of each study, by its id; None where that cannot be read now."""
+        try:
+            with self._connecting() as session:
+                there = session.read(lambda connection: read_rows_version(connection, self.label))
+                return dict(session.query("SELECT study, revision FROM progress")) if there else {}
+        except StorageError:
+            return None
+
+    def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> PostgresqlWriter:
+        session = Session(self._place)
+        try:
+            bring_forward(session)
+            self._make(session, stored, is_new=is_new)
+            return PostgresqlWriter(session, stored.study.name)
+        except BaseException:
+            session.close()
+            raise
+
+    @repeat_undone
+    def _make(self, session: Session, stored: StoredStudy, *, is_new: bool) -> None:
+        """Write a study unless it is there; raise StorageError where it is there and was to be new."""
+        name = stored.study.name
+        there = "SELECT 1 FROM studies WHERE name = ?"
+        if not is_new and session.query(there, (name,)):
+            return
+        with session.writing(LOCK_MAKING) as (connection, _):
+            if connection.execute(there, (name,)).fetchone() is None:
+                insert_study(connection, next_study(connection), stored)
+            elif is_new:
+                raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another place")
+
+    @contextmanager
+    def _connecting(self) -> Iterator[Session]:
+        session = Session(self._place)
+        try:
+            yield session
+        finally:
+            session.close()

@@ -1,0 +1,189 @@
+"""A writer of one study in a PostgreSQL database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+
+from bostruct.storage.postgresql.schema import read_rows_version
+from bostruct.storage.postgresql.seat import Seat
+from bostruct.storage.postgresql.session import Session
+from bostruct.storage.protocol import (
+    News,
+    SpaceChange,
+    StorageLost,
+    StoredStudy,
+    StudyLocked,
+    TrialRow,
+)
+from bostruct.storage.reading import find_in, read_study
+from bostruct.storage.rows import PROGRESS_COLUMNS, Connection, Progress, read_progress_columns
+from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.steps import Step, read_news
+from bostruct.storage.undone import repeat_undone
+
+_PROGRESS = f"SELECT {', '.join((*PROGRESS_COLUMNS, 'checksum'))} FROM progress WHERE study = ?"
+_LOCK = f"{_PROGRESS} FOR UPDATE"
+
+
+class PostgresqlWriter:
+    """A writer of a study in a database, one of any number; it is gone a minute after its last heartbeat.
+
+    session: to the database; it is closed with the writer.
+    name: of the study, which is there.
+
+    Raises StorageError.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session = session
+        self._name = name
+        self._label = session.place.label
+        self._what = f"{self._label}: study {name!r}"
+        self._study = session.read(self._find)
+        self._seat = Seat(session.place, self._study)
+        self._lost: StorageLost | None = None
+        self._seen = 0  # the step up to which the holder knows the study
+        self._known = 0  # the same within the step that is being made, whose news it has
+        self._n_changes: int | None = None  # of the space, after the step up to which the holder knows the study
+        self._step: Step | None = None  # that is being made
+
+    def read(self) -> StoredStudy:
+        """Return the study as it is now, from which on `look` tells what changed."""
+        stored, progress = self._session.read(
+            lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)
+        )
+        self._seen = progress.revision
+        return stored
+
+    @property
+    def lost(self) -> StorageLost | None:
+        """Why nothing is written any more; None as long as the study is there."""
+        return self._lost
+
+    @property
+    def is_open(self) -> bool:
+        """True until it is closed, in the process that opened it."""
+        return self._session.is_open
+
+    @property
+    def owner(self) -> str:
+        """The name of this writer in the rows of trials that it hands out."""
+        return self._seat.owner
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        with self._seat.deciding():
+            yield
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        with self._noting_loss():
+            return self._seat.find_gone(self._session, owners)
+
+    @contextmanager
+    def changing(self) -> Iterator[News]:
+        with self._stepping() as step:
+            news = self._find_old_news(step.before) or step.read_news(self._seen)
+            self._known = step.before.revision
+            yield news
+        self._n_changes = news.n_changes
+
+    def look(self) -> News:
+        with self._noting_loss():
+            progress = self._session.repeat(self._read_progress, "read")
+            if (known := self._find_old_news(progress)) is not None:
+                return known
+            news, self._seen = self._session.read(self._read_news)
+        self._n_changes = news.n_changes
+        return news
+
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        self._make(lambda step: step.insert(row, state))
+
+    def update(self, row: TrialRow) -> None:
+        self._make(lambda step: step.change(row, "running"))
+
+    def reopen(self, row: TrialRow) -> None:
+        self._make(lambda step: step.change(row, "failed"))
+
+    def take_back(self, *numbers: int) -> None:
+        self._make(lambda step: step.take_back(numbers))
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        if (holder := self._seat.find_other(self._session)) is not None:
+            raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
+        self._make(lambda step: step.change_space(change, state))
+        self._n_changes = None
+
+    def check_place(self) -> None:
+        """Raise StorageLost, now and at every later change, where the study is not there any more."""
+        with self._noting_loss():
+            self._session.repeat(self._read_progress, "read")
+
+    def close(self) -> None:
+        if self.is_open:
+            try:
+                self._seat.leave()
+            finally:
+                self._session.close()
+
+    def _find(self, connection: Connection) -> int:
+        version = read_rows_version(connection, self._label)
+        return find_in(connection, self._name, self._label, version).progress.study
+
+    def _read_news(self, connection: Connection) -> tuple[News, int]:
+        progress = self._read_progress(connection)
+        return read_news(connection, progress, self._seen, self._what), progress.revision
+
+    def _read_progress(self, connection: Connection) -> Progress:
+        row = connection.execute(_PROGRESS, (self._study,)).fetchone()
+        if row is None:
+            raise StorageLost("the study was removed")
+        return read_progress_columns(row, self._what)
+
+    def _find_old_news(self, progress: Progress) -> News | None:
+        """Return the news where there is nothing new, as it is most of the time; None where they are to be read."""
+        if progress.revision == self._seen and self._n_changes is not None:
+            return News([], progress.state, self._n_changes)
+        return None
+
+    def _make(self, change: Callable[[Step], None]) -> None:
+        """Make a change within the step that is being made, or a step of its own."""
+        if self._step is not None:
+            change(self._step)
+        else:
+            self._make_alone(change)
+
+    @repeat_undone
+    def _make_alone(self, change: Callable[[Step], None]) -> None:
+        with self._stepping() as step:
+            change(step)
+
+    @contextmanager
+    def _stepping(self) -> Iterator[Step]:
+        """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
+        try:
+            with self._noting_loss(), self._session.writing(_LOCK, (self._study,)) as begun:
+                progress = read_progress_columns(begun.row, self._what)
+                self._step = step = Step(begun.connection, progress, self._what)
+                self._known = self._seen
+                yield step
+                revision = step.finish()
+        finally:
+            self._step = None
+        if self._known == step.before.revision:  # what others wrote before is news still
+            self._seen = revision
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
+        if self._lost is not None:
+            raise StorageLost(str(self._lost))
+        try:
+            yield
+        except StorageLost as error:
+            self._lost = StorageLost(
+                f"{self._what} was removed while it was open, or its tables were: nothing is written there any more. "
+                "All trials are in memory, and so is every value that you tell; study.save(path) writes them elsewhere"
+            )
+            raise StorageLost(str(self._lost)) from error

@@ -1,0 +1,106 @@
+"""The schema of the database: its versions, and what is not ours."""
+
+from __future__ import annotations
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage.postgresql import schema
+from bostruct.storage.postgresql.connecting import open_connection
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.storage import PostgresqlStorage
+from bostruct.storage.protocol import StorageError
+from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.testing.storage_laws import STUDY
+from tests.storage.postgresql.server import Server
+
+
+def test_a_new_version_of_the_rows_needs_a_migration() -> None:
+    assert schema.ROWS_OF[schema.VERSION] == SCHEMA_VERSION
+    assert sorted(schema.MIGRATIONS) == sorted(schema.ROWS_OF) == list(range(1, schema.VERSION + 1))
+
+
+def test_an_older_schema_is_brought_forward_and_a_newer_one_is_refused(
+    url: str, server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = PostgresqlStorage(url)
+    storage.begin(STUDY)[1].close()
+    with monkeypatch.context() as patched:
+        patched.setitem(schema.MIGRATIONS, 2, ("ALTER TABLE trials ADD COLUMN extra TEXT",))
+        patched.setitem(schema.ROWS_OF, 2, SCHEMA_VERSION)
+        patched.setattr(schema, "VERSION", 2)
+        assert storage.read(None).study == STUDY
+        storage.begin(STUDY)[1].close()
+        assert server.query("SELECT extra FROM bostruct.trials", database) == []
+    for step in (lambda: storage.begin(STUDY), lambda: storage.read(None), storage.studies):
+        with pytest.raises(StorageError, match=r"newer bostruct \(schema version 2; this one knows up to 1\); upgrade"):
+            step()
+    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(2,)]
+
+
+def test_a_migration_that_fails_leaves_all_as_it_was(
+    url: str, server: Server, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = PostgresqlStorage(url)
+    storage.begin(STUDY)[1].close()
+    monkeypatch.setitem(schema.MIGRATIONS, 2, ("ALTER TABLE trials ADD COLUMN extra TEXT", "SELECT 1 / 0"))
+    monkeypatch.setattr(schema, "VERSION", 2)
+    with pytest.raises(StorageError, match="division by zero"):
+        storage.begin(STUDY)
+    columns = "SELECT 1 FROM information_schema.columns WHERE table_schema = 'bostruct' AND column_name = 'extra'"
+    assert server.query(columns, database) == []
+    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(1,)]
+
+
+def test_a_schema_of_others_is_left_as_it_is(url: str, server: Server, database: str) -> None:
+    server.query("CREATE SCHEMA bostruct CREATE TABLE studies (a INT)", database)
+    with pytest.raises(StorageError, match="has a schema 'bostruct' that bostruct did not make; it is left as it is"):
+        PostgresqlStorage(url).begin(STUDY)
+    assert server.query("SELECT * FROM bostruct.studies", database) == []
+
+
+def test_an_empty_database_holds_no_study_and_reading_makes_none(url: str, server: Server, database: str) -> None:
+    storage = PostgresqlStorage(url)
+    assert storage.studies() == []
+    with pytest.raises(StorageError, match="expected one of its studies; it holds none"):
+        bo.Study.load(url)
+    assert server.query("SELECT 1 FROM pg_namespace WHERE nspname = 'bostruct'", database) == []
+
+
+def test_another_encoding_is_refused(server: Server) -> None:
+    server.query("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    with pytest.raises(StorageError, match="expected a database with the encoding UTF8, got LATIN1"):
+        PostgresqlStorage(server.socket_url("latin")).begin(STUDY)
+
+
+def test_a_role_needs_rights_which_the_message_names(server: Server, url: str, database: str) -> None:
+    server.query("CREATE USER bob")
+    as_bob = PostgresqlStorage(url.replace("ann@", "bob@"))
+    with pytest.raises(StorageError, match="cannot be written: permission denied for database"):
+        as_bob.begin(STUDY)
+    PostgresqlStorage(url).begin(STUDY)[1].close()
+    with pytest.raises(
+        StorageError, match=r"permission denied for .*; the role needs USAGE on schema bostruct and SEL"
+    ):
+        as_bob.studies()
+    server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
+    server.query("GRANT SELECT ON ALL TABLES IN SCHEMA bostruct TO bob", database)
+    assert as_bob.read(None).study == STUDY
+    with pytest.raises(StorageError, match="permission denied for table"):
+        as_bob.begin(STUDY)
+    server.query("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA bostruct TO bob", database)
+    as_bob.begin(STUDY)[1].close()
+
+
+def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bostruct.storage.postgresql.connecting.OLDEST_SERVER", 990000)
+    with pytest.raises(StorageError, match=r"PostgreSQL \d+ is too old; expected 13 or later"):
+        open_connection(Place(url), "test", {})
+
+
+def test_a_damaged_row_is_named(url: str, server: Server, database: str) -> None:
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=url) as study:
+        study.tell(study.ask(), 1.0)
+    server.query("UPDATE bostruct.trials SET value = 2", database)
+    with pytest.raises(StorageError, match=r"study 'study': trial 0 is damaged: its checksum is not that of its"):
+        bo.Study.load(url)

@@ -1,0 +1,162 @@
+"""Who is there, by heartbeats on the clock of the server, and who decides."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage.postgresql import seat as seat_module
+from bostruct.storage.postgresql.seat import Seat
+from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.protocol import StudyLocked
+from tests.storage.postgresql.server import Server
+
+SPACE = {"a": range(12), "b": ["x", "y", "z"]}
+
+
+def open_study(url: str, **given: object) -> bo.Study:
+    return bo.Study(SPACE, **({"method": "random", "seed": 0, "storage": url} | given))  # type: ignore[arg-type]
+
+
+def writer_of(study: bo.Study) -> PostgresqlWriter:
+    store = study._ledger.store
+    assert isinstance(store, PostgresqlWriter)
+    return store
+
+
+def seat_of(study: bo.Study) -> Seat:
+    return writer_of(study)._seat
+
+
+@pytest.fixture
+def pair(url: str) -> Iterator[tuple[bo.Study, bo.Study]]:
+    with open_study(url) as first, open_study(url) as second:
+        yield first, second
+
+
+def age(server: Server, database: str, study: bo.Study, seconds: float) -> None:
+    """Make the last heartbeat of a writer older."""
+    owner = seat_of(study).owner
+    server.query(
+        f"UPDATE bostruct.writers SET renewed = now() - INTERVAL '{seconds} s' WHERE owner = '{owner}'", database
+    )
+
+
+def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
+    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, quick = pair
+    late = slow.ask()
+    age(server, database, slow, 55)
+    assert quick.ask().number == 1
+    age(server, database, slow, 65)
+    assert quick.ask().number == 2, "the server was not up for as long"
+    started = seat_module._PRESENT.replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+    monkeypatch.setattr(seat_module, "_PRESENT", started)
+    again = quick.ask()
+    assert (again.number, again.point, again.info["attempts"]) == (0, late.point, 2)
+    quick.tell(again, 3.0)
+    double = slow.tell(late, 4.0)
+    assert (double.number, double.value, double.info["double_of"]) == (3, 4.0, 0)
+
+
+def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
+    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = seat_module._PRESENT.replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+    monkeypatch.setattr(seat_module, "_PRESENT", started)
+    first, second = pair
+    first.ask()
+    age(server, database, first, 65)
+    session = seat_of(second)._session
+    session._heard -= 45.0
+    session._drop()
+    seat_of(second)._renew()
+    assert second.ask().number == 1
+    session.returned -= 61.0
+    assert second.ask().number == 0
+
+
+def test_a_heartbeat_comes_in_time_and_survives_its_connection(
+    server: Server, url: str, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
+    with open_study(url) as study:
+        for _ in range(2):
+            age(server, database, study, 100)
+            deadline = time.monotonic() + 10
+            while server.query("SELECT 1 FROM bostruct.writers WHERE renewed < now() - INTERVAL '90 s'", database):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            server.query(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' "
+                f"AND datname = '{database}'"
+            )
+        assert study.ask().number == 0
+        thread = f"bostruct {seat_of(study).owner}"
+        assert any(one.name == thread for one in threading.enumerate())
+    deadline = time.monotonic() + 10
+    while any(one.name == thread for one in threading.enumerate()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert server.query("SELECT * FROM bostruct.writers", database) == []
+
+
+def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(
+    server: Server, pair: tuple[bo.Study, bo.Study]
+) -> None:
+    first, second = pair
+    with first.deciding():
+        server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
+            f"'{seat_of(first)._session._name}'"
+        )
+        with second.deciding():  # would wait if the lock had not gone with the connection
+            trials = [second.ask(), first.ask(), second.ask(), first.ask()]
+    points = {tuple(trial.point.values()) for trial in trials}
+    assert (len(points), [trial.number for trial in trials]) == (4, [0, 1, 2, 3])
+    with first.deciding():
+        pass
+
+
+def test_waiting_to_decide_outlasts_a_turn(pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = pair
+    seat_of(second)._session.query("SET lock_timeout = '50ms'")
+    renewed, renew = [], seat_of(second)._renew
+    monkeypatch.setattr(seat_of(second), "_renew", lambda: renewed.append(renew()))
+    done = threading.Event()
+
+    def decide() -> None:
+        with second.deciding():
+            done.set()
+
+    thread = threading.Thread(target=decide)
+    with first.deciding():
+        thread.start()
+        assert not done.wait(0.4)
+    assert done.wait(30)
+    thread.join()
+    assert renewed
+
+
+def test_the_space_of_a_study_does_not_change_under_others(url: str) -> None:
+    wider = SPACE | {"a": range(14)}
+    with open_study(url) as study:
+        study.tell(study.ask(), 1.0)
+        with pytest.raises(StudyLocked, match=r"its space cannot be changed while it is open in process \d+ on "):
+            bo.Study(wider, method="random", seed=0, storage=url)
+    with bo.Study(wider, method="random", seed=0, storage=url) as study:
+        assert len(study.space_changes) == 1
+
+
+def test_rows_of_writers_that_ended_long_ago_are_removed(server: Server, url: str, database: str) -> None:
+    with open_study(url):
+        server.query(
+            "INSERT INTO bostruct.writers VALUES (1, '1-000000000000', 'a', now() - INTERVAL '8 days')", database
+        )
+    with open_study(url) as study:
+        assert server.query("SELECT owner FROM bostruct.writers", database) == [(seat_of(study).owner,)]

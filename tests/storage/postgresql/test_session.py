@@ -1,0 +1,208 @@
+"""Connections that are lost at any moment: what was told is there once, and nothing is there twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.outcome import Outcome
+from bostruct.storage.postgresql import session as session_module
+from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.storage import PostgresqlStorage
+from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.testing.storage_laws import STUDY
+from tests.storage.postgresql.proxy import COMMIT, Proxy
+from tests.storage.postgresql.server import Server
+
+SPACE = {"a": range(50), "b": ["x", "y", "z"]}
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    opened = Proxy(server.port)
+    yield opened
+    opened.close()
+
+
+def open_study(url: str) -> bo.Study:
+    return bo.Study(SPACE, method="random", seed=0, storage=url)
+
+
+class Once:
+    """Do something to the first COMMIT that follows."""
+
+    def __init__(self, fate: str, first: Any = None) -> None:
+        self.met, self._fate, self._first = 0, fate, first
+
+    def __call__(self, data: bytes) -> str:
+        if COMMIT not in data or self.met:
+            return "pass"
+        self.met += 1
+        if self._first is not None:
+            self._first()
+        return self._fate
+
+
+@pytest.mark.parametrize("fate", ["deliver", "drop"])
+def test_a_value_is_told_once_whatever_becomes_of_its_commit(
+    server: Server, proxy: Proxy, database: str, url: str, fate: str
+) -> None:
+    with open_study(server.tcp_url(database, proxy.port)) as study:
+        for _ in range(2):
+            trial = study.ask()
+            proxy.on_request = once = Once(fate)
+            study.tell(trial, 1.0)
+            assert once.met == 1
+            proxy.on_request = once = Once(fate)
+            study.add({"a": trial.number, "b": "x"}, 2.0)
+            assert once.met == 1
+        proxy.on_request = once = Once(fate)
+        assert study.ask().number == 4
+        assert once.met == 1
+        with bo.Study.load(url, read_only=True) as stored:
+            assert stored.trials == study.trials
+    assert [trial.value for trial in study.trials] == [1.0, 2.0, 1.0, 2.0, None]
+
+
+@pytest.mark.parametrize("fate", ["deliver", "drop"])
+def test_others_may_write_before_the_fate_of_a_commit_is_known(
+    server: Server, proxy: Proxy, database: str, url: str, fate: str
+) -> None:
+    with open_study(server.tcp_url(database, proxy.port)) as study, open_study(url) as other:
+        trial = study.ask()
+        connect, calls = Place.connect, []
+
+        def connect_late(place: Place, name: str) -> Any:
+            calls.append(other.add({"a": len(calls), "b": "y"}, 2.0).number)
+            return connect(place, name)
+
+        proxy.on_request = Once(fate)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Place, "connect", connect_late)
+            study.tell(trial, 1.0)
+        assert calls == [1]
+        other.sync()
+        assert [one.value for one in other.trials] == [1.0, 2.0]
+        assert study.add({"a": 40, "b": "z"}, 3.0).number == 2
+        assert [one.value for one in study.trials] == [1.0, 2.0, 3.0]
+
+
+def test_a_step_that_meets_no_server_waits_for_it(server: Server, proxy: Proxy, database: str) -> None:
+    with open_study(server.tcp_url(database, proxy.port)) as study:
+        trial = study.ask()
+        proxy.refuses = True
+        proxy.cut()
+        back = threading.Timer(1.0, lambda: setattr(proxy, "refuses", False))
+        back.start()
+        began = time.monotonic()
+        assert study.tell(trial, 1.0).value == 1.0
+        assert time.monotonic() - began > 0.8
+        assert study.ask().number == 1
+
+
+def test_waiting_has_an_end(server: Server, proxy: Proxy, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "RECONNECT_SECONDS", 0.3)
+    study = open_study(server.tcp_url(database, proxy.port))
+    trial = study.ask()
+    proxy.refuses = True
+    proxy.cut()
+    with pytest.raises(StorageError, match=r"cannot be reached for 0 s: .*server closed the connection"):
+        study.tell(trial, 1.0)
+    proxy.refuses = False
+    assert study.tell(trial, 1.0).value == 1.0
+    trial = study.ask()
+
+    def refuse_from_now() -> None:
+        proxy.refuses = True
+
+    proxy.on_request = Once("deliver", refuse_from_now)
+    with pytest.raises(StorageError, match="whether the last step was written is not known"):
+        study.tell(trial, 2.0)
+    proxy.refuses = False
+    study.sync()
+    assert [one.value for one in study.trials] == [1.0, 2.0]
+    study.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
+def test_a_server_may_be_restarted(server: Server, url: str, how: signal.Signals) -> None:
+    with open_study(url) as study:
+        study.tell(study.ask(), 1.0)
+        trial = study.ask()
+        server.stop(how)
+        starting = threading.Thread(target=server.start)
+        starting.start()
+        study.tell(trial, 2.0)
+        starting.join()
+        assert study.ask().number == 2
+    with bo.Study.load(url, read_only=True) as stored:
+        assert [one.value for one in stored.trials] == [1.0, 2.0, None]
+
+
+def test_text_that_postgresql_has_not_is_read_as_it_was_written(url: str) -> None:
+    text = "\0 \x1a \x1a0 \x1a1 \\ %s ? \N{SNOWMAN}"
+    storage = PostgresqlStorage(url)
+    writer = storage.begin(STUDY._replace(name=text))[1]
+    writer.insert(TrialRow(0, "{}", "{}", 1.0, 1, Outcome(failed=text), 2.0, 0))
+    writer.close()
+    (trial,) = storage.read(text).trials
+    assert trial.outcome == Outcome(failed=text)
+    assert [row.name for row in storage.studies()] == [text]
+    with pytest.raises(StorageError, match="text that UTF-8 cannot hold"):
+        storage.begin(STUDY._replace(name="\ud800"))
+
+
+def test_a_forked_child_neither_uses_nor_keeps_a_connection(server: Server, url: str) -> None:
+    session = Session(Place(url))
+    ((pid,),) = session.query("SELECT pg_backend_pid()")
+    read, write = os.pipe()
+    if os.fork() == 0:
+        try:
+            session.query("SELECT 1")
+        except StorageError as error:
+            os.write(write, str(error).encode())
+        session.close()
+        time.sleep(1.5)
+        os._exit(0)
+    assert b"a forked process has no part in a study" in os.read(read, 1000)
+    assert session.query("SELECT 1") == [(1,)]
+    session.close()
+    deadline = time.monotonic() + 1.0
+    while server.query(f"SELECT 1 FROM pg_stat_activity WHERE pid = {pid}"):
+        assert time.monotonic() < deadline
+    os.wait()
+    os.close(read)
+    os.close(write)
+
+
+def test_what_an_earlier_connection_locks_is_free_once_it_is_made_again(url: str) -> None:
+    session = Session(Place(url))
+    session.query("SELECT pg_advisory_lock(7)")
+    assert session._connection is not None
+    kept = session._connection
+    session._connection = None
+    session.query("SELECT pg_advisory_lock(7)")
+    assert kept.closed or kept.pgconn.status is not None
+    kept.close()
+    session.close()
+
+
+def test_an_error_that_was_caught_within_a_step_is_no_commit(url: str) -> None:
+    session = Session(Place(url))
+
+    def catch() -> None:
+        with session.writing("SELECT 1") as begun, suppress(session.place.error):
+            begun.connection.execute("SELECT 1 / 0")
+
+    with pytest.raises(StorageError, match="the server rolled a step back"):
+        catch()
+    session.close()

@@ -1,0 +1,109 @@
+"""Several processes share a study in a database, whatever becomes of their connections and of the server."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.protocol import SharedWriter
+from tests.storage.postgresql.server import Server
+
+ROOT = Path(bo.__file__).parent.parent
+SPACE = {"a": range(200), "b": ["x", "y", "z"]}
+RUN = """
+import sys
+sys.path[:0] = sys.argv[3:]
+import bostruct as bo
+from tests.storage.postgresql.test_writer import SPACE, objective
+with bo.Study(SPACE, method="random", seed=0, storage=sys.argv[1]) as study:
+    study.optimize(objective, int(sys.argv[2]), progress=False)
+"""
+
+
+def objective(point: dict) -> float:
+    return float(point["a"]) + "xyz".index(point["b"]) / 4
+
+
+def run_together(url: str, n_trials: int, disturb: Callable[[], None], n_processes: int) -> tuple[bo.Trial, ...]:
+    """Let processes make one run while a function disturbs them, and return its trials."""
+    command = [sys.executable, "-c", RUN, url, str(n_trials), str(ROOT)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    processes = [subprocess.Popen(command, env=environment) for _ in range(n_processes)]
+    while any(one.poll() is None for one in processes):
+        disturb()
+    assert [process.wait() for process in processes] == [0] * n_processes
+    with bo.Study.load(url, read_only=True) as study:
+        return study.trials
+
+
+def check_run(trials: tuple[bo.Trial, ...], n_trials: int) -> None:
+    assert Counter(trial.status for trial in trials) == {"completed": n_trials}
+    assert all(trial.value == objective(trial.point) for trial in trials)
+    assert len({tuple(trial.point.values()) for trial in trials}) == n_trials
+    assert not [trial for trial in trials if "double_of" in trial.info or trial.info.get("attempts", 1) > 1]
+
+
+def test_a_writer_shares_its_study(url: str) -> None:
+    with bo.Study(SPACE, method="random", seed=0, storage=url) as study:
+        assert isinstance(study._ledger.store, PostgresqlWriter)
+        assert isinstance(study._ledger.store, SharedWriter)
+        assert study.where == url
+
+
+def test_processes_make_one_run_while_their_connections_are_ended(server: Server, url: str, database: str) -> None:
+    def end_one() -> None:
+        time.sleep(0.05)
+        server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' "
+            f"AND datname = '{database}' ORDER BY random() LIMIT 1"
+        )
+
+    check_run(run_together(url, 60, end_one, 2), 60)
+
+
+@pytest.mark.slow
+def test_processes_make_one_run_while_the_server_is_killed(server: Server, url: str, database: str) -> None:
+    rng = random.Random(0)
+
+    def disturb() -> None:
+        time.sleep(rng.uniform(0.05, 0.3))
+        if rng.random() < 0.1:
+            server.stop(rng.choice([signal.SIGINT, signal.SIGQUIT, signal.SIGKILL]))
+            time.sleep(rng.uniform(0.0, 1.0))
+            server.start()
+        else:
+            server.query(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' "
+                f"AND datname = '{database}' ORDER BY random() LIMIT 2"
+            )
+
+    check_run(run_together(url, 550, disturb, 4), 550)
+
+
+def test_writes_of_two_threads_wait_for_each_other(url: str) -> None:
+    with bo.Study(SPACE, method="random", seed=0, storage=url) as one:
+        with bo.Study(SPACE, method="random", seed=0, storage=url) as other:
+            threads = [
+                threading.Thread(target=lambda s=study, b=b: [s.add({"a": n, "b": b}, 1.0) for n in range(20)])
+                for study, b in ((one, "x"), (one, "z"), (other, "y"))
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        one.sync()
+        assert len(one.trials) == 60
+    with bo.Study.load(url, read_only=True) as stored:
+        assert stored.trials == one.trials
