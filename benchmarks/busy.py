@@ -5,7 +5,7 @@
 A study of 60 bits is given N trials. Then an executor of threads evaluates ROUNDS times as many trials as it has
 workers, and each evaluation sleeps for S seconds. Without --seconds, S is as many times the mean seconds of a
 suggestion as there are workers: the shortest objective that can keep all of them busy. The share is taken from the
-moment when all workers were first busy to the moment when the last evaluation began. The machine should have a core to spare.
+moment when all workers were first busy to the moment when the last evaluation began. It needs a core to spare.
 """
 
 from __future__ import annotations
