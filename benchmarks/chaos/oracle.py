@@ -52,7 +52,19 @@ def read_shared_trials(file: Path) -> Rows | None:
         if damage != "ok":
             raise ValueError(damage)
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM trials ORDER BY number").fetchall()
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+        (domain,) = connection.execute("SELECT domain FROM studies").fetchone()
+    names = list(json.loads(domain).get("variables", ()))
+    return [name_values(dict(zip(COLUMNS, row, strict=True)), names) for row in rows]
+
+
+def name_values(row: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return a row whose point is an object: a point that has all variables is stored as the list of its values.
+
+    row: as it is stored.
+    names: of the variables of the study's space.
+    """
+    point = json.loads(row["point"])
+    return row | {"point": json.dumps(dict(zip(names, point, strict=True)))} if isinstance(point, list) else row
 
 
 def read_log(file: Path) -> Rows:
