@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from bostruct.cli.options import check_folder, error_text, file_to_write, json_option, load_problem, plain_errors
+from bostruct.cli.options import (
+    check_folder,
+    error_text,
+    file_to_write,
+    json_option,
+    load_problem,
+    open_place,
+    plain_errors,
+)
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
@@ -81,7 +89,9 @@ def serve(
     _check_doors(stdio, path, token_file)
     with ExitStack() as stack:
         answers = stack.enter_context(_reserve_stdout()) if stdio else None
-        stack.enter_context(plain_errors("" if file is None else f"The studies are in {file}."))
+        with plain_errors():
+            label = None if file is None else open_place(file).label
+        stack.enter_context(plain_errors("" if label is None else f"The studies are in {label}."))
         studies = [] if problem is None else [_open_problem(problem, method, seed, name, file)]
         studies += [] if description is None else [_open_described(description, file)]
         service = _start(studies, file, create)
@@ -105,7 +115,7 @@ def _start(studies: list[Study], file: str | None, create: bool) -> Service:
     """Serve these studies, and the others in a file; raise UsageError where there is nothing to serve."""
     from bostruct.serving.service import Service
 
-    if file is not None and os.path.exists(file):
+    if file is not None and ("://" in file or os.path.exists(file)):
         studies = studies + _open_file(file, {study.name for study in studies})
     if not studies and not create:
         raise click.UsageError("no study to serve: give a FILE with studies, --problem, --study or --create")

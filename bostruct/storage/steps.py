@@ -24,18 +24,29 @@ class Step:
         self._where = where
 
     def insert(self, row: TrialRow, state: str | None) -> None:
-        """Write a new trial and, unless it is None, the searcher's new state."""
+        """Write a new trial and, with it or not at all, the searcher's new state.
+
+        row: the trial.
+        state: as JSON text; None leaves it as it is.
+        """
         self._progress = insert_trial(self._connection, self._progress, row).advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
-        """Change a trial, all but its point; raise StorageError where no such trial has this status."""
+        """Change a trial, all but its point; raise StorageError where no such trial has this status.
+
+        row: the trial as it is to be.
+        status: that it must have.
+        """
         before = find_trial(self._connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
         self._progress = change_trial(self._connection, self._progress, before, row._replace(point=before.row.point))
 
     def take_back(self, numbers: tuple[int, ...]) -> None:
-        """Count an attempt less for those trials that run; nobody owns them then."""
+        """Count an attempt less for those trials that run; nobody owns them then.
+
+        numbers: of the trials, each of which counts once.
+        """
         for number in dict.fromkeys(numbers):
             before = find_trial(self._connection, self._progress.study, number, self._where)
             if before is not None and before.row.status == "running":
@@ -43,12 +54,19 @@ class Step:
                 self._progress = change_trial(self._connection, self._progress, before, after)
 
     def change_space(self, change: SpaceChange, state: str) -> None:
-        """Write that the study is over another space, and the searcher's new state."""
+        """Write that the study is over another space, and the searcher's new state.
+
+        change: the next one.
+        state: as JSON text.
+        """
         number = count_changes(self._connection, self._progress.study)
         self._progress = insert_change(self._connection, self._progress, number, change).advance(0, 0, state)
 
     def read_news(self, seen: int) -> News:
-        """Return what was written after a step that the holder knows, by its revision."""
+        """Return what was written after a step that the holder knows.
+
+        seen: revision of that step.
+        """
         return read_news(self._connection, self.before, seen, self._where)
 
     def finish(self) -> int:

@@ -375,6 +375,7 @@ class Ledger:
         return trial
 
     @defer_interrupt
+    @repeat_undone
     def let_all_go(self) -> None:
         """Give all trials back that this object handed out, and that nobody else has taken over."""
         if self.out:

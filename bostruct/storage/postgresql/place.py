@@ -1,4 +1,4 @@
-"""Where a database is: the user's URL, of which messages show all but what is secret."""
+"""The URL of a database, of which messages show all but what is secret."""
 
 from __future__ import annotations
 
@@ -62,7 +62,10 @@ class Place:
         return self._psycopg.connect(**given, autocommit=True)
 
     def describe(self, error: BaseException) -> str:
-        """Return the message of an error on one line, without what is secret."""
+        """Return the message of an error on one line, without what is secret.
+
+        error: of psycopg, or any other.
+        """
         said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error) or type(error).__name__
         for name in SECRETS.intersection(self._parameters):
             said = said.replace(self._parameters[name], "***")

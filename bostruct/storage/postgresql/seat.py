@@ -20,7 +20,7 @@ from bostruct.storage.postgresql.limits import (
 )
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import make_key
-from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.protocol import StorageError
 
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
@@ -68,7 +68,7 @@ class Seat:
             yield
             return
         try:
-            while not self._session.take_lock(f"SELECT pg_advisory_lock({self._decider})"):
+            while not self._take_turn():
                 self._renew()
             self._is_deciding = True
             yield
@@ -103,6 +103,14 @@ class Seat:
             with suppress(StorageError):  # others find the row old in a minute
                 self._session.query_once(_LEAVE, (self._study, self.owner))
             self._session.close()
+
+    def _take_turn(self) -> bool:
+        """Wait a while for the right to decide, and tell whether it was given."""
+        try:
+            self._session.query(f"SELECT pg_advisory_lock({self._decider})")
+        except LockTaken:
+            return False
+        return True
 
     def _renew(self) -> None:
         self._session.query(_RENEW, (self._study, self.owner, self._process))

@@ -73,7 +73,9 @@ class Session:
         try:
             self._connect()
         except place.error as error:
-            raise self.explain(error, "cannot be opened") from None
+            if not (getattr(error, "sqlstate", None) or "").startswith(LOST):  # else it had answered
+                raise self.explain(error, "cannot be opened") from None
+            self.query("SELECT 1")
 
     @property
     def is_open(self) -> bool:
@@ -105,17 +107,6 @@ class Session:
             raise self.explain(error, "cannot be written") from None
         finally:
             self._mutex.release()
-
-    def take_lock(self, statement: str) -> bool:
-        """Run a statement that waits for a lock, and tell whether it got it within `lock_timeout`; raise StorageError.
-
-        statement: without parameters.
-        """
-        try:
-            self.query(statement)
-        except LockTaken:
-            return False
-        return True
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
         """Return what a function finds that sees one moment of the database; raise StorageError.

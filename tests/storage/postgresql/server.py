@@ -49,9 +49,13 @@ def why_not() -> str | None:
 
 
 class Server:
-    """A server with the user `ann`, who is let in on the socket, and with PASSWORD over TCP."""
+    """A server with the user `ann`, who is let in on the socket, and with PASSWORD over TCP.
 
-    def __init__(self) -> None:
+    settings: of its configuration, by name.
+    """
+
+    def __init__(self, settings: dict[str, str] | None = None) -> None:
+        self._given = settings or {}
         found = find_programs()
         assert found is not None
         self.programs = found
@@ -78,6 +82,7 @@ class Server:
         """Start the server, and wait until it answers."""
         settings = {"fsync": "off", "listen_addresses": "127.0.0.1", "unix_socket_directories": str(self.folder)}
         settings |= {"port": str(self.port), "max_connections": "60", "shared_buffers": "16MB", "log_statement": "none"}
+        settings |= self._given
         given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         command = [*lower_rights(), str(self.programs / "postgres"), "-D", str(self.folder / "data"), *given]
         with open(self.folder / "log", "ab") as log:

@@ -1,0 +1,34 @@
+"""A step counts once, and only where it changed something."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+from bostruct.storage.protocol import News, StoredStudy, TrialRow
+from bostruct.storage.reading import read_progress
+from bostruct.storage.schema import SCHEMA_VERSION, create_tables
+from bostruct.storage.steps import Step, count_changes, next_study, read_news
+from bostruct.storage.writing import insert_study
+from bostruct.testing.storage_laws import STUDY
+
+
+def test_a_step_has_one_revision_and_an_empty_one_has_none() -> None:
+    row = TrialRow(0, "{}", "{}", 1.0, 1)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        create_tables(connection)
+        assert next_study(connection) == 1
+        before = insert_study(connection, 1, StoredStudy(STUDY, []))
+        assert next_study(connection) == 2
+        assert Step(connection, before, "here").finish() == before.revision
+        step = Step(connection, before, "here")
+        step.insert(row, "[1]")
+        step.insert(row._replace(number=1), None)
+        step.change(row._replace(attempts=2), "running")
+        assert step.finish() == before.revision + 1
+        after = read_progress(connection, 1, "here", SCHEMA_VERSION)
+        assert after.revision == before.revision + 1
+        news = read_news(connection, after, before.revision, "here")
+        assert news == News([row._replace(attempts=2), row._replace(number=1)], "[1]", 0)
+        assert Step(connection, after, "here").read_news(after.revision) == News([], "[1]", 0)
+        assert count_changes(connection, 1) == 0

@@ -1,0 +1,36 @@
+"""Steps are made again where nothing of them was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from bostruct.storage.protocol import StepUndone, StorageError
+from bostruct.storage.undone import TIMES, repeat_undone
+
+
+def test_a_step_is_made_again_until_it_is_made() -> None:
+    calls = []
+
+    @repeat_undone
+    def step(n: int) -> int:
+        calls.append(n)
+        if len(calls) < 3:
+            raise StepUndone("lost")
+        return n
+
+    assert step(7) == 7
+    assert calls == [7, 7, 7]
+
+
+@pytest.mark.parametrize(("error", "count"), [(StepUndone, TIMES + 1), (StorageError, 1)])
+def test_it_is_not_made_again_forever_nor_after_another_error(error: type[StorageError], count: int) -> None:
+    calls = []
+
+    @repeat_undone
+    def step() -> None:
+        calls.append(1)
+        raise error("why")
+
+    with pytest.raises(error, match="why"):
+        step()
+    assert len(calls) == count
