@@ -79,6 +79,15 @@ def test_a_choice_none_goes_round_where_its_variable_has_a_condition():
         other.add_frame(pd.DataFrame({"kind": ["bush"], "depth": [None], "inner": [None], "value": [1.0]}))
 
 
+def test_real_numbers_that_some_rows_lack_go_round_without_a_walk_over_their_grid():
+    space = {"a": ["x", "y"], "r": bo.Real(0, 1, when={"a": "x"}), "n": bo.Integer(0, 10**12, when={"a": "y"})}
+    result = bo.minimize(lambda p: p.get("r", 0.5), space, 6, method="random", seed=0, progress=False)
+    assert {len(trial.point) for trial in result.trials} == {2}
+    assert {trial.point["a"] for trial in result.trials} == {"x", "y"}
+    study = bo.Study(space)
+    assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
+
+
 def test_a_choice_none_goes_round_beside_other_domains():
     space = {"inner": {"flip": bool, "crop": [None, 2]}, "n": [None, 1], "m": bo.Categorical([None, 2], when={"n": 1})}
     study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
