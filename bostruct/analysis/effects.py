@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.importances import DesignData, read_design
-from bostruct.analysis.picture_style import require_result, set_title, shorten_label
+from bostruct.analysis.picture_style import name_objective, require_result, set_title, shorten_label
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
 from bostruct.display import new_axes
@@ -77,10 +77,12 @@ def plot_effects(
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(data.values)), float(np.max(data.values))
     axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
-    _draw_map(axes, low + (high - low) * means.T, scales, result.goals.directions[objective])
+    told = name_objective(result, objective)
+    direction = result.goals.directions[objective]
+    _draw_map(axes, low + (high - low) * means.T, scales, direction, f"mean {told} ({direction}d), darker is better")
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))
-    set_title(axes, result, "mean effects")
+    set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")
     return axes
 
 
@@ -93,12 +95,12 @@ def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scale
     return mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
 
 
-def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str) -> None:
+def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, label: str) -> None:
     """Draw the map, darker where it is better, the trials on it, and what the shades mean."""
     shades = "cividis" if direction == "minimize" else "cividis_r"
     drawn = axes.imshow(means, origin="lower", aspect="auto", cmap=shades, interpolation="nearest")
     figure: Any = axes.figure
-    figure.colorbar(drawn, ax=axes, label=f"mean value ({direction}d), darker is better")
+    figure.colorbar(drawn, ax=axes, label=label)
     spread = np.random.default_rng(0).uniform(-0.3, 0.3, (2, len(scales[0].places)))  # the same every time
     across, up = (one.places + own * one.is_listed for one, own in zip(scales, spread, strict=True))
     axes.scatter(across, up, s=14, facecolors="white", edgecolors="black", linewidths=0.7, zorder=3)

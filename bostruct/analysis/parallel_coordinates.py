@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, require_result, set_title, shorten_label
+from bostruct.analysis.picture_style import (
+    GRAY,
+    INK,
+    ORANGE,
+    list_told,
+    name_objective,
+    require_result,
+    set_title,
+    shorten_label,
+)
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
@@ -54,7 +63,7 @@ def plot_parallel_coordinates(
     heights = np.column_stack([*map(_place, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
     _draw_lines(axes, heights, ranks, trials)
     _draw_columns(axes, columns)
-    what = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    what = name_objective(result, objective)
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     set_title(axes, result, "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}")

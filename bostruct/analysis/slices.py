@@ -17,6 +17,7 @@ from bostruct.analysis.picture_style import (
     ORANGE,
     clear_frame,
     list_told,
+    name_objective,
     require_result,
     set_title,
     shorten_label,
@@ -96,7 +97,7 @@ def plot_slices(
         _draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         clear_frame(panel)
     values = np.array([trial.values[objective] for trial in trials])
-    told = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    told = name_objective(result, objective)
     panels[0].set_ylabel(f"{told}{scale.describe(int(is_beyond(panels[0], values).sum()))}", fontsize=9)
     set_title(panels[0], result, "slices through the best")
     if axes is None:
