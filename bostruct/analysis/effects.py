@@ -10,6 +10,7 @@ import numpy as np
 
 from bostruct.analysis.importances import DesignData, read_design
 from bostruct.analysis.picture_style import name_objective, require_result, set_title, shorten_label
+from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
 from bostruct.display import new_axes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 24  # values of a variable in the picture
 MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
 TREES = 64
+MOST_LETTERS = 12  # of a value on an axis
 
 
 class _Scale(NamedTuple):
@@ -160,10 +162,11 @@ def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict
     values: list[object] = []
     if variable is not None and variable.size <= len(atoms):
         values = [variable.present(row) for row in variable.enumerate().tolist()]
+    names = label_values(values, MOST_LETTERS)
     step = -(-len(kept) // 12)
     labels: dict[float, str] = {}
     for place, i in enumerate(kept.tolist()):
         is_absent = bool(np.all(atoms[i] == -1.0))
         if place % step == 0 or is_absent:
-            labels[place] = "absent" if is_absent else shorten_label(values[i] if i < len(values) else i, 12)
+            labels[place] = "absent" if is_absent else names[i] if i < len(names) else str(i)
     return labels
