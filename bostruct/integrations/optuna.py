@@ -302,7 +302,9 @@ class BostructSampler(BaseSampler):
             why = "not all trials have it, and no other tells when; give search_space"
             self._warn_once(name, f"parameter {name!r} is drawn at random: {why}")
         else:
-            log.info("BostructSampler: parameter %r is drawn at random: its branch is new, and learned from now on", name)
+            log.info(
+                "BostructSampler: parameter %r is drawn at random: its branch is new, and learned from now on", name
+            )
 
     def _warn_once(self, key: str, message: str) -> None:
         if key not in self._warned:
