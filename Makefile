@@ -2,7 +2,8 @@
 # make test    install and run the tests
 # make bench   compare auto with other cheap methods of the package on six problems; leaves out/bench/RESULTS.md
 # make docs    write the site of the docs, with the reference and the gallery, to out/site/index.html; its search works
-#              where the folder is served: python -m http.server -d out/site
+#              where the folder is served: python -m http.server -d out/site. The first time it runs all examples, which
+#              takes minutes; what they print and draw stays in out/gallery until an example changes
 # make check   what a change has to pass besides: lint, format, types
 #
 # PYTHON    the interpreter that makes .venv (3.11 or later)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from typing import Any
 
-from bostruct.checks import optional_import
+from bostruct.checks import optional_import, short_repr
 
 STYLE = (  # notebooks align cells to the right, and in the middle
     "<style>.bostruct th, .bostruct td {text-align: left; vertical-align: top} "
@@ -48,6 +49,33 @@ def in_full(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
+
+
+def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
+    """Write the parts of a space in one line; where that grows too long, the first ones and how many more there are.
+
+    parts: variables and domains by name.
+    rest: what follows them.
+    limit: the most characters of the parts, unless the first alone has more.
+    """
+    shown = [f"{name!r}: {short_repr(part, limit)}" for name, part in parts.items()]
+    ends = list(accumulate(len(one) + 2 for one in shown))
+    n = len(shown) if ends[-1] <= limit else max(1, sum(end <= limit - len(", ... 9999 more") for end in ends))
+    more = f", ... {len(shown) - n} more" if n < len(shown) else ""
+    return f"Space({{{', '.join(shown[:n])}{more}}}{rest})"
+
+
+def show_all_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
+    """Write all parts of a space: in one line, or where that grows too long, in a line each.
+
+    parts: variables and domains by name.
+    rest: what follows them.
+    limit: the most characters of the parts in one line.
+    """
+    shown = [f"{name!r}: {part!r}" for name, part in parts.items()]
+    if sum(len(one) + 2 for one in shown) <= limit:
+        return f"Space({{{', '.join(shown)}}}{rest})"
+    return "\n".join(["Space({", *(f"    {one}," for one in shown), f"}}{rest})"])
 
 
 def printable(text: str) -> str:

@@ -56,6 +56,21 @@ def test_a_page_has_each_public_name_once_with_its_parameters(reference):
     assert "self" not in re.findall(r"ask\((.*)\)", page)[0]
 
 
+def test_the_modules_of_the_reference_are_promised(reference):
+    promised = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    modules = reference.MODULES.keys() - {"bostruct"}
+    assert {name for name in modules if f"`{name}`" not in promised and ".integrations." not in name} == set()
+
+
+def test_the_gallery_names_an_example_that_it_runs_and_runs_it_once(tmp_path, monkeypatch, caplog):
+    gallery, example = load("gallery"), tmp_path / "small.py"
+    monkeypatch.setattr(gallery, "CACHE", tmp_path / "out")
+    example.write_text('"""Add."""\n\nprint(2 + 3)\n')
+    with caplog.at_level("INFO", "mkdocs"):
+        assert [gallery.show_example(example).page for _ in range(2)][1].count("\n5\n") == 1
+    assert caplog.messages == ["running examples/small.py for the gallery"]
+
+
 def test_links_lead_to_the_pages_of_the_site():
     pytest.importorskip("mkdocs")
     redirect = load("hooks").redirect_links

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, require_result, set_title
+from bostruct.analysis.tables import pluralize
 from bostruct.analysis.value_axis import choose_scale
 from bostruct.checks import short_repr
 from bostruct.display import new_axes
@@ -72,6 +73,8 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, what: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = is_inside == inside
+        if not own.any():
+            continue
         axes.errorbar(
             found.told[own],
             found.mean[own],
@@ -82,7 +85,7 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, what: str) -> None:
             ecolor=color,
             elinewidth=0.8,
             alpha=0.85,
-            label=f"{int(own.sum())} values {'inside' if inside else 'outside'} the 95 % interval",
+            label=f"{pluralize(int(own.sum()), 'value')} {'inside' if inside else 'outside'} the 95 % interval",
         )
     low, high = _find_ends(found)
     axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="told = predicted")
@@ -130,7 +133,8 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
     reach = max(3.0, 1.1 * min(float(np.max(np.abs(residuals))), MOST_DEVIATIONS))
     axes.set_ylim(-reach, reach)
     clear_frame(axes)
-    axes.set_title(describe_coverage(found), loc="left", fontsize=10, pad=14)
+    verdict = describe_coverage(found).replace(": ", ":\n")  # two lines, which half a figure has room for
+    axes.set_title(verdict, loc="left", fontsize=10, pad=14)
 
 
 def describe_coverage(found: LeftOutTrials) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.importances import DesignData, read_design
-from bostruct.analysis.picture_style import require_result, set_title, shorten_label
+from bostruct.analysis.picture_style import name_objective, require_result, set_title, shorten_label
+from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
 from bostruct.display import new_axes
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 MOST_STEPS = 24  # values of a variable in the picture
 MOST_STEPS_DRAWN = 12  # where the means are over draws of the space, of which each cell needs some
 TREES = 64
+MOST_LETTERS = 12  # of a value on an axis
 
 
 class _Scale(NamedTuple):
@@ -77,10 +79,12 @@ def plot_effects(
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(data.values)), float(np.max(data.values))
     axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
-    _draw_map(axes, low + (high - low) * means.T, scales, result.goals.directions[objective])
+    told = name_objective(result, objective)
+    direction = result.goals.directions[objective]
+    _draw_map(axes, low + (high - low) * means.T, scales, direction, f"mean {told} ({direction}d), darker is better")
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))
-    set_title(axes, result, "mean effects")
+    set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")
     return axes
 
 
@@ -93,12 +97,12 @@ def _compute_means(forest: Any, data: DesignData, chosen: tuple[int, int], scale
     return mean_of_draws(forest, data.draws, (first.cells, second.cells), shape)
 
 
-def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str) -> None:
+def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, label: str) -> None:
     """Draw the map, darker where it is better, the trials on it, and what the shades mean."""
     shades = "cividis" if direction == "minimize" else "cividis_r"
     drawn = axes.imshow(means, origin="lower", aspect="auto", cmap=shades, interpolation="nearest")
     figure: Any = axes.figure
-    figure.colorbar(drawn, ax=axes, label=f"mean value ({direction}d), darker is better")
+    figure.colorbar(drawn, ax=axes, label=label)
     spread = np.random.default_rng(0).uniform(-0.3, 0.3, (2, len(scales[0].places)))  # the same every time
     across, up = (one.places + own * one.is_listed for one, own in zip(scales, spread, strict=True))
     axes.scatter(across, up, s=14, facecolors="white", edgecolors="black", linewidths=0.7, zorder=3)
@@ -158,10 +162,11 @@ def _name_atoms(variable: Variable | None, atoms: Array, kept: IntArray) -> dict
     values: list[object] = []
     if variable is not None and variable.size <= len(atoms):
         values = [variable.present(row) for row in variable.enumerate().tolist()]
+    names = label_values(values, MOST_LETTERS)
     step = -(-len(kept) // 12)
     labels: dict[float, str] = {}
     for place, i in enumerate(kept.tolist()):
         is_absent = bool(np.all(atoms[i] == -1.0))
         if place % step == 0 or is_absent:
-            labels[place] = "absent" if is_absent else shorten_label(values[i] if i < len(values) else i, 12)
+            labels[place] = "absent" if is_absent else names[i] if i < len(names) else str(i)
     return labels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -163,7 +164,7 @@ def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
         count += len(beyond)
         colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
         if beyond:
-            _mark_border(axes, [one.at for one in beyond], height, 16, colors, marker)
+            mark_border(axes, [one.at for one in beyond], height, 16, colors, marker)
     return count
 
 
@@ -173,14 +174,22 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
     for status, (marker, color) in WITHOUT_VALUE.items():
         own = [one.at for one in told if one.trial.status == status]
         if own:
-            marks = _mark_border(axes, own, height, 26, [color], marker)
+            marks = mark_border(axes, own, height, 26, [color], marker)
             marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
 
 
-def _mark_border(
-    axes: Axes, at: list[int], height: float, size: float, colors: list[str], marker: str
+def mark_border(
+    axes: Axes, at: Sequence[float], height: float, size: float, colors: list[str], marker: str
 ) -> PathCollection:
-    """Draw marks above trials at a share of the axes' height, which no value decides."""
+    """Draw marks at a share of the axes' height, which no value decides, and return them.
+
+    axes: of the picture.
+    at: places on the x axis.
+    height: share from the lower end, in [0, 1].
+    size: in square points.
+    colors: one for each mark, or one for all.
+    marker: as matplotlib takes it.
+    """
     place = axes.get_xaxis_transform()
     return axes.scatter(at, [height] * len(at), s=size, color=colors, marker=marker, transform=place, zorder=2)
 

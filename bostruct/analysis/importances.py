@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.picture_style import BLUE, INK, ORANGE, clear_frame, shorten_label
+from bostruct.analysis.picture_style import (
+    BLUE,
+    INK,
+    ORANGE,
+    clear_frame,
+    describe_study,
+    escape_dollars,
+    shorten_label,
+)
 from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
 from bostruct.display import new_axes
@@ -80,7 +88,9 @@ def importance(
         found = importances(forest, data.features, pairs)
     else:
         found = importances_of_draws(forest, data.features, data.draws, pairs)
-    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched)
+    which = None if data.result.goals.n_objectives == 1 else objective
+    told = describe_study(data.result)
+    return Importances(_sort(found.main), _sort(found.pairs), data.left_out, data.searched, which, told)
 
 
 class DesignData(NamedTuple):
@@ -93,6 +103,7 @@ class DesignData(NamedTuple):
     searched: share of the trials that a search chose, in [0, 1].
     draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);
         None for any other.
+    result: of the study.
     """
 
     design: Array
@@ -101,6 +112,7 @@ class DesignData(NamedTuple):
     left_out: tuple[str, ...]
     searched: float
     draws: Array | None
+    result: Result
 
 
 def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
@@ -145,7 +157,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
         for feature in features:
             if feature.name in _find_structures(described):
                 thin_levels(draws, feature, rng)
-    return DesignData(design, features, values, left_out, searched, draws)
+    return DesignData(design, features, values, left_out, searched, draws, result)
 
 
 def _has_conditions(domain: object) -> bool:
@@ -158,8 +170,8 @@ def _has_conditions(domain: object) -> bool:
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
     """Draw bars of the largest shares that `bostruct.importance` found, with their spread, and return the axes.
 
-    A bar is hatched where the spread from tree to tree is as large as the share. The title says so, and where a search
-    chose the trials.
+    The title names the study, and of several objectives the one that is explained. A bar is hatched where the spread
+    from tree to tree is as large as the share. The title says so, and where a search chose the trials.
 
     found: main effects and, where they were asked for, pairs.
     ax: axes to draw on, None for those of a new figure.
@@ -186,7 +198,9 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     clear_frame(axes, "x")
     hidden = len(named) - len(shown)
     which = f", the largest {len(shown)} of {len(named)}" if hidden else ""
-    lines = [f"importance by a random forest{which}"]
+    aim = "" if found.objective is None else f" for objective {found.objective}"
+    told = f" of {escape_dollars(found.study)}" if found.study else ""
+    lines = [f"importance{aim}{told}, by a random forest{which}"]
     if any(effect.is_vague for _, effect, _ in shown):
         lines.append("hatched: no clear effect, the spread is as large as the share")
     lines.append(found.sample_warning)

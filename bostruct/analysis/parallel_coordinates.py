@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.analysis.picture_style import GRAY, INK, ORANGE, list_told, require_result, set_title, shorten_label
+from bostruct.analysis.picture_style import (
+    GRAY,
+    INK,
+    ORANGE,
+    list_told,
+    name_objective,
+    require_result,
+    set_title,
+    shorten_label,
+)
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
-from bostruct.analysis.slices import GOLDEN
+from bostruct.analysis.slice_panels import GOLDEN
+from bostruct.analysis.value_labels import label_values
 from bostruct.checks import optional_import
 from bostruct.contracts import Array, IntArray
 from bostruct.display import new_axes
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_COLUMNS = 14
+MOST_LETTERS = 14  # of a category, as many as fit between two axes
 MOST_STRONG = 100  # lines; more of them are fainter
 
 
@@ -54,7 +65,7 @@ def plot_parallel_coordinates(
     heights = np.column_stack([*map(_place, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
     _draw_lines(axes, heights, ranks, trials)
     _draw_columns(axes, columns)
-    what = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
+    what = name_objective(result, objective)
     _name_values(axes, values, sign, len(columns), f"{what}, by rank\n({result.goals.directions[objective]}d)")
     hidden = [column.name for column in table.columns[len(columns) :]] + list(table.left_out)
     set_title(axes, result, "variables" if result.goals.n_objectives == 1 else f"variables by objective {objective}")
@@ -124,11 +135,8 @@ def _label_heights(column: PointColumn) -> list[tuple[float, str]]:
         last = max(len(column.categories) - 1, 1)
         single = len(column.categories) == 1
         step = -(-len(column.categories) // 12)
-        return [
-            (0.5 if single else i / last, shorten_label(value, 11))
-            for i, value in enumerate(column.categories)
-            if i % step == 0
-        ]
+        labels = label_values(column.categories, MOST_LETTERS)
+        return [(0.5 if single else i / last, label) for i, label in enumerate(labels) if i % step == 0]
     low, high = float(np.nanmin(column.places)), float(np.nanmax(column.places))
     return [(0.5, f"{low:.4g}")] if low == high else [(0.0, f"{low:.4g}"), (1.0, f"{high:.4g}")]
 

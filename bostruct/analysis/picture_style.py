@@ -90,11 +90,15 @@ def shorten_label(text: object, most: int = MOST_LETTERS) -> str:
     text: of anybody; a dollar sign in it starts no formula.
     most: number of letters, at least 3.
     """
+    return escape_dollars(_leave_out_middle(text, most))
+
+
+def _leave_out_middle(text: object, most: int) -> str:
     line = printable(str(text))
-    if len(line) > most:
-        half = (most - 1) // 2
-        line = f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
-    return line.replace("$", r"\$")
+    if len(line) <= most:
+        return line
+    half = (most - 1) // 2
+    return f"{line[: most - 1 - half]}…{line[len(line) - half :]}"
 
 
 def write_ordinal(n: int) -> str:
@@ -122,10 +126,35 @@ def set_title(axes: Axes, result: Result, what: str = "") -> None:
     result: of the study.
     what: shown, in front of that; empty where the axes say it.
     """
-    count = len(result.order)
-    name = f"{shorten_label(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
-    told = f"{name}{shorten_label(result.method)}, {count} trial{'s' * (count != 1)}"
+    told = escape_dollars(describe_study(result))
     axes.set_title(f"{what} of {told}" if what else told, loc="left", fontsize=10, pad=14)
+
+
+def describe_study(result: Result) -> str:
+    """Return the name of a study where it has one, its method, and how many trials were told.
+
+    result: of the study.
+    """
+    count = len(result.order)
+    name = f"{_leave_out_middle(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
+    return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
+
+
+def escape_dollars(text: str) -> str:
+    """Return a text in which a dollar sign starts no formula of matplotlib.
+
+    text: of anybody.
+    """
+    return text.replace("$", r"\$")
+
+
+def name_objective(result: Result, objective: int) -> str:
+    """Return what an axis calls the values: ``value``, or the objective's position where there are several.
+
+    result: of the study.
+    objective: its position, from 0.
+    """
+    return "value" if result.goals.n_objectives == 1 else f"objective {objective}"
 
 
 def clear_frame(axes: Axes, grid: str = "y") -> None:

@@ -10,38 +10,30 @@ import numpy as np
 from bostruct.analysis.histories import choose_run_scale
 from bostruct.analysis.importances import Effect, importance
 from bostruct.analysis.picture_style import (
-    BEGINNING,
-    BLUE,
     GRAY,
-    INK,
-    ORANGE,
     clear_frame,
     list_told,
+    name_objective,
     require_result,
     set_title,
-    shorten_label,
 )
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
+from bostruct.analysis.slice_panels import Slice, draw_panel, put_slice_legend
 from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
-from bostruct.checks import optional_import, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
-from bostruct.study.prediction import HALF_WIDTH
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from bostruct.study.study import Study
 
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
-MOST_TICKS = 7  # numbers that are named on an axis of integers, or one by one on a logarithmic one
 GRID = 48  # points of a line through the best point
-LETTER = 5.0  # points that a letter takes below an axis
-GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
 
 
 class _Line(NamedTuple):
@@ -51,14 +43,6 @@ class _Line(NamedTuple):
     places: Array
     is_point: NDArray[np.bool_]
     points: list[dict[str, Any]]
-
-
-class _Slice(NamedTuple):
-    """The expectations of the model where one variable of the best point changes; NaN where that is no point."""
-
-    places: Array
-    mean: Array
-    sd: Array
 
 
 def plot_slices(
@@ -71,10 +55,11 @@ def plot_slices(
 
     A line and its 95 % band are what the method's model expects, noise aside, where one variable of the best point
     changes and all others stay. A method without a model draws trials alone. Categories stand side by side, jittered.
-    Trials of the initial phase are gray, the best one is a star.
+    Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border.
 
     result: a result or a study over a space of named variables.
-    names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`.
+    names: of the variables, in the order wanted; None for the 9 most important ones, by `bostruct.importance`, those
+        that the best point lacks last.
     axes: one for each variable to draw on; None for those of a new figure.
     objective: the position of the objective, from 0.
 
@@ -84,20 +69,23 @@ def plot_slices(
     result = require_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
-    columns = table.columns if names is not None else _sort_by_importance(result, table.columns, objective)
+    best = _find_best(result, trials, objective)
+    columns = table.columns
+    if names is None:
+        columns = put_lacking_last(_sort_by_importance(result, columns, objective), best)
     shown = columns[:MOST_PANELS] if names is None else columns
     hidden = [column.name for column in columns[len(shown) :]] + list(table.left_out)
     panels = _take_panels(axes, len(shown))
-    best = _find_best(result, trials, objective)
     scale = _choose_scale(result, trials, objective)
     slices = {} if best is None else _predict_slices(result, shown, trials[best].point, objective)
     for panel, column in zip(panels, shown, strict=True):
         scale.apply(panel, result.goals.directions[objective])
-        _draw_panel(panel, column, trials, best, objective, slices.get(column.name))
+        draw_panel(panel, column, trials, best, objective, slices.get(column.name))
         clear_frame(panel)
     values = np.array([trial.values[objective] for trial in trials])
-    told = "value" if result.goals.n_objectives == 1 else f"objective {objective}"
-    panels[0].set_ylabel(f"{told}{scale.describe(int(is_beyond(panels[0], values).sum()))}", fontsize=9)
+    told = name_objective(result, objective)
+    outside = int(is_beyond(panels[0], values).sum())
+    panels[0].set_ylabel(f"{told}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9)
     set_title(panels[0], result, "slices through the best")
     if axes is None:
         put_slice_legend(panels)
@@ -123,6 +111,15 @@ def sort_by_share(columns: Sequence[PointColumn], shares: Mapping[str, Effect]) 
     shares: of the variables, by name.
     """
     return sorted(columns, key=lambda column: -shares[column.name].share if column.name in shares else 1.0)
+
+
+def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[PointColumn]:
+    """Move the variables that the best point lacks behind all others, for no slice goes through it there.
+
+    columns: the variables, in their order.
+    best: position of the best trial among those of the columns; None for none.
+    """
+    return sorted(columns, key=lambda column: best is not None and bool(np.isnan(column.places[best])))
 
 
 def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:
@@ -155,7 +152,7 @@ def _choose_scale(result: Result, trials: list[Trial], objective: int) -> ValueS
 
 def _predict_slices(
     result: Result, columns: Sequence[PointColumn], best: Mapping[str, Any], objective: int
-) -> dict[str, _Slice]:
+) -> dict[str, Slice]:
     """Return what the model expects on lines through the best point, by variable; of none without a model.
 
     All lines are one prediction, for each conditions the model anew.
@@ -177,7 +174,7 @@ def _predict_slices(
         mean[line.is_point] = found.mean[own, objective] if several else found.mean[own]
         sd[line.is_point] = found.sd[own, objective] if several else found.sd[own]
         if line.points:
-            slices[line.name] = _Slice(line.places, mean, sd)
+            slices[line.name] = Slice(line.places, mean, sd)
     return slices
 
 
@@ -214,76 +211,3 @@ def _is_point(result: Result, point: Mapping[str, Any]) -> bool:
     except PointError:
         return False
     return True
-
-
-def _draw_panel(
-    axes: Axes, column: PointColumn, trials: list[Trial], best: int | None, objective: int, found: _Slice | None
-) -> None:
-    """Draw the trials, the best of them, and what the model expects through it."""
-    values = np.array([trial.values[objective] for trial in trials])
-    jitter = 0.28 * (2.0 * (np.arange(len(trials)) * GOLDEN % 1.0) - 1.0) if column.categories else 0.0
-    places = column.places + jitter
-    is_early = np.array([trial.origin in BEGINNING for trial in trials])
-    is_kept = np.array([trial.is_feasible for trial in trials])
-    if found is not None:
-        _draw_slice(axes, column, found)
-    for own, look in (
-        (is_kept & is_early, {"color": "#999999", "marker": "s", "label": "initial"}),
-        (is_kept & ~is_early, {"color": BLUE, "marker": "o", "label": "chosen by the method"}),
-        (~is_kept, {"facecolors": "none", "edgecolors": GRAY, "linewidths": 1.0, "label": "breaks a limit"}),
-    ):
-        if own.any():
-            axes.scatter(places[own], values[own], s=16, zorder=2, **{"linewidths": 0, "alpha": 0.85, **look})
-    if best is not None and not np.isnan(column.places[best]):
-        at, value = column.places[best : best + 1], values[best : best + 1]
-        axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")
-    _name_places(axes, column)
-    if lacking := int(np.isnan(column.places).sum()):
-        axes.set_xlabel(f"{shorten_label(column.name)} ({lacking} trials lack it)", fontsize=9)
-
-
-def put_slice_legend(panels: NDArray[np.object_]) -> None:
-    """Explain the marks of all panels below them.
-
-    panels: axes of one figure, as `plot_slices` drew on them.
-    """
-    named: dict[str, Any] = {}
-    drawn: list[Axes] = panels.ravel().tolist()
-    for panel in drawn:
-        handles, labels = panel.get_legend_handles_labels()
-        named |= dict(zip(labels, handles, strict=True))
-    where: dict[str, Any] = {"loc": "outside lower center", "ncols": len(named)}
-    drawn[0].figure.legend(list(named.values()), list(named), frameon=False, fontsize=9, **where)
-
-
-def _draw_slice(axes: Axes, column: PointColumn, found: _Slice) -> None:
-    low, high = found.mean - HALF_WIDTH * found.sd, found.mean + HALF_WIDTH * found.sd
-    look: dict[str, Any] = {"color": ORANGE, "zorder": 3, "label": "model through the best, 95 %"}
-    if column.categories:
-        axes.errorbar(found.places, found.mean, HALF_WIDTH * found.sd, fmt="_", ms=16, lw=1.2, **look)
-        return
-    if (is_lacking := np.isnan(found.mean)).any() or column.choices:  # constraints, a list: no line between points
-        at, mean, sd = (one[~is_lacking] for one in found)
-        axes.errorbar(at, mean, HALF_WIDTH * sd, fmt="_", ms=10, lw=1.0, **look)
-        return
-    axes.fill_between(found.places, low, high, color=ORANGE, alpha=0.18, linewidth=0, zorder=1)
-    axes.plot(found.places, found.mean, linewidth=1.4, **look)
-
-
-def _name_places(axes: Axes, column: PointColumn) -> None:
-    axes.set_xlabel(shorten_label(column.name), fontsize=9)
-    axes.tick_params(labelsize=8)
-    if column.categories:
-        names = [shorten_label(value, 12) for value in column.categories]
-        slot = 72.0 * axes.bbox.width / axes.figure.dpi / len(names)  # points
-        crowded = LETTER * max(map(len, names)) > slot
-        axes.set_xticks(range(len(names)), names, rotation=40 if crowded else 0, ha="right" if crowded else "center")
-        axes.set_xlim(-0.6, len(names) - 0.4)
-    elif column.is_log:
-        axes.set_xscale("log")
-        seen = np.unique(column.places[~np.isnan(column.places)])
-        if len(seen) <= MOST_TICKS:
-            axes.set_xticks(seen, [f"{place:g}" for place in seen])
-            axes.set_xticks([], minor=True)
-    elif column.is_whole:
-        axes.xaxis.set_major_locator(optional_import("matplotlib.ticker", "plot").MaxNLocator(MOST_TICKS, integer=True))

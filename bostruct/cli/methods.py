@@ -28,9 +28,10 @@ def methods(as_markdown: bool, as_json: bool) -> None:
       bostruct methods
       bostruct methods --json
     """
-    from bostruct.methods import list_names
+    from bostruct.methods import METHODS, list_names
+    from bostruct.plugins import lookup
 
-    found, broken = {}, {}
+    found, broken = {}, lookup.explain_taken(lookup.METHODS, METHODS)
     with plain_errors():
         for name in list_names():
             try:

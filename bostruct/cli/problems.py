@@ -74,10 +74,10 @@ def _table_of(described: list[Facts]) -> str:
 
 def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
     """Describe the problems that installed packages bring; those that cannot be loaded are named, with the reason."""
-    from bostruct.plugins.lookup import describe_plugin
+    from bostruct.plugins import lookup
     from bostruct.problems import registry
 
-    described, broken = [], {}
+    described, broken = [], lookup.explain_taken(lookup.PROBLEMS, registry.ENTRIES)
     for name, point in registry.list_installed().items():
         try:
             facts = _problem_facts(registry.load(name))
@@ -85,7 +85,7 @@ def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
             broken[name] = error_text(error)
         else:
             described.append(
-                {"name": name, "group": "Installed", "summary": describe_plugin(point), "parameters": {}} | facts
+                {"name": name, "group": "Installed", "summary": lookup.describe_plugin(point), "parameters": {}} | facts
             )
     return described, broken
 

@@ -29,7 +29,7 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
 )
-from bostruct.display import html_table
+from bostruct.display import html_table, show_all_parts, show_parts
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
@@ -77,8 +77,10 @@ class MixedSpace(Joint):
     tests: tuple[PartTest, ...] = ()
 
     def __repr__(self) -> str:
-        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"Space({short_repr(self._values, 200)}{rules})"
+        return show_parts(self._values, f", {len(self.constraints)} constraints" if self.constraints else "")
+
+    def __str__(self) -> str:
+        return show_all_parts(self._values, f", {len(self.constraints)} constraints" if self.constraints else "")
 
     def _repr_html_(self) -> str:
         n_variables = sum(isinstance(one, Variable) for one in self._values.values())

@@ -85,8 +85,9 @@ def domain_from_json(data: ParsedJson) -> Domain:
         return BUILDERS[kind](data)
     installed = lookup.list_plugins(lookup.DOMAINS)
     if kind not in installed:
+        known = ", ".join([*BUILDERS, *lookup.list_loadable(lookup.DOMAINS, BUILDERS)])
         raise DomainError(
-            f"domain: expected one of {', '.join([*BUILDERS, *installed])}; the description says {kind!r}; "
+            f"domain: expected one of {known}; the description says {kind!r}; "
             "bostruct.register_domain adds a domain of your own"
         )
     try:

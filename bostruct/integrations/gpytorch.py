@@ -14,6 +14,8 @@ import numpy as np
 from bostruct.checks import has_capability, missing_package
 from bostruct.contracts import Array, Batch, DifferentiablePrior, DomainError, HasGradient, IntArray, Parameter
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import ABSENT
+from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.default_kernels import space_kernel
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ class GramKernel(Kernel):
 
     kernel: any with `gram_and_pullback`.
     points: None where inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
-        inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once.
+        inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row
+        holds the lowest int64, -2^63, in the columns of a variable that its conditions leave out.
     n_choices: number of choices of each column, against which inputs are checked; None for no such check.
     priors: add the log prior of each block of parameters to the loss.
     batch_shape: of independent sets of parameters.
@@ -69,6 +72,7 @@ class GramKernel(Kernel):
         self.kernel = kernel
         self.points = points
         self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
+        self._optional = [] if points is not None else _optional_columns(kernel)
         self._prepared = None if points is None else kernel.prepare(points)
         for block in kernel.parameters:
             start = torch.full((*self.batch_shape, 1, block.size), block.initial, dtype=dtype)
@@ -102,7 +106,8 @@ class GramKernel(Kernel):
         theta = self.theta
         if self.active_dims is not None:  # the gradient asked for is that of the other columns
             x1, x2 = x1.detach(), x2.detach()
-        left, right = _integer_codes("x1", x1, self.n_choices), _integer_codes("x2", x2, self.n_choices)
+        left = _integer_codes("x1", x1, self.n_choices, self._optional)
+        right = _integer_codes("x2", x2, self.n_choices, self._optional)
         batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2], theta.shape[:-1])
         last = (left.shape[-2],) if diag else (left.shape[-2], right.shape[-2])
         dtype = torch.promote_types(theta.dtype, x1.dtype)
@@ -250,7 +255,13 @@ def _choice_counts(points: Batch | None, n_choices: Sequence[int] | None) -> Int
     return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
 
 
-def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray:
+def _optional_columns(kernel: HasGradient) -> list[int]:
+    """Return the columns of the variables that a kernel of a `Space` takes points without."""
+    factors = kernel.factors if isinstance(kernel, SpaceKernel) else ()
+    return [column for one in factors if one.more for column in one.columns]
+
+
+def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None, optional: Sequence[int]) -> IntArray:
     if x.requires_grad:
         raise ValueError(f"{name}: choices have no gradient; use a discrete search")
     given = x.detach().cpu().numpy()
@@ -258,6 +269,7 @@ def _integer_codes(name: str, x: Tensor, n_choices: IntArray | None) -> IntArray
         raise ValueError(f"{name}: expected {len(n_choices)} columns, got shape {given.shape}")
     high = np.inf if n_choices is None else n_choices
     wrong = ~((given >= 0) & (given < high) & (given == np.floor(given)))
+    wrong[..., optional] &= given[..., optional] != ABSENT
     if wrong.any():
         place = tuple(map(int, np.argwhere(wrong)[0]))
         allowed = "0, 1, ..." if n_choices is None else f"0..{n_choices[place[-1]] - 1}"

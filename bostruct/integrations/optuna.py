@@ -146,10 +146,9 @@ class BostructSampler(BaseSampler):
             if param_name in point:
                 return fit_value(param_name, point[param_name], param_distribution)
             why = "search_space has it not, or not at this point"
-        else:
-            why = "not all trials have it, and no other tells when; give search_space"
-        if self._read(study).model is not None:  # the first trials of define-by-run are random
             self._warn_once(param_name, f"parameter {param_name!r} is drawn at random: {why}")
+        else:
+            self._log_random(self._read(study), param_name)
         seed = np.random.SeedSequence(self._seed, spawn_key=(trial.number, zlib.crc32(param_name.encode())))
         sampler = RandomSampler(int(seed.generate_state(1)[0]))
         return sampler.sample_independent(study, trial, param_name, param_distribution)
@@ -294,6 +293,18 @@ class BostructSampler(BaseSampler):
             x = fix_parameters(domain, x, attributes.get("fixed_params", {}), rng)
         found.keep_point(study, own, number, x)
         return domain.present(x)
+
+    def _log_random(self, seen: SeenTrials, name: str) -> None:
+        """Log that a parameter is drawn at random: a warning only where the trials cannot tell when it is there."""
+        if seen.model is None:  # the first trials of define-by-run are random
+            return
+        if name in seen.names and name not in seen.conditions:
+            why = "not all trials have it, and no other tells when; give search_space"
+            self._warn_once(name, f"parameter {name!r} is drawn at random: {why}")
+        else:
+            log.info(
+                "BostructSampler: parameter %r is drawn at random: its branch is new, and learned from now on", name
+            )
 
     def _warn_once(self, key: str, message: str) -> None:
         if key not in self._warned:

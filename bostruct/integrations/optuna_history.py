@@ -40,6 +40,7 @@ class SeenTrials:
         self._limits: frozenset[str] | None = None
         self._counted: set[int] = set()
         self.conditions: dict[str, dict[str, OneOf] | None] = {}  # of parameters, as of `infer_conditions`
+        self.names: set[str] = set()  # of the parameters of trials with values
         self._union: dict[str, BaseDistribution] = {}
         self._told: set[int] = set()
 
@@ -58,6 +59,7 @@ class SeenTrials:
         told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
         if (numbers := {trial.number for trial in told}) != self._told:
             self._told = numbers
+            self.names = {name for trial in told for name in trial.params}
             self._union = _unite(told)
             self.conditions = infer_conditions([trial.params for trial in told], self._union)
         return {name: self._union[name] for name in self.conditions}

@@ -68,7 +68,7 @@ def find_method(name: str) -> Callable[..., Searcher]:
     installed = lookup.list_plugins(lookup.METHODS)
     if name in installed:
         return _check_builder(name, lookup.load_plugin("method", installed[name]))
-    known = sorted({*METHODS, *installed} - {"auto"})  # as a reader looks them up
+    known = sorted({*METHODS, *lookup.list_loadable(lookup.METHODS)} - {"auto"})  # as a reader looks them up
     check_choice("method", name, ("auto", *known))
     raise AssertionError("check_choice refuses every other name")
 

@@ -108,6 +108,33 @@ def list_plugins(group: str, taken: Iterable[str] = ()) -> dict[str, EntryPoint]
     return {one.name: one for one in reversed(found) if one.name not in taken} if found else {}
 
 
+def list_loadable(group: str, taken: Iterable[str] = ()) -> list[str]:
+    """Return the names of the entry points of a group that can be loaded, for a message; each is loaded.
+
+    group: such as `METHODS`.
+    taken: names that the package itself has.
+    """
+    return [name for name, point in list_plugins(group, taken).items() if _is_loadable(point)]
+
+
+def _is_loadable(point: EntryPoint) -> bool:
+    try:
+        load_plugin("", point)
+    except ValueError:
+        return False
+    return True
+
+
+def explain_taken(group: str, taken: Iterable[str]) -> dict[str, str]:
+    """Return why the entry points that have a name of the package itself are left out, by that name.
+
+    group: such as `METHODS`.
+    taken: names that the package itself has.
+    """
+    found = sorted((one for one in entry_points(group=group) if one.name in taken), key=lambda one: one.name)
+    return {one.name: f"{describe_plugin(one)} has a name of bostruct itself; give it another" for one in found}
+
+
 def load_plugin(argument: str, point: EntryPoint) -> Any:
     """Load an entry point; raise ValueError, which names it and its package, where that fails.
 

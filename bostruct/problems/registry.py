@@ -75,7 +75,8 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
         raise TypeError(f"problem: expected a name such as 'contamination:case=758', got {short_repr(spec)}")
     name, _, rest = spec.partition(":")
     try:
-        check_choice("problem", name, names())
+        if name not in names():
+            check_choice("problem", name, (*ENTRIES, *lookup.list_loadable(lookup.PROBLEMS, ENTRIES)))
     except ValueError as error:
         end = "" if str(error).endswith("?") else "."
         raise ValueError(f"{error}{end} A problem of your own is module:name or file.py:name") from None

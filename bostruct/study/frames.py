@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct.checks import optional_import, short_repr
@@ -89,7 +90,8 @@ def _read_point(record: Mapping[str, Presented], names: dict[str, str] | None, d
     else:
         own = _own_space(domain)
         variables = {} if own is None else own.variables
-        found = {name: _as_value(record[column], variables.get(name)) for name, column in names.items()}
+        known = {**getattr(domain, "parts", {}), **variables}
+        found = {name: _as_value(record[column], known.get(name)) for name, column in names.items()}
         point = {name: value for name, value in found.items() if value is not None}
         missing = [name for name in found if name not in point and None in getattr(variables.get(name), "choices", ())]
         if own is not None and missing:
@@ -107,13 +109,27 @@ def _own_space(domain: Domain) -> Space | None:
 
 
 def _as_value(given: Presented, variable: Any) -> Presented:
-    """Return a number as the integer that it stands for: pandas makes floats of integers where some are missing."""
+    """Return the value that a cell means: pandas makes floats of integers where some are missing, CSV makes texts."""
+    if variable is not None and isinstance(given, str):
+        return _read_literal(given, variable.parse)
     if variable is None or not isinstance(given, float) or not given.is_integer():
         return given
     try:
         return given if variable.present(variable.parse(given)) == given else int(given)
     except (PointError, DomainError):
         return int(given)
+
+
+def _read_literal(given: str, parse: Callable[[Presented], object]) -> Presented:
+    """Return what a text such as ``('a', 'b')`` in a CSV file stands for, unless the text itself is a value."""
+    try:
+        parse(given)
+    except (PointError, DomainError):
+        try:
+            return ast.literal_eval(given)
+        except (ValueError, SyntaxError):  # a misspelled value, which is refused as it is
+            return given
+    return given
 
 
 def _read_outcome(record: Mapping[str, Presented], columns: list[str], goals: Goals) -> dict[str, Presented]:

@@ -352,8 +352,9 @@ class Study:
         """Add a row each of a pandas DataFrame, as `add` does, and return the trials.
 
         frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
-            is a variable that the point has not. The columns `status`, `reason`, and `constraint.` before the name of a
-            limit are read where they are there; other columns are not.
+            is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
+            tuple, is read as the Python literal that it writes. The columns `status`, `reason`, and `constraint.`
+            before the name of a limit are read where they are there; other columns are not.
         value: name of the column of values, or of several objectives the names of their columns. A row with a missing
             value is a failed trial, or an infeasible one where its `status` says so; running ones are left out.
 

@@ -70,12 +70,16 @@ class Importances(NamedTuple):
     left_out: the parts of points that are not made of named choices, and so have no effects here. The shares are those
         of what the others explain.
     searched: share of the trials that a search chose, in [0, 1], whose points are no random sample.
+    objective: the position of the objective that they explain, from 0; None where it is the only one.
+    study: its name where it has one, its method, and how many trials were told; empty where unknown.
     """
 
     main: dict[str, Effect]
     pairs: dict[tuple[str, str], Effect]
     left_out: tuple[str, ...] = ()
     searched: float = 0.0
+    objective: int | None = None
+    study: str = ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -99,12 +103,14 @@ class Importances(NamedTuple):
         lines = [f"{name:<{width}}  {share:>5}  {spread:>6}" for name, share, spread in rows[:MOST_LISTED]]
         lines += [f"and {len(rows) - MOST_LISTED} more, in main and pairs"] if len(rows) > MOST_LISTED else []
         lines += [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
-        return "\n".join([f"{'variable':<{width}}  share  spread", *lines])
+        which = [] if self.objective is None else [f"importance for objective {self.objective}"]
+        return "\n".join([*which, f"{'variable':<{width}}  share  spread", *lines])
 
     def _repr_html_(self) -> str:
         said = [*([self._left_out_in_words] if self.left_out else []), *self.warnings]
         words = "".join(f"<p>{escape(line)}</p>" for line in said)
-        return html_table(self._rows(), ("variable", "share", "spread")) + words
+        which = "" if self.objective is None else f"importance for objective {self.objective}"
+        return html_table(self._rows(), ("variable", "share", "spread"), which) + words
 
     @property
     def _left_out_in_words(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import logging
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "out" / "gallery"  # of what the examples printed and drew, by their source
 ARGUMENTS = {"job_shop": ["100", "schedule.svg"]}  # of examples that draw only when they are told where
 SECONDS = 600
+log = logging.getLogger("mkdocs.gallery")  # MkDocs shows it
 TITLES = {  # where the name of the file alone does not say it
     "ask_tell": "Ask and tell",
     "conditions_sklearn": "Conditions in a scikit-learn pipeline",
@@ -69,6 +71,7 @@ def run_example(path: Path, source: str) -> tuple[str, bytes]:
     key = hashlib.sha256(source.encode()).hexdigest()[:16]
     printed, drawn = CACHE / f"{path.stem}-{key}.txt", CACHE / f"{path.stem}-{key}.svg"
     if not printed.exists():
+        log.info("running examples/%s for the gallery", path.name)
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory() as scratch:
             command = [sys.executable, str(path), *ARGUMENTS.get(path.stem, [])]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.calibration import describe_coverage, plot_calibration
+from bostruct.analysis.calibration import describe_coverage, draw_calibration, plot_calibration
 from bostruct.contracts import BostructError
 from bostruct.study.prediction import LeftOutTrials
 
@@ -46,6 +46,24 @@ def test_all_trials_are_drawn():
     assert residuals == pytest.approx(sorted(np.clip(found.residuals, -6.0, 6.0)))
     assert left.get_title(loc="left") == "leave-one-out of auto, 16 trials"
     left.figure.canvas.draw()
+
+
+def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.optimize(worth, 4, progress=False)
+    for n_outside, labels in (
+        (0, ["100 values inside the 95 % interval", "told = predicted"]),
+        (1, ["99 values inside the 95 % interval", "1 value outside the 95 % interval", "told = predicted"]),
+    ):
+        pair = draw_calibration(study.result, left_out(n_outside), 0, None)
+        assert sorted(text.get_text() for text in pair[0].get_legend().get_texts()) == sorted(labels)
+    found = left_out(5)._replace(told=np.where(np.arange(100) < 2, 9.0, 0.5))
+    _, right = draw_calibration(study.result, found, 0, None)
+    figure = right.figure
+    figure.canvas.draw()
+    title = next(one for one in right.get_children() if getattr(one, "get_text", str)().startswith("98 of"))
+    assert title.get_text().endswith("2 beyond 3 s.d.")
+    assert title.get_window_extent().x1 <= figure.bbox.width
 
 
 def test_methods_without_a_gaussian_process_are_refused_in_words():

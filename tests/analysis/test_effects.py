@@ -38,6 +38,17 @@ def test_shades_are_means_over_all_other_variables():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
+def test_title_and_shades_say_which_of_several_objectives_they_show():
+    done = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"])
+    done.optimize(lambda p: (p["a"], float(p["c"])), 8, progress=False)
+    axes = plot_effects(done, ("a", "b"), objective=1)
+    assert axes.get_title(loc="left") == "mean effects on objective 1 of random, 8 trials"
+    assert axes.figure.axes[1].get_ylabel() == "mean objective 1 (maximized), darker is better"
+    alone = plot_effects(study(n=8), ("a", "b"))
+    assert alone.get_title(loc="left") == "mean effects of random, 8 trials"
+    assert alone.figure.axes[1].get_ylabel() == "mean value (minimized), darker is better"
+
+
 def test_numbers_are_named_on_their_scale():
     axes = plot_effects(study(), ("r", "c"))
     assert axes.get_xticklabels()[0].get_text() == "0.0001"

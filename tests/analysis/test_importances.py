@@ -242,6 +242,21 @@ def test_searched_trials_and_vague_shares_are_warned_of_in_text_html_and_picture
     assert importance(study_of(SPACE, lambda p: 10.0 * (p["b"] == "x") + p["a"], 24)).warnings == ()
 
 
+def test_texts_and_picture_say_which_of_several_objectives_they_explain():
+    study = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"], name="cost in $")
+    study.optimize(lambda p: (float(p["a"]), float(p["c"])), 12, progress=False)
+    for objective in (0, 1):
+        found = importance(study, objective=objective)
+        aim = f"importance for objective {objective}"
+        assert repr(found).splitlines()[0] == aim
+        assert f"<caption>{aim}</caption>" in found._repr_html_()
+        title = bo.plot_importance(found).get_title(loc="left").splitlines()[0]
+        assert title == rf"{aim} of cost in \$: random, 12 trials, by a random forest"
+    single = importance(study_of(SPACE, lambda point: float(point["a"]), 8))
+    assert "objective" not in repr(single)
+    assert bo.plot_importance(single).get_title(loc="left").startswith("importance of random, 8 trials, by a random")
+
+
 def test_a_share_no_larger_than_its_spread_is_vague():
     vague, clear = Effect(0.4, 0.4), Effect(0.4, 0.1)
     found = Importances({"v": vague, "c": clear, "none": Effect(0.0, 0.0)}, {})

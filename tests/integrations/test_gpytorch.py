@@ -23,7 +23,7 @@ from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import space_kernel, variable_graphs
+from bostruct.methods.default_kernels import default_kernel, space_kernel, variable_graphs
 from bostruct.surrogates.hyperparameters import Hyperparameters
 from bostruct.surrogates.members import fit_member
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -66,6 +66,20 @@ def test_gram_is_ours_whatever_the_type_of_the_codes(dtype: torch.dtype) -> None
     found = bridge(torch.from_numpy(xs).to(dtype), torch.from_numpy(ys).to(dtype)).to_dense()
     assert found.dtype == torch.float64
     np.testing.assert_allclose(found.detach().numpy(), kernel.gram(theta, kernel.prepare(xs, ys)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.float64])
+def test_rows_of_a_space_with_conditions_are_inputs(dtype: torch.dtype) -> None:
+    space = Space({"a": ["x", "y"], "c": bo.Binary(when={"a": "x"}), "d": range(3)})
+    xs, kernel = space.enumerate(), space_kernel(space)
+    bridges = diffusion_kernel(space), GramKernel(default_kernel(space))
+    expected = kernel.gram(np.concatenate([np.full(p.size, p.initial) for p in kernel.parameters]), kernel.prepare(xs))
+    for bridge in bridges:
+        found = bridge(torch.from_numpy(xs).to(dtype)).to_dense()
+        np.testing.assert_allclose(found.detach().numpy(), expected, rtol=1e-14)
+        lacking = torch.from_numpy(np.where([False, False, True], xs.min(), xs)).to(dtype)
+        with pytest.raises(ValueError, match="in column 2, got -9"):  # of a variable that every point has
+            bridge(lacking).to_dense()
 
 
 def test_single_precision_in_single_precision_out() -> None:

@@ -164,7 +164,8 @@ def test_conditions_are_learned_from_trials_where_no_space_is_given():
     sampler = BostructSampler(seed=0)
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, 25)
-    assert sampler._trials.conditions == {"width1": {"n": bo.OneOf(2, 3)}, "width2": {"n": bo.OneOf(3)}}
+    found = {name: when for name, when in sampler._trials.conditions.items() if when}
+    assert found == {"width1": {"n": bo.OneOf(2, 3)}, "width2": {"n": bo.OneOf(3)}}
     assert len(sampler._trials.model._completed.read()) >= 24  # all of them are data
     assert study.best_value < -2.9
 
@@ -247,6 +248,21 @@ def test_what_a_sampler_draws_at_random_is_logged(caplog):
         "BostructSampler: parameter 'y' is drawn at random: not all trials have it, and no other tells when; "
         "give search_space"
     ]
+
+
+def test_a_new_branch_whose_condition_is_learned_is_no_warning(caplog):
+    def objective(trial):
+        kind = trial.suggest_categorical("kind", ["svm", "forest", "net"])
+        if kind == "svm":
+            return trial.suggest_float("c", 0.1, 9.0)
+        return trial.suggest_float("width" if kind == "net" else "depth", 1.0, 9.0)
+
+    study = optuna.create_study(sampler=BostructSampler(seed=0))
+    with caplog.at_level(logging.INFO, "bostruct"):
+        study.optimize(objective, 12)
+    logged = [record for record in caplog.records if "drawn at random" in record.getMessage()]
+    assert {record.levelname for record in logged} == {"INFO"}
+    assert len(logged) == 2  # once for each branch but the one of the first trial
 
 
 @pytest.mark.parametrize(

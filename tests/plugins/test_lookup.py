@@ -16,6 +16,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods, problems
 from bostruct.contracts import BostructError
+from bostruct.domains.registry import domain_from_json
 from bostruct.plugins import lookup
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.testing import check_domain, check_searcher
@@ -206,11 +207,27 @@ class TestEntryPoints:
             in listed.stderr
         )
         assert "ModuleNotFoundError" in listed.stderr
+        assert "left out: random: 'random' (mine:method, of the group bostruct.methods of the" in listed.stderr
+        assert "has a name of bostruct itself; give it another" in listed.stderr
         assert "left out: torn" in call("problems").stderr
         assert "rota-plugin 1.0) cannot be loaded: ModuleNotFoundError" in call("run", "torn", code=2).stderr
         assert "cannot be loaded" in call("run", "branin", "--method", "torn", code=2).stderr
         assert methods.find_method("random") is methods.METHODS["random"]  # no name of the package is taken over
         assert list(lookup.list_plugins(lookup.METHODS, methods.METHODS)) == ["torn"]
+
+    @pytest.mark.usefixtures("installed")
+    def test_a_name_that_is_misspelled_is_answered_by_names_that_load(self, mine):
+        groups = ("methods", "problems", "domains")
+        install(mine, {f"bostruct.{kind}": {"torn": "no_such_library:part"} for kind in groups}, "torn-plugin")
+        for find, known in (
+            (methods.find_method, "swaps"),
+            (problems.load, "rota"),
+            (lambda name: domain_from_json({"domain": name}), "rota"),
+        ):
+            with pytest.raises(ValueError, match="expected one of") as refused:
+                find("torm")
+            assert f", {known}" in str(refused.value)
+            assert "torn" not in str(refused.value)
 
     @pytest.mark.usefixtures("installed")
     def test_a_plug_in_takes_no_parameters(self):

@@ -79,6 +79,15 @@ def test_a_choice_none_goes_round_where_its_variable_has_a_condition():
         other.add_frame(pd.DataFrame({"kind": ["bush"], "depth": [None], "inner": [None], "value": [1.0]}))
 
 
+def test_real_numbers_that_some_rows_lack_go_round_without_a_walk_over_their_grid():
+    space = {"a": ["x", "y"], "r": bo.Real(0, 1, when={"a": "x"}), "n": bo.Integer(0, 10**12, when={"a": "y"})}
+    result = bo.minimize(lambda p: p.get("r", 0.5), space, 6, method="random", seed=0, progress=False)
+    assert {len(trial.point) for trial in result.trials} == {2}
+    assert {trial.point["a"] for trial in result.trials} == {"x", "y"}
+    study = bo.Study(space)
+    assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
+
+
 def test_a_choice_none_goes_round_beside_other_domains():
     space = {"inner": {"flip": bool, "crop": [None, 2]}, "n": [None, 1], "m": bo.Categorical([None, 2], when={"n": 1})}
     study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
@@ -86,6 +95,28 @@ def test_a_choice_none_goes_round_beside_other_domains():
     points = [trial.point for trial in study.trials]
     assert {point["n"] for point in points} == {None, 1}
     assert [trial.point for trial in other.add_frame(study.result.to_dataframe())] == points
+
+
+def test_points_come_back_from_a_csv_file(tmp_path):
+    space = {
+        "beans": bo.Subset(["ar", "li", "ro"], size=(0, 2)),
+        "order": bo.Permutation(["a", "b", "c"]),
+        "word": bo.Sequence("xy", length=(1, 3)),
+        "mixed": bo.Categorical(["1", 1.5, (2, "b"), "('c',)"]),
+        "extra": bo.Subset(range(4), size=2, when={"flag": True}),
+        "flag": bool,
+        "inner": {"flip": bool, "rate": bo.Real(0, 1)},
+    }
+    result = bo.minimize(lambda p: p["inner"]["rate"], space, 20, method="random", seed=0, progress=False)
+    result.to_csv(tmp_path / "trials.csv")
+    added = bo.Study(space).add_frame(pd.read_csv(tmp_path / "trials.csv"))
+    assert [trial.point for trial in added] == [trial.point for trial in result.trials]
+
+
+def test_texts_of_a_frame_are_read_as_literals_and_never_run():
+    frame = pd.DataFrame({"beans": ["__import__('os').getcwd()"], "value": [1.0]})
+    with pytest.raises(PointError, match=r"frame: row 0: beans: .*__import__"):
+        bo.Study({"beans": bo.Subset(["ar", "li", "ro"], size=2)}).add_frame(frame)
 
 
 def test_several_objectives_and_limits_go_round():

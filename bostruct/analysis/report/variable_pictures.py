@@ -10,7 +10,8 @@ from bostruct.analysis.point_columns import read_columns
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
-from bostruct.analysis.slices import plot_slices, put_slice_legend, sort_by_share
+from bostruct.analysis.slice_panels import put_slice_legend
+from bostruct.analysis.slices import plot_slices, sort_by_share
 from bostruct.analysis.tables import pluralize
 from bostruct.contracts import BostructError
 

@@ -59,9 +59,8 @@ class Integer(ChoiceVariable):
 
     @property
     def arguments(self) -> str:
-        """The values in short, as arguments of a call."""
-        grid = self._grid
-        return super().arguments if grid is None else f"{grid.low}, {grid.high}{', log=True' if grid.log else ''}"
+        """The bounds, and the scale where it is that of logarithms, as arguments of a call."""
+        return f"{self.choices[0]}, {self.choices[len(self.choices) - 1]}{'' if self.is_even else ', log=True'}"
 
     @property
     def has_mutable_choices(self) -> bool:

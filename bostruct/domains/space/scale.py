@@ -47,6 +47,16 @@ class NumberGrid(Sequence[float]):
         value: as the user wrote it.
         """
 
+    def __contains__(self, value: object) -> bool:
+        """Tell whether a value is one of the grid's, without listing them.
+
+        value: of any type.
+        """
+        try:
+            return bool(self[self.vertex(value)] == value)
+        except PointError:
+            return False
+
 
 @dataclass(frozen=True)
 class RealGrid(NumberGrid):

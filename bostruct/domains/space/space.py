@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
-from bostruct.display import html_table
+from bostruct.display import html_table, show_all_parts, show_parts
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
@@ -125,8 +125,10 @@ class Space:
                 setattr(self, name, None)
 
     def __repr__(self) -> str:
-        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
-        return f"Space({short_repr(self.variables, 200)}{rules})"
+        return show_parts(self.variables, f", {len(self.constraints)} constraints" if self.constraints else "")
+
+    def __str__(self) -> str:
+        return show_all_parts(self.variables, f", {len(self.constraints)} constraints" if self.constraints else "")
 
     def _repr_html_(self) -> str:
         n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"

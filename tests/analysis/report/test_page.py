@@ -229,5 +229,5 @@ def test_the_space_is_shown_with_its_conditions_and_constraints():
     study.optimize(lambda point: float(point.get("k", 0)), 3, progress=False)
     page = render(study)
     assert "<caption>The space, with 2 constraints: is_cheap, &lt;lambda&gt;</caption>" in page
-    assert "<td>Integer([1, 2, 3, 4, 5], when={&#x27;model&#x27;: &#x27;b&#x27;})</td>" in page
+    assert "<td>Integer(1, 5, when={&#x27;model&#x27;: &#x27;b&#x27;})</td>" in page
     assert "<caption>The space</caption>" in render(make_plain(3))

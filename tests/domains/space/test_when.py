@@ -84,11 +84,21 @@ def test_a_space_shows_its_conditions():
     assert shown == [
         "Categorical(['gbm', 'svm', 'knn'])",
         "Real(0.001, 1.0, log=True, when={'model': 'gbm'})",
-        "Integer([1, 2, 3, 4], when={'model': OneOf('svm', 'knn')})",
+        "Integer(1, 4, when={'model': OneOf('svm', 'knn')})",
         "Ordinal([1, 2], when={'model': 'svm', 'c': is_large})",
     ]
     assert "when={'model': 'gbm'}" in repr(space)
     assert space._repr_html_().count("when={&#x27;model&#x27;: ") == 3
+
+
+@pytest.mark.parametrize("beside", [{}, {"net": bo.mlp_domain()}])
+def test_a_space_is_printed_in_full(beside):
+    wide = {f"width{i}": bo.Integer(2, 32, when={"n": bo.OneOf(*range(i, 9))}) for i in range(2, 8)}
+    space = bo.Space({"n": bo.Integer(1, 8), **wide, **beside}, constraints=[is_large])
+    lines = str(space).splitlines()
+    assert lines[:2] + lines[-1:] == ["Space({", "    'n': Integer(1, 8),", "}, 1 constraints)"]
+    assert "    'width7': Integer(2, 32, when={'n': OneOf(7, 8)})," in lines
+    assert len(lines) == 2 + 7 + len(beside)
 
 
 @pytest.mark.parametrize(
@@ -103,5 +113,7 @@ def test_each_kind_shows_its_conditions(kind):
 def test_a_wide_space_of_conditions_is_shown_in_short():
     wide = {f"v{i}": bo.Binary(when={"a": True}) for i in range(500)}
     assert len(repr(bo.Space({"a": bool, **wide}))) < 220
+    assert repr(bo.Space({"a": bool, **wide})).endswith("'v2': Binary([False, True], when={'a': True}), ... 497 more})")
+    assert str(bo.Space({"a": bool, **wide})).count("when={'a': True}") == 500
     many = bo.Binary(when={"a": bo.OneOf(*range(500))})
     assert len(repr(many)) < 130
