@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bostruct as bo
+from bostruct.analysis.slice_panels import put_slice_legend
 from bostruct.analysis.slices import plot_slices
 
 
@@ -29,3 +30,14 @@ def test_subsets_have_labels_that_differ():
     shades = bo.plot_effects(done, ("beans", "x"))
     across = [tick.get_text() for tick in shades.get_xticklabels()]
     assert len(set(across)) == len(across)
+
+
+def test_the_legend_explains_each_mark_once():
+    done = bo.minimize(lambda p: p["x"] + p["y"], {"x": bo.Real(0, 1), "y": bo.Real(0, 1)}, 6, method="random", seed=0)
+    panels = plot_slices(done, ["x", "y"])
+    figure = panels[0].figure
+    figure.legends.clear()
+    put_slice_legend(panels)
+    named = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "best" in named
+    assert len(set(named)) == len(named)
