@@ -124,7 +124,9 @@ class BostructSearchCV(BaseSearchCV):
                 for trial, score in zip(trials, scores, strict=True):
                     is_score = bool(np.isfinite(score))
                     study.tell(trial, float(score) if is_score else None, failed=None if is_score else "error_score")
-        except SpaceExhausted:
+            study.stop(f"n_iter reached ({self.n_iter})")
+        except SpaceExhausted as error:
+            study.stop(str(error))
             warnings.warn(
                 f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated",
                 UserWarning,
