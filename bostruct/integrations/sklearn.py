@@ -127,11 +127,8 @@ class BostructSearchCV(BaseSearchCV):
             study.stop(f"n_iter reached ({self.n_iter})")
         except SpaceExhausted as error:
             study.stop(str(error))
-            warnings.warn(
-                f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated",
-                UserWarning,
-                stacklevel=2,
-            )
+            said = f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated"
+            warnings.warn(said, UserWarning, stacklevel=2)
         if last_error is not None and not results:
             raise last_error
         results.update(self._format_results(*self._evaluated))  # with those that failed after the last that did not
