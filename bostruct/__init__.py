@@ -52,11 +52,13 @@ _HOME = {
     "Trial": "bostruct.study.history",
     "BostructError": "bostruct.contracts",
     "Infeasible": "bostruct.contracts",
+    "MissingExtra": "bostruct.contracts",
     "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
     "Transient": "bostruct.contracts",
     "DomainError": "bostruct.contracts",
     "StorageError": "bostruct.storage.protocol",
+    "StudyLocked": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
     "SpaceChanged": "bostruct.study.space_changes",
     "report": "bostruct.execution.reporting",
@@ -81,7 +83,7 @@ if TYPE_CHECKING:
     from bostruct.analysis.report.page import write_report
     from bostruct.analysis.slices import plot_slices
     from bostruct.comparison.compare import compare
-    from bostruct.contracts import BostructError, DomainError, Infeasible, SpaceExhausted, Transient
+    from bostruct.contracts import BostructError, DomainError, Infeasible, MissingExtra, SpaceExhausted, Transient
     from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
     from bostruct.domains.architecture.drawing import plot_architecture
     from bostruct.domains.architecture.value import Architecture
@@ -106,7 +108,7 @@ if TYPE_CHECKING:
     from bostruct.kernels.space.registry import register_variable
     from bostruct.optimize import maximize, minimize
     from bostruct.problems.own import Problem
-    from bostruct.storage.protocol import StorageError
+    from bostruct.storage.protocol import StorageError, StudyLocked
     from bostruct.study.callbacks import StopWhen
     from bostruct.study.history import Trial
     from bostruct.study.loop import ObjectiveError
@@ -129,6 +131,7 @@ __all__ = [
     "Infeasible",
     "Integer",
     "MedianRule",
+    "MissingExtra",
     "ObjectiveError",
     "OneOf",
     "Ordinal",
@@ -144,6 +147,7 @@ __all__ = [
     "StopWhen",
     "StorageError",
     "Study",
+    "StudyLocked",
     "Subset",
     "SuccessiveHalvingRule",
     "Transient",

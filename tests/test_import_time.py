@@ -12,6 +12,8 @@ MOST_SECONDS = 0.3
 
 SPACE = 'import bostruct as bo; bo.Space({"a": bool, "b": [1, 2], "c": range(3), "d": bo.Integer(0, 3)})'
 
+ERRORS = "import bostruct as bo; bo.MissingExtra, bo.StudyLocked"  # what an `except` names
+
 
 def run(code: str) -> tuple[set[str], float]:
     """Modules loaded, and CPU seconds taken, by a statement in a new process."""
@@ -24,7 +26,7 @@ def run(code: str) -> tuple[set[str], float]:
     return set(modules), seconds
 
 
-@pytest.mark.parametrize("code", ["import bostruct", SPACE, "import bostruct.cli"])
+@pytest.mark.parametrize("code", ["import bostruct", SPACE, ERRORS, "import bostruct.cli"])
 def test_loads_nothing_heavy(code):
     if code.endswith(".cli") and importlib.util.find_spec("bostruct.cli") is None:
         pytest.skip("there is no command line in this build")

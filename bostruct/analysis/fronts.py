@@ -13,6 +13,8 @@ from bostruct.analysis.picture_style import (
     INK,
     clear_frame,
     curve_style,
+    describe_runs,
+    escape_dollars,
     put_legend_below,
     require_result,
     set_title,
@@ -138,14 +140,16 @@ def plot_hypervolume(
             markevery=max(longest // 8, 1),
             label=shorten_label(name),
         )
-    axes.set(xlabel="trials finished", ylabel="hypervolume of the front (larger is better)")
+    place = "" if corner is None else f"\nup to the corner ({', '.join(f'{one:.4g}' for one in corner)})"
+    axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
     clear_frame(axes)
-    counts = sorted({len(group) for group in results.values()})
-    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     if len(runs) == 1:
-        axes.set_title("hypervolume after each trial", loc="left", fontsize=10)
+        (label,) = (name for name, group in results.items() if group)
+        named = f"{shorten_label(label)}: " if label != runs[0].method else ""
+        set_title(axes, runs[0], f"{named}hypervolume")
         return axes
-    axes.set_title(f"mean hypervolume of {told} run{'s' * (counts != [1])}", loc="left", fontsize=10)
+    told = escape_dollars(describe_runs([group for group in results.values() if group]))
+    axes.set_title(f"mean hypervolume of {told}", loc="left", fontsize=10)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
     return axes
 

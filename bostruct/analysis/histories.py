@@ -21,6 +21,7 @@ from bostruct.analysis.picture_style import (
     set_title,
 )
 from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, is_beyond, pick_what_matters
+from bostruct.contracts import BostructError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -68,6 +69,11 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     trial has finished.
     """
     result = require_result(result)
+    if result.goals.n_objectives > 1:
+        raise BostructError(
+            f"result: the study has {result.goals.n_objectives} objectives, and this picture is of one; "
+            "plot_front draws the best of several, plot_hypervolume their run"
+        )
     steps = result.incumbents
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -138,6 +139,23 @@ def describe_study(result: Result) -> str:
     count = len(result.order)
     name = f"{_leave_out_middle(result.name, 48)}: " if result.name not in ("", UNNAMED) else ""
     return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
+
+
+def describe_runs(groups: Collection[Sequence[Result]]) -> str:
+    """Return how many runs a picture averages and of how many trials, and the name of the study where all have one.
+
+    groups: the runs of each curve, at least one.
+    """
+    runs = [result for group in groups for result in group]
+    counts, trials = _write_range(map(len, groups)), _write_range(len(result.order) for result in runs)
+    names = {result.name for result in runs} - {"", UNNAMED}
+    name = f" of {_leave_out_middle(names.pop(), 48)}" if len({result.name for result in runs}) == 1 and names else ""
+    return f"{counts} run{'s' * (counts != '1')}{name}, {trials} trial{'s' * (trials != '1')}"
+
+
+def _write_range(numbers: Iterable[int]) -> str:
+    listed = sorted(set(numbers))
+    return f"{listed[0]:,}" if len(listed) == 1 else f"{listed[0]:,} to {listed[-1]:,}"
 
 
 def escape_dollars(text: str) -> str:

@@ -17,6 +17,8 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     curve_style,
+    describe_runs,
+    escape_dollars,
     shorten_label,
 )
 from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
@@ -84,10 +86,9 @@ def plot_convergence(
     start = ", start beyond" * is_cut
     axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
     clear_frame(axes)
-    counts = sorted({curve.runs for curve in curves})
-    told = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    error = "" if counts == [1] else ", ± one standard error"
-    axes.set_title(f"mean best value of {told} run{'s' * (counts != [1])}{error}", loc="left", fontsize=10, pad=14)
+    error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
+    told = escape_dollars(describe_runs(groups.values()))
+    axes.set_title(f"mean best value of {told}{error}", loc="left", fontsize=10, pad=14)
     _put_legend_beside(axes, curves, direction)
     return axes
 

@@ -30,7 +30,11 @@ INITIAL = "#999999"
 
 
 class Slice(NamedTuple):
-    """The expectations of the model where one variable of the best point changes; NaN where that is no point."""
+    """The expectations of the model where one variable of the best point changes.
+
+    places: on the axis of the variable (n,).
+    mean, sd: of the values there (n,), NaN where the changed point is none of the space.
+    """
 
     places: Array
     mean: Array

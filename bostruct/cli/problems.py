@@ -148,7 +148,7 @@ def _count(log10_number: float | None) -> str:
     """Write a number of points, in full up to a million."""
     if log10_number is None:
         return "no end"
-    return f"{round(10**log10_number):,}" if log10_number <= 6.0 else f"10^{log10_number:.1f}"
+    return f"{round(10**log10_number):,}" if log10_number <= 6.0 else f"10^{log10_number:.1f}".removesuffix(".0")
 
 
 def _describe_one(spec: str, as_json: bool) -> None:

@@ -62,7 +62,7 @@ class ProblemComparison:
         known = problem.best_known if problem.optimum is None else problem.optimum
         value = "not known" if known is None else f"{format_number(known)} ({problem.optimum_source})"
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
-        noise = " Values are without noise." if problem.noisy else ""
+        noise = " Values are without noise; the picture shows them as told." if problem.noisy else ""
         goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run.{goals}{optimum}{noise}"
 

@@ -124,12 +124,11 @@ class BostructSearchCV(BaseSearchCV):
                 for trial, score in zip(trials, scores, strict=True):
                     is_score = bool(np.isfinite(score))
                     study.tell(trial, float(score) if is_score else None, failed=None if is_score else "error_score")
-        except SpaceExhausted:
-            warnings.warn(
-                f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated",
-                UserWarning,
-                stacklevel=2,
-            )
+            study.stop(f"n_iter reached ({self.n_iter})")
+        except SpaceExhausted as error:
+            study.stop(str(error))
+            said = f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated"
+            warnings.warn(said, UserWarning, stacklevel=2)
         if last_error is not None and not results:
             raise last_error
         results.update(self._format_results(*self._evaluated))  # with those that failed after the last that did not

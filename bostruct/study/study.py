@@ -473,9 +473,9 @@ class Study:
             return bound_regret(self._writable(), self._ledger, self.seed, regret, method_label(self._row))
 
     def stop(self, reason: str = "stop() was called") -> None:
-        """End `optimize` once the trials in flight have finished.
+        """End `optimize` once the trials in flight have finished, or say why a loop of your own has ended.
 
-        reason: the result's `stopped_because`.
+        reason: the result's `stopped_because`, until `optimize` is called again.
         """
         self._stop = reason
 
@@ -564,7 +564,7 @@ class Study:
         order = tuple(number for number in order if trials[number].unread is None)
         outcomes = self._ledger.outcomes
         fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
-        stopped, told = self._stopped_because, (trials, order, self.goals, self.seed, method)
+        stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, method)
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
     def predict(self, points: Iterable[object]) -> Predictions:

@@ -40,6 +40,20 @@ def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     assert line.get_ydata()[-1] > line.get_ydata()[0]
 
 
+def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> None:
+    axes = plot_hypervolume({"random": [result]}, reference=(8.0, 0.0))
+    assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"
+    assert axes.get_ylabel().endswith("up to the corner (8, 0)")
+    assert plot_hypervolume({"mine": [result]}).get_title(loc="left") == "mine: hypervolume of random, 32 trials"
+    title = plot_hypervolume({"a": [result, result], "b": [result]}).get_title(loc="left")
+    assert title == "mean hypervolume of 1 to 2 runs, 32 trials"
+
+
+def test_the_history_of_several_objectives_is_refused_by_the_name_of_what_draws_them(result: bo.Result) -> None:
+    with pytest.raises(bo.BostructError, match=r"has 2 objectives.*plot_front .*plot_hypervolume"):
+        bo.plot_history(result)
+
+
 def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
     single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
     with pytest.raises(ValueError, match="expected one of several objectives"):

@@ -48,6 +48,12 @@ def test_names_make_curves():
     assert {text.get_text() for text in axes.get_legend().get_texts()} == {"auto  2", "random  3"}
 
 
+def test_a_title_counts_runs_and_trials():
+    axes = plots.plot_convergence({"a": [result([4.0, 2.0]), result([4.0, 1.0])], "b": [result([4.0, 3.0, 1.0])]})
+    title = "mean best value of 1 to 2 runs, 2 to 3 trials, ± one standard error"
+    assert axes.get_title(loc="left") == title
+
+
 def test_the_legend_names_the_best_at_the_end_first():
     axes = plots.plot_convergence({"bad": [result([4.0, 3.0])], "good": [result([4.0, 2.0]), result([4.0, 1.0])]})
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["good  1.5 ± 0.5", "bad  3"]

@@ -124,28 +124,3 @@ def test_what_is_not_drawn_is_named():
     many = {f"x{i}": bool for i in range(16)}
     wide = bo.minimize(lambda point: float(point["x0"]), many, 4, method="random", seed=0, progress=False)
     assert bo.plot_parallel_coordinates(wide).get_title(loc="right") == "not drawn: x14, x15"
-
-
-def test_values_beyond_the_axis_are_triangles_and_none_is_lost():
-    space = {"x": bo.Real(0.0, 1.0), "kind": ["a", "b"], "y": bo.Real(0, 1, when={"kind": "b"})}
-    done = bo.Study(space, method="random", seed=0)
-    for i in range(24):
-        point = {"x": i / 23} | ({"kind": "a"} if i > 2 else {"kind": "b", "y": 0.25 * i})
-        done.add(point, 1000.0 + i if i < 3 else 0.1 * i)
-    (panel,) = plot_slices(done, ["y"])
-    beyond = [one for one in panel.collections if one.get_offset_transform() == panel.get_xaxis_transform()]
-    assert sorted(x for one in beyond for x, _ in one.get_offsets()) == [0.0, 0.25, 0.5]
-    assert panel.get_ylabel() == "value, 3 beyond ▲▼"
-    assert [one.get_xlabel().split(" (")[0] for one in plot_slices(done)][-1] == "y"
-
-
-def test_subsets_have_labels_that_differ():
-    space = {"beans": bo.Subset(["arabica", "robusta", "liberica", "excelsa"], size=(1, 3)), "x": bo.Real(0, 1)}
-    done = bo.minimize(lambda point: point["x"], space, 14, method="random", seed=0, progress=False)
-    (panel,) = plot_slices(done, ["beans"])
-    labels = [tick.get_text() for tick in panel.get_xticklabels()]
-    assert len(set(labels)) == len(labels) == 14
-    assert "ara+rob+lib" in labels
-    shades = bo.plot_effects(done, ("beans", "x"))
-    across = [tick.get_text() for tick in shades.get_xticklabels()]
-    assert len(set(across)) == len(across)

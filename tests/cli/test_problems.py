@@ -8,6 +8,7 @@ import re
 import pytest
 
 from bostruct import problems
+from bostruct.cli.problems import _count
 from bostruct.cli.problems import problems as command
 from tests.cli.invoke import SMALL, as_json, call
 
@@ -52,6 +53,10 @@ def test_facts_are_those_of_the_problem_with_its_defaults(name):
     expected = math.log10(size) if size < math.inf else None
     assert facts["log10_points"] == (None if expected is None else pytest.approx(expected))
     assert ("variables" in facts) == (facts["points"] != "architectures")
+
+
+def test_powers_of_ten_have_no_needless_digit():
+    assert [_count(number) for number in (12.0, 12.04, 7.2, 3.0)] == ["10^12", "10^12", "10^7.2", "1,000"]
 
 
 @pytest.mark.parametrize(

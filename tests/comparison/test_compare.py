@@ -129,6 +129,7 @@ def test_values_of_a_noisy_problem_are_judged_without_noise():
     problem = bo.Problem(lambda point: cost(point) + point["b"] % 3, SPACE, noise_free=cost, optimum=0.0, initial=3)
     one = compare(problem, ["random"], n_trials=6, seeds=2, progress=False).problems[0]
     assert one.rows[0].mean == np.mean([cost(result.best_point) for result in one.results.values()])
+    assert one.title.endswith(" Values are without noise; the picture shows them as told.")
 
 
 def test_a_folder_resumes_and_keeps_others_out(tmp_path):

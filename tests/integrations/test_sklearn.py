@@ -58,6 +58,7 @@ def test_it_stands_where_randomized_search_stands():
     }
     assert ours.best_score_ == max(ours.cv_results_["mean_test_score"]) == ours.search_result_.best_value
     assert ours.best_params_ == ours.search_result_.best_point
+    assert ours.search_result_.stopped_because == f"n_iter reached ({ours.n_iter})"
     assert ours.best_estimator_.get_params()["C"] == ours.best_params_["C"]
     assert (ours.predict(X) == Y).mean() > 0.9
     assert pickle.loads(pickle.dumps(ours)).best_params_ == ours.best_params_
@@ -87,6 +88,7 @@ def test_candidates_never_repeat_and_a_small_space_is_exhausted():
     with pytest.warns(UserWarning, match="the space has 2 candidates, fewer than 10"):
         found = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, method="random").fit(X, Y)
     assert sorted(params["var_smoothing"] for params in found.cv_results_["params"]) == [1e-9, 1e-3]
+    assert "all 2 points" in found.search_result_.stopped_because
     alone = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-3]}).fit(X, Y)
     assert alone.cv_results_["params"] == [{"var_smoothing": 1e-3}]
 

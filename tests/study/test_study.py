@@ -343,6 +343,15 @@ def test_callbacks_see_each_trial_and_may_stop():
     assert result.stopped_because == "enough"
 
 
+def test_a_loop_of_ones_own_says_why_it_ended():
+    s = study()
+    s.tell(s.ask(), 1.0)
+    assert s.result.stopped_because == "not run to an end by this process"
+    s.stop("enough")
+    assert s.result.stopped_because == "enough"
+    assert s.optimize(value, 3).stopped_because == "n_trials reached (3)"
+
+
 def test_a_callback_that_raises_leaves_a_sound_study():
     s = study()
 

@@ -134,7 +134,7 @@ PICTURES = (
     Picture(
         "Hypervolume",
         lambda run: bool(run.front),
-        lambda run, figure: plot_hypervolume({"this study": [run.result]}, figure.subplots()),
+        lambda run, figure: plot_hypervolume({run.result.method: [run.result]}, figure.subplots()),
         _describe_hypervolume,
         lambda _: (NARROW, 4.0),
     ),
