@@ -113,7 +113,7 @@ def judge_end(answer: Answer, expected: str, verdict: Verdict) -> None:
 
 def read_trials(file: Path) -> dict[int, tuple[str, float | None, str | None]]:
     """Return status, value and reason by x, read by plain sqlite3; the last trial of x counts."""
-    select = "SELECT json_extract(point, '$.x'), status, value, reason FROM trials ORDER BY number"
+    select = "SELECT json_extract(point, '$[0]'), status, value, reason FROM trials ORDER BY number"
     with closing(sqlite3.connect(file)) as connection:
         return {x: (status, value, reason) for x, status, value, reason in connection.execute(select)}
 
