@@ -23,8 +23,8 @@ from benchmarks.chaos.specimens import (
     write_specimen,
 )
 from bostruct.contracts import BostructError
-from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import StoredStudy
+from bostruct.study.point_texts import read_point_text
 
 ACCIDENTS_PER_CASE = 20
 PAGE = 4096
@@ -173,7 +173,8 @@ def is_next_step(before: StoredStudy, found: StoredStudy) -> bool:
     if kept and (kept[0].number, kept[0].point, kept[0].status) != (row.number, row.point, "running"):
         return False
     space = wide_space()
-    return row.outcome is None or row.outcome.value == objective(space.present(space.decode(parse(row.point))))
+    point = space.decode(read_point_text(row.point, tuple(space.variables)))
+    return row.outcome is None or row.outcome.value == objective(space.present(point))
 
 
 def judge(
