@@ -40,7 +40,7 @@ def test_one_file_is_left_and_any_sqlite_tool_reads_it(path):
         rows = connection.execute("SELECT number, status, point, value FROM trials ORDER BY number").fetchall()
     connection.close()
     assert [row[:2] for row in rows] == [(i, "completed") for i in range(4)]
-    assert all(json.loads(point)["b"] == value for _, _, point, value in rows)
+    assert all(json.loads(point)[1] == value for _, _, point, value in rows)
 
 
 def test_commits_are_synced_to_disk(path):

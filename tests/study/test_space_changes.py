@@ -484,13 +484,10 @@ class Racing(SqliteStorage):
 
 
 def test_a_space_that_another_handle_changed_meanwhile_is_not_written_back(file: Path) -> None:
-    says = "another writer changed the space of study 'study' while it was being opened; nothing was written; load it"
-    with pytest.raises(StorageError, match=says):
-        bo.Study.load(Racing(file))
-    assert len(SqliteStorage(file).read(None).changes) == 1
-    with bo.Study.load(Racing(file)) as study:  # whose change is the same again, and so none
-        assert study.domain == bo.Space(GROWN)
-        assert len(study.space_changes) == 1
+    for _ in range(2):  # the second change is the same again, and so none
+        with bo.Study.load(Racing(file)) as study:
+            assert study.domain == bo.Space(GROWN)
+            assert len(study.space_changes) == 1
     with bo.Study.load(Racing(file), space=OLD) as study:  # a space that the caller gives is the caller's
         assert study.domain == bo.Space(OLD)
 

@@ -180,8 +180,8 @@ def test_the_faultless_pass() -> None:
     ("fault", "says"),
     [
         ("has no label", "a Storage has label"),
-        ("is at a number", "where is a path that is there, or None: got 7"),
-        ("is nowhere", "where is a path that is there, or None: got '/nowhere/runs'"),
+        ("is at a number", "where is a path that is there, a URL, or None: got 7"),
+        ("is nowhere", "where is a path that is there, a URL, or None: got '/nowhere/runs'"),
         ("lists seeds as floats", "studies lists what read returns: got StudyRow"),
         ("counts a number twice", r"a trial taken back has one attempt less, however often it is named: got \[-1, 0\]"),
         ("writes when closed", "StorageError is raised where a closed writer inserts"),
