@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import numpy as np
 
@@ -17,7 +18,15 @@ def dump(value: object) -> str:
 
     value: plain JSON, with numpy numbers and arrays anywhere in it.
     """
-    return json.dumps(value, default=_encode_numpy)
+    return _ENCODER.encode(value)
+
+
+def dump_compactly(value: object) -> str:
+    """Return JSON text as `dump` does, without spaces.
+
+    value: plain JSON, with numpy numbers and arrays anywhere in it.
+    """
+    return _COMPACT_ENCODER.encode(value)
 
 
 def parse(text: str) -> ParsedJson:
@@ -25,6 +34,10 @@ def parse(text: str) -> ParsedJson:
 
     text: as of `dump`.
     """
+    with suppress(ValueError, RecursionError):
+        found, end = _DECODER.raw_decode(text)
+        if end == len(text):  # all texts of `dump`; a file of many trials has many of them
+            return found
     try:
         return json.loads(text)
     except RecursionError:
@@ -35,3 +48,8 @@ def _encode_numpy(value: object) -> Json:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"expected plain JSON, got {type(value).__name__}")
+
+
+_ENCODER = json.JSONEncoder(default=_encode_numpy)
+_COMPACT_ENCODER = json.JSONEncoder(default=_encode_numpy, separators=(",", ":"))
+_DECODER = json.JSONDecoder()
