@@ -1,4 +1,4 @@
-"""What happens to the trials of a study: asked, told, added, given back, tried again."""
+"""The ledger: the trials of a study as they are asked, told, added, given back and tried again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it 
 
 
 class Ledger(SharedTable):
-    """What a study does to its trials; each change is on disk before it is here.
+    """The trials of a study, which it asks, tells and adds; each change is on disk before it is here.
 
     domain: of the points.
     stored: the study as its storage holds it.
