@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import NamedTuple
 
 from bostruct.contracts import Domain, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
@@ -27,6 +28,21 @@ from bostruct.study.trial_table import Record
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
 OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it is handed out again
+
+
+class NextPoint(NamedTuple):
+    """The next point of a study.
+
+    point: as the domain holds it.
+    info: for people, plain JSON.
+    state: the searcher's after it, as JSON text.
+    may_repeat: whether the point may have been asked for before.
+    """
+
+    point: Point
+    info: Info
+    state: str
+    may_repeat: bool = False
 
 
 class Ledger(SharedTable):
@@ -84,24 +100,25 @@ class Ledger(SharedTable):
 
     @defer_interrupt
     @repeat_undone
-    def begin(self, x: Point, info: Info, state: str, may_repeat: bool) -> Trial | None:
+    def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
         """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
 
-        x: a point of the domain.
-        info: for people, plain JSON.
-        state: the searcher's after it, as JSON text.
-        may_repeat: whether the point may have been asked for before.
+        found: its point, and what its searcher says of it.
+        waits: whether it is to be handed out by a later `ask_again`, not now.
         """
+        x, info = found.point, found.info
         with self._step() as writer:
-            if not may_repeat and self.seen(x):
+            if not found.may_repeat and self.seen(x):
                 return None
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
-            row = write_trial(trial, None, self._write_point(x), None, 1, self.owner)
-            writer.insert(row, state)
+            handed_out = (0, None) if waits else (1, self.owner)
+            row = write_trial(trial, None, self._write_point(x), None, *handed_out)
+            writer.insert(row, found.state)
         self._is_lent = False  # its searcher is done
         self._enter(trial, x, row)
-        self._hold(self._records[trial.number])
-        self.state, self.is_resumed = state, False
+        if not waits:
+            self._hold(self._records[trial.number])
+        self.state, self.is_resumed = found.state, False
         return trial
 
     @defer_interrupt

@@ -178,6 +178,11 @@ class TrialTable:
         """Tell whether a trial runs, and waits to be handed out."""
         return number in self._running and number not in self._held and self._records[number].owner is None
 
+    @property
+    def n_waiting(self) -> int:
+        """The number of trials that wait to be handed out."""
+        return sum(self._is_waiting(number) for number in self._running)
+
     def _find_waiting(self) -> int | None:
         return min((number for number in self._running if self._is_waiting(number)), default=None)
 
