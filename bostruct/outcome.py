@@ -48,10 +48,11 @@ class Outcome:
                 _check_numbers(name, numbers)
                 # no negative zero: the database would not keep its sign
                 object.__setattr__(self, name, tuple([number + 0.0 for number in numbers]))
-        if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
-            raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+        if self.constraints != {}:
+            if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
+                raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+            _check_numbers("constraints", tuple(self.constraints.values()))
         object.__setattr__(self, "constraints", dict(self.constraints))  # the giver may change theirs
-        _check_numbers("constraints", tuple(self.constraints.values()))
         for name, number in (("cost", self.cost), ("sd", self.sd)):
             if number is not None:
                 _check_numbers(name, (number,), low=0.0)

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import getitem
-from typing import Protocol
 
 import numpy as np
 
-from bostruct.contracts import IntArray, Json, ParsedJson, PointError
+from bostruct.contracts import IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar
+from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
 
 MAX_CHOICES = 10_000  # of a variable whose choices are tabulated
 
 
-class _Columns(Protocol):
-    """The column of each value of a variable, found as in a dict."""
-
-    def __getitem__(self, value: Json, /) -> int: ...
-
-
 class _DecodedColumns:
-    """The columns of values that are not listed."""
+    """The columns of values that are not listed, found as in a dict."""
 
     def __init__(self, variable: Variable) -> None:
+        self._variable = variable
         self._decode = variable.decode
 
     def __getitem__(self, value: Json, /) -> int:
         return self._decode(value)[0]
+
+    def read(self, values: Sequence[Json]) -> IntArray:
+        """Return the columns of m values (m,); raise PointError where the variable has not one of them."""
+        if type(self._variable) is Real:
+            return self._variable.choices.vertices(values)
+        return np.array([self[value] for value in values], dtype=np.int64)
 
 
 class KnownValues:
@@ -39,7 +40,7 @@ class KnownValues:
 
     def __init__(self, variables: Mapping[str, Variable]) -> None:
         self._names = tuple(variables)
-        self._columns: list[_Columns] | None = None
+        self._columns: list[dict[Presented, int] | _DecodedColumns] | None = None
         if all(one.width == 1 and not one.when for one in variables.values()):
             self._columns = [_tabulate(one) for one in variables.values()]
 
@@ -55,8 +56,24 @@ class KnownValues:
         except (KeyError, TypeError, PointError):  # no value of the variable, or an unhashable one
             return None
 
+    def read_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
+        """Return the rows of points (m, d); None where one has to be read the slow way.
 
-def _tabulate(variable: Variable) -> _Columns:
+        points: the values of each, in the order of the variables.
+        """
+        if self._columns is None or any(len(values) != len(self._columns) for values in points):
+            return None
+        rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
+        try:
+            for position, (known, values) in enumerate(zip(self._columns, zip(*points, strict=True), strict=True)):
+                is_listed = isinstance(known, dict)
+                rows[:, position] = [known[value] for value in values] if is_listed else known.read(values)
+        except (KeyError, TypeError, PointError):
+            return None
+        return rows
+
+
+def _tabulate(variable: Variable) -> dict[Presented, int] | _DecodedColumns:
     """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
     kind = type(variable)
     reads = (kind.parse, kind.decode) == (ChoiceVariable.parse, ChoiceVariable.decode)

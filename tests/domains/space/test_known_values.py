@@ -38,6 +38,14 @@ def test_it_reads_all_that_a_space_writes() -> None:
         assert row.tolist() == x.tolist()
 
 
+@given(st.lists(st.tuples(*(st.sampled_from(SCALARS[:12]) for _ in SPACE.variables)), min_size=1, max_size=4))
+def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) -> None:
+    one_by_one = [read_slowly(dict(zip(SPACE.variables, values, strict=True))) for values in points]
+    rows = SPACE.decode_values(points)  # type: ignore[arg-type]
+    assert (None if None in one_by_one else one_by_one) == (None if rows is None else rows.tolist())
+    assert SPACE.decode_values([[0, True], [0, True, 0.5, 1]]) is None
+
+
 @pytest.mark.parametrize("data", [None, [], {}, {"a": 0}, {"b": True, "a": 0}, {"a": [0], "b": True}])
 def test_all_else_is_left_to_the_slow_way(data: object) -> None:
     assert KnownValues({name: SPACE.variables[name] for name in "ab"}).read(data) is None
