@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 
 import numpy as np
 
@@ -34,12 +33,12 @@ def parse(text: str) -> ParsedJson:
 
     text: as of `dump`.
     """
-    with suppress(ValueError, RecursionError):
-        found, end = _DECODER.raw_decode(text)
-        if end == len(text):  # all texts of `dump`; a file of many trials has many of them
-            return found
     try:
-        return json.loads(text)
+        try:
+            found, end = _DECODER.raw_decode(text)  # all of a text of `dump`, of which a long study has many
+        except ValueError:
+            return json.loads(text)
+        return found if end == len(text) else json.loads(text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
 

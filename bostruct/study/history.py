@@ -62,7 +62,8 @@ class Trial:
         fields: all others that differ from their defaults.
         """
         trial = cls.__new__(cls)
-        trial.__dict__.update({"info": {}, "constraints": {}, **fields}, _show=show)
+        trial.__dict__.update(info={}, constraints={}, _show=show)
+        trial.__dict__.update(fields)
         trial.__post_init__()
         return trial
 

@@ -408,9 +408,10 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
         _check_info(info)
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    told = {} if row.outcome is None else _show_parts(row.outcome)
-    times = {"started": row.started, "finished": row.finished}
-    return Trial.shown_later(partial(show, info), number=row.number, status=row.status, info=info, **times, **told)
+    fields = {} if row.outcome is None else _show_parts(row.outcome)
+    fields |= {"number": row.number, "status": row.status, "info": info}
+    fields |= {"started": row.started, "finished": row.finished}
+    return Trial.shown_later(partial(show, info), **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:

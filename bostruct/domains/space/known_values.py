@@ -8,7 +8,8 @@ from operator import getitem
 import numpy as np
 
 from bostruct.contracts import IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar
+from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar, number_grid
+from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
 
@@ -66,18 +67,21 @@ class KnownValues:
         rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
         try:
             for position, (known, values) in enumerate(zip(self._columns, zip(*points, strict=True), strict=True)):
-                is_listed = isinstance(known, dict)
-                rows[:, position] = [known[value] for value in values] if is_listed else known.read(values)
+                rows[:, position] = _look_up(known, values) if isinstance(known, dict) else known.read(values)
         except (KeyError, TypeError, PointError):
             return None
         return rows
 
 
+def _look_up(known: dict[Presented, int], values: Sequence[Json]) -> IntArray:
+    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))  # a quarter of a list's time
+
+
 def _tabulate(variable: Variable) -> dict[Presented, int] | _DecodedColumns:
     """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
     kind = type(variable)
-    reads = (kind.parse, kind.decode) == (ChoiceVariable.parse, ChoiceVariable.decode)
-    if not isinstance(variable, ChoiceVariable) or not reads or variable.size > MAX_CHOICES:
+    is_listed = kind.decode is ChoiceVariable.decode and kind.parse in (ChoiceVariable.parse, Integer.parse)
+    if not isinstance(variable, ChoiceVariable) or not is_listed or number_grid(variable) is not None:
         return _DecodedColumns(variable)
-    is_plain = all(map(is_json_scalar, variable.choices))
+    is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
     return dict(zip(variable.choices, range(variable.size), strict=True)) if is_plain else _DecodedColumns(variable)
