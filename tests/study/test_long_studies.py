@@ -14,8 +14,8 @@ import bostruct as bo
 from benchmarks.speed.long_studies import Case, write_study
 
 CALLS = 155  # of Python and C functions for each trial of 60 variables; 201 to 741 where points are read one by one
-BYTES = 1_800  # for each trial of 60 bits; 3,970 where points, keys and texts are kept
-WIDE_BYTES = 4_000  # for each trial of 1,000 bits; 33,000 where they are
+BYTES = 2_500  # for each trial of 60 bits; 3,750 where points, keys and texts are kept
+WIDE_BYTES = 5_000  # for each trial of 1,000 bits; 33,000 where they are
 ON_DISK = 8_000  # bytes for each trial of 1,000 bits
 
 
