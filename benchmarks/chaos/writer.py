@@ -1,4 +1,4 @@
-"""One of several writers of a study: `python -m benchmarks.chaos.writer STORAGE LOGS METHOD WAY SEED N_TRIALS KEY`.
+"""One of several writers: `python -m benchmarks.chaos.writer STORAGE LOGS METHOD WAY SEED N_TRIALS KEY LIMITS`.
 
 It logs when each evaluation begins and ends, and what each `tell` returned from, in files of its own, synced to the
 disk: the oracle compares them with what the storage holds.
@@ -16,6 +16,7 @@ from typing import Any
 
 import bostruct as bo
 from benchmarks.chaos.victim import append_line, make_domain, value_of
+from bostruct.storage.postgresql import limits
 
 METHODS = ("random", "evolution", "hill-climbing", "auto")
 WAYS = ("workers=1", "workers=2", "by hand")
@@ -57,7 +58,8 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
 
 
 def main() -> None:
-    storage, logs, method, way, seed, n_trials, key = sys.argv[1:]
+    storage, logs, method, way, seed, n_trials, key, given = sys.argv[1:]
+    vars(limits).update(json.loads(given))  # before the modules are imported that read them
     domain, told = make_domain(method), Path(logs) / f"told-{key}"
     objective = partial(evaluate, domain=domain, log=Path(logs) / f"evaluated-{key}")
     with bo.Study(domain, method=method, seed=int(seed), storage=storage) as study:

@@ -141,11 +141,10 @@ def test_a_point_that_no_trial_has_is_found(crowd: Crowd) -> None:
 
 def test_a_lease_of_a_writer_that_has_ended_is_found(crowd: Crowd) -> None:
     rows, verdict = crowd.place.read(), Verdict()
-    crowd.living[0] = crowd.launches[0]
-    check_leases(rows, crowd, "a test", verdict)
+    check_leases(rows, crowd, 1.0, "a test", verdict)
     assert verdict.faults == {}
-    crowd.living.clear()
-    check_leases(rows, crowd, "a test", verdict)
+    crowd.launches[0].ended = 1.0
+    check_leases(rows, crowd, 1.0, "a test", verdict)
     assert len(verdict.faults["stale leases"]) == 1
 
 

@@ -109,6 +109,7 @@ def test_no_error_shows_the_password(
     server: Server, database: str, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(session, "RECONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(connecting, "OPEN_SECONDS", 0.2)
     proxy = Proxy(server.port)
     url = server.tcp_url(database, proxy.port)
 
