@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,8 @@ from benchmarks.chaos.places import open_study
 from benchmarks.chaos.row import Row, Verdict
 from benchmarks.chaos.victim import append_line
 from benchmarks.chaos.writers import KINDS, Siege
-from bostruct.storage.postgresql.limits import GONE_SECONDS, RENEW_SECONDS, SILENCE_SECONDS
+from bostruct.storage.postgresql.limits import GONE_SECONDS, IDLE_SECONDS, RENEW_SECONDS
+from bostruct.storage.protocol import StepUndone
 
 AWAY = 30.0  # seconds
 LATE = 15.0  # for which a busy machine may be late
@@ -82,9 +84,8 @@ def stop_past_a_lease(place: DatabasePlace, folder: Path, verdict: Verdict) -> N
     if not GONE_SECONDS - RENEW_SECONDS - 1 < seconds < GONE_SECONDS + LATE:
         verdict.blame("stale leases", f"handed out again after {seconds:.1f} s: {events}")
     rows = place.read()
-    if events.get("told late", {}).get("double_of") != 0 or [row["value"] for row in rows if find_first(row) == 0] != [
-        2.0
-    ]:
+    kept = [row["value"] for row in rows if find_first(row) == 0]
+    if events.get("told late", {}).get("double_of") != 0 or kept != [2.0]:
         verdict.blame("lost", f"the late value is not kept as a double: {events}, {rows}")
 
 
@@ -92,10 +93,10 @@ def stop_in_a_step(place: DatabasePlace, folder: Path, verdict: Verdict) -> None
     """Stop a writer in the middle of a step, whose locks it holds: the steps of others wait, and none is refused."""
 
     def hold(study: object) -> None:
-        with study._ledger.store.changing():  # type: ignore[attr-defined]
+        with suppress(StepUndone), study._ledger.store.changing():  # type: ignore[attr-defined]
             _stop_here(folder / "log")
 
-    _stop_while(hold, place, folder, verdict, SILENCE_SECONDS + LATE)
+    _stop_while(hold, place, folder, verdict, IDLE_SECONDS + LATE)
 
 
 def stop_while_deciding(place: DatabasePlace, folder: Path, verdict: Verdict) -> None:

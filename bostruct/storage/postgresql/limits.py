@@ -10,6 +10,6 @@ SILENCE_SECONDS = 20  # after which a connection that answers nothing is taken f
 LOCK_SECONDS = 30  # for a lock that another step holds
 TURN_SECONDS = 5  # of waiting for the right to decide, between two heartbeats
 STATEMENT_SECONDS = 300  # for one statement, reading 100,000 trials included
-IDLE_SECONDS = 60  # within a step, after which the server gives its locks back
+IDLE_SECONDS = 20  # within a step of a process that was stopped, after which the server gives its locks back
 BUSY_SECONDS = 2.0  # of closing, for a thread that still waits for the server
 KEPT_DAYS = 7  # for which the database remembers a writer that is gone

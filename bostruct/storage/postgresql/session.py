@@ -61,15 +61,16 @@ class Session:
     """A connection to a database, for one thread at a time, in the process that opened it alone.
 
     place: of the database.
+    name: by which the server lists its connections, and no others; None for a new one.
     settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
-    def __init__(self, place: Place, **settings: str) -> None:
+    def __init__(self, place: Place, name: str | None = None, **settings: str) -> None:
         self.place = place
         self._settings = settings
-        self._name = f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
+        self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
         self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence

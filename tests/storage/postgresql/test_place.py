@@ -17,7 +17,7 @@ import bostruct as bo
 from bostruct.cli import main
 from bostruct.contracts import BostructError, MissingExtra
 from bostruct.storage.backends import open_storage
-from bostruct.storage.postgresql import limits, session
+from bostruct.storage.postgresql import connecting, limits, session
 from bostruct.storage.postgresql.place import Place, is_url
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StorageError
@@ -179,4 +179,4 @@ def test_no_command_shows_the_password(
 def test_times_are_in_order() -> None:
     assert limits.TURN_SECONDS < limits.RENEW_SECONDS < limits.GONE_SECONDS / 3
     assert limits.SILENCE_SECONDS + limits.CONNECT_SECONDS < limits.GONE_SECONDS
-    assert limits.LOCK_SECONDS < limits.STATEMENT_SECONDS
+    assert limits.IDLE_SECONDS < limits.LOCK_SECONDS < limits.STATEMENT_SECONDS
