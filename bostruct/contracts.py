@@ -973,6 +973,18 @@ class Score(Protocol):
 
 
 @runtime_checkable
+class CanBelieve(Score, Protocol):
+    """A score that can be told which points are being evaluated."""
+
+    def believe(self, xs: Batch) -> Score:
+        """Return the score of a posterior that was told the mean at points, as `Posterior.believe` has it.
+
+        xs: points that are being evaluated.
+        """
+        ...
+
+
+@runtime_checkable
 class HasScoreGradient(Score, Protocol):
     """A score with gradients in the continuous coordinates of points."""
 
@@ -1141,6 +1153,23 @@ class Searcher(Protocol):
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+        ...
+
+
+@runtime_checkable
+class SuggestsJointly(Searcher, Protocol):
+    """A searcher of which one fit, and one search, serve several suggestions."""
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Yield points to evaluate side by side, each with those before it running; the first is that of `suggest`.
+
+        It ends where another fit is needed, after one point or more. Raises `SpaceExhausted` where no unseen point is
+        left for the first.
 
         history: all that was told so far.
         state: of `initial_state`, or of the last suggestion.

@@ -17,6 +17,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
+    CanBelieve,
     Domain,
     HasLeaveOneOut,
     HasOutputs,
@@ -45,8 +46,11 @@ from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
+from bostruct.searchers.scores import believe_where_possible
 from bostruct.searchers.views import keep
 
+MOST_JOINT = 8  # points of one search; a choice, as is the next
+MOST_AROUND = 200  # neighbors of a chosen point that may be chosen beside it
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 
@@ -162,15 +166,31 @@ class BayesianSearch:
         state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
+        return next(self.suggest_jointly(history, state, rng))
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Yield points to evaluate side by side: `SuggestsJointly`; the first is the maximum of a search.
+
+        Each after it is the best, once those before it are believed, of the other maxima of the search and of points
+        around those before it. ``info["joint"]`` is its place, from 1. Where the first was not chosen by the model, it
+        is the only one. Raises SpaceExhausted.
+
+        history: all that was told so far; keys that `seen` is given meanwhile count.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
         if len(history.seen) < self.n_initial:
-            return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+            yield Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+            return
         if not len(history.values):
-            return fall_back(self.domain, history, state, rng, "no trial has completed")
+            yield fall_back(self.domain, history, state, rng, "no trial has completed")
+            return
         if self.exploration is not None:
             explored = self.exploration(self.domain, history, state.get("exploration"), rng)
             state = state | {"exploration": explored.state}
             if explored.point is not None:
-                return Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})
+                yield Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})
+                return
         keep_freed_memory()
         fit_rng, search_rng, random_rng = rng.spawn(3)
         try:
@@ -178,7 +198,8 @@ class BayesianSearch:
             believed = posterior.believe(history.running)
             score = self.score(believed, history, fit_rng)
         except NumericalError as error:
-            return fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
+            yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
+            return
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
@@ -189,7 +210,32 @@ class BayesianSearch:
             x = again
         note: Info = {} if self.note is None else {"auto": self.note}
         origin = "model" if again is None else "repeat"
-        return Suggestion(x, state, {"origin": origin, **info, **found, **note})
+        yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
+        if has_capability(score, CanBelieve):
+            others = self._choose_others(x, maxima, score, history, search_rng)
+            for place, other in enumerate(others, 1):
+                yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
+
+    def _choose_others(
+        self, x: Point, maxima: Batch, score: CanBelieve, history: HistoryView, rng: np.random.Generator
+    ) -> Iterator[Point]:
+        """Yield points to evaluate beside x, each the best of what is known to be good once those before it run."""
+        candidates, chosen, told = maxima, {self.domain.key(x)}, score
+        for _ in range(MOST_JOINT - 1):
+            told = believe_where_possible(told, self.domain.join([x]))
+            around = self.surroundings(self.domain, x, rng)
+            if len(around) > MOST_AROUND:
+                around = self.domain.take(around, rng.choice(len(around), MOST_AROUND, replace=False))
+            candidates = self.domain.join(candidates, around)
+            keys = self.domain.keys(candidates)
+            candidates = self.domain.take(
+                candidates, [i for i, key in enumerate(keys) if key not in history.seen and key not in chosen]
+            )
+            if not len(candidates):
+                return
+            x = _best(candidates, told)
+            chosen.add(self.domain.key(x))
+            yield x
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.

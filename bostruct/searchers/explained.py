@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -25,6 +25,7 @@ from bostruct.contracts import (
     Searcher,
     State,
     Suggestion,
+    SuggestsJointly,
 )
 
 
@@ -34,8 +35,8 @@ class _Model(HasAppraisal, HasPrediction, Protocol):
 
 
 @runtime_checkable
-class _Regression(_Model, HasRegretBound, HasCrossValidation, Protocol):
-    """A searcher whose model bounds the regret, and predicts what it was told."""
+class _Regression(_Model, HasRegretBound, HasCrossValidation, SuggestsJointly, Protocol):
+    """A searcher whose model bounds the regret, predicts what it was told, and serves several suggestions."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Explained:
         state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
-        found = self.searcher.suggest(history, state, rng)
+        return self._explain(self.searcher.suggest(history, state, rng))
+
+    def _explain(self, found: Suggestion) -> Suggestion:
         return found._replace(info={**found.info, "auto": self.note})
 
 
@@ -107,13 +110,23 @@ class ExplainedModel(Explained):
 
 @dataclass(frozen=True)
 class ExplainedRegression(ExplainedModel):
-    """An explained searcher whose model bounds the regret and leaves one out: `HasRegretBound`, `HasCrossValidation`.
+    """An explained Bayesian optimization: `HasRegretBound`, `HasCrossValidation`, `SuggestsJointly`.
 
     searcher: that suggests, appraises, bounds and validates.
     note: which it is and why.
     """
 
     searcher: _Regression
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Yield what the searcher suggests jointly, with the note; raises what the searcher raises.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+        for found in self.searcher.suggest_jointly(history, state, rng):
+            yield self._explain(found)
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator

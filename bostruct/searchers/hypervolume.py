@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -57,6 +57,13 @@ class FrontScore:
         xs: m points.
         """
         return self.acquisition.upper_bounds([bound_prediction(one, xs) for one in self.posteriors])
+
+    def believe(self, xs: Batch) -> FrontScore:
+        """Return the score of posteriors that were told their means at points that are being evaluated: `CanBelieve`.
+
+        xs: these points.
+        """
+        return replace(self, posteriors=[one.believe(xs) for one in self.posteriors])
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.

@@ -21,7 +21,7 @@ from bostruct.contracts import (
     Score,
 )
 from bostruct.goals.pareto import is_feasible
-from bostruct.searchers.scores import AcquisitionScore
+from bostruct.searchers.scores import AcquisitionScore, believe_where_possible
 from bostruct.searchers.views import Take, keep
 
 BOUND = 0.0  # of a slack: a limit is kept at and below it
@@ -46,6 +46,13 @@ class ProductScore:
         xs: m points.
         """
         return np.sum([score.upper_bounds(xs) for score in self.scores], axis=0)
+
+    def believe(self, xs: Batch) -> ProductScore:
+        """Return the score once points are being evaluated: `CanBelieve`.
+
+        xs: these points.
+        """
+        return ProductScore([believe_where_possible(score, xs) for score in self.scores])
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bostruct.contracts import (
     Acquisition,
     Array,
     Batch,
+    CanBelieve,
     Chance,
     DependsOnNoise,
     HasBounds,
@@ -69,6 +70,15 @@ def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
     return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
 
 
+def believe_where_possible(score: Score, xs: Batch) -> Score:
+    """Return a score once points are being evaluated; one that cannot be told of these as it is.
+
+    score: any.
+    xs: these points.
+    """
+    return score.believe(xs) if has_capability(score, CanBelieve) else score
+
+
 @dataclass(frozen=True, eq=False)
 class AcquisitionScore:
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
@@ -94,6 +104,13 @@ class AcquisitionScore:
         return self.acquisition.average(
             self.acquisition.upper_bounds(bound_prediction(self.posterior, xs), self.incumbent)
         )
+
+    def believe(self, xs: Batch) -> AcquisitionScore:
+        """Return the score of the posterior that was told its mean at points that are being evaluated: `CanBelieve`.
+
+        xs: these points.
+        """
+        return replace(self, posterior=self.posterior.believe(xs))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
@@ -139,6 +156,13 @@ class FeasibleScore:
         """
         log_chance = self.success.log_chance(xs)
         return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
+
+    def believe(self, xs: Batch) -> FeasibleScore:
+        """Return the score once points are being evaluated, with the same chance of success: `CanBelieve`.
+
+        xs: these points.
+        """
+        return replace(self, score=believe_where_possible(self.score, xs))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.

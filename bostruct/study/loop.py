@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, SpaceExhausted, Transient
@@ -15,6 +16,7 @@ from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES
+from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import read_curves
@@ -89,6 +91,7 @@ class _Loop:
         self._study = study
         self._settings = settings
         self._pool = pool
+        self._pace = Pace(pool.slots)
         self._equal_errors: list[tuple[str, int]] = []
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
@@ -98,15 +101,13 @@ class _Loop:
         while True:
             self._give_up_canceled()
             if self._has_room():
-                self._submit_next()
-                finished = self._pool.poll()  # the next question is to be asked with all that is known
+                self._submit(self._study.ask_jointly(self._room if self._pace.is_behind else 1), callbacks)
+            elif self.pending and self._prepares():
+                self._take(self._pool.poll(), callbacks)
             elif self.pending:
-                finished = self._pool.wait()
-            elif self._finds_left_behind():
-                continue
-            else:
+                self._take(self._pool.wait(), callbacks)
+            elif not self._finds_left_behind():
                 break
-            self._take(finished, callbacks)
         if self._lost is not None:
             raise self._lost
         return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_elsewhere))
@@ -123,34 +124,62 @@ class _Loop:
         """
         return self._study.held.get(number) != self.pending.get(number)
 
+    @property
+    def _missing(self) -> int:
+        """The number of trials that this process has still to evaluate, with those in flight."""
+        return self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere
+
+    @property
+    def _room(self) -> int:
+        """The number of trials that could be submitted now."""
+        return min(self._pool.slots, self._missing) - len(self.pending)
+
+    def _is_ending(self) -> bool:
+        """Tell whether no more points are to be asked for."""
+        return bool(self._exhausted or self._study.stopping or self._lost)
+
     def _has_room(self) -> bool:
         """Tell whether to ask for another trial."""
-        missing = self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere
-        room = min(self._pool.slots, missing)
-        return len(self.pending) < room and not (self._exhausted or self._study.stopping or self._lost)
+        return self._room > 0 and not self._is_ending()
+
+    def _prepares(self) -> bool:
+        """Choose the point that is needed next, while all workers are busy; tell whether it was worth it."""
+        n_waiting = self._study.n_waiting
+        wanted = min(self._pace.n_ahead, self._missing - len(self.pending))
+        if n_waiting >= wanted or self._is_ending():
+            return False
+        try:
+            return self._study.prepare(n_waiting + 1) > n_waiting
+        except StorageLost as error:
+            self._lost = error
+            return False
 
     def _finds_left_behind(self) -> bool:
         """Tell whether a trial that counts as running elsewhere is to be evaluated here, as its process has ended."""
-        if self._exhausted or self._study.stopping or self._lost or not self._study.n_elsewhere:
+        if self._is_ending() or not self._study.n_elsewhere:
             return False
         with self._study.deciding():
             return self._has_room()
 
-    def _submit_next(self) -> None:
-        try:
-            with self._study.deciding():
-                if not self._has_room():  # others were quicker
-                    return
-                trial = self._study.ask()
-        except SpaceExhausted as error:
-            self._exhausted = error
-        except StorageLost as error:
-            self._lost = error
-        else:
+    def _submit(self, asked: Iterator[Trial], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
+        """Submit what is asked for; between two questions, tell what has finished."""
+        while (trial := self._take_next(asked)) is not None:
             if trial.number in self.pending:  # given back while it was in flight
                 self._pool.cancel(trial.number)
             self.pending[trial.number] = trial.started
             self._pool.submit(trial.number, self._watch(trial.point))
+            self._pace.note_suggestion(trial)
+            self._take(self._pool.poll(), callbacks)
+
+    def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
+        try:
+            with self._study.deciding():
+                return next(asked, None) if self._has_room() else None  # others may have been quicker
+        except SpaceExhausted as error:
+            self._exhausted = error
+        except StorageLost as error:
+            self._lost = error
+        return None
 
     def _watch(self, point: object) -> object:
         """Give the point a judge, which knows the trials that have completed by now and decides where the trial runs.
@@ -193,6 +222,7 @@ class _Loop:
         for number, evaluation in finished:
             try:
                 trial = self._tell_one(number, evaluation)
+                self._pace.note_evaluation((evaluation.ended or time.time()) - self.pending[number])
                 if trial.status != "running":
                     told.append((trial, evaluation))
             except StorageLost as error:

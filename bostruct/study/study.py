@@ -59,7 +59,7 @@ from bostruct.study.stored_searcher import (
     reread_prior,
     warn_of_lost_prior,
 )
-from bostruct.study.suggestion import FallbackWatch, next_point
+from bostruct.study.suggestion import FallbackWatch, JointPoints, next_points
 from bostruct.study.threads import ThreadLimit
 
 if TYPE_CHECKING:
@@ -232,16 +232,61 @@ class Study:
         wanted = 1 if n is None else check_integer("n", n, 1)
         trials: list[Trial] = []
         with self._asking:
-            searcher = self._writable()
+            self._writable()
             with self._ledger.requeue_on_error():  # until others are let go on, too
                 with self.deciding():
                     try:
                         while len(trials) < wanted:
-                            trials.append(self._ask_again() or self._next(searcher))
+                            trials.append(self._ask_next(self._think_anew()))
                     except SpaceExhausted:
                         if not trials:
                             raise
                 return trials[0] if n is None else trials
+
+    def ask_jointly(self, n: int) -> Iterator[Trial]:
+        """Yield the next n trials, running, and on disk: one fit of the model serves up to 8 of them, where it can.
+
+        For many workers on a short objective. What is told and asked between two of them is known to the next fit
+        alone, for which another process that asks ends the batch. Where fewer unseen points are left, fewer are
+        yielded.
+
+        n: how many to evaluate side by side, from 1.
+
+        Raises ValueError, TypeError, BostructError where the study cannot be asked, and SpaceExhausted where no unseen
+        point is left for the first.
+        """
+        check_integer("n", n, 1)
+        self._writable()
+        return self._ask_jointly(n)
+
+    def _ask_jointly(self, n: int) -> Iterator[Trial]:
+        points = self._think_anew()
+        for place in range(n):
+            try:
+                with self._asking, self._ledger.requeue_on_error(), self.deciding():
+                    trial = self._ask_next(points)
+            except SpaceExhausted:
+                if place == 0:
+                    raise
+                return
+            yield trial
+
+    def prepare(self, n: int = 1) -> int:
+        """Choose points ahead, on disk, until n trials wait for an `ask`, which then has one at once.
+
+        They count as running. What is told until they are asked for cannot change them. Where fewer unseen points are
+        left, fewer wait.
+
+        n: how many are to wait, from 1.
+
+        Returns how many wait. Raises ValueError, TypeError, and BostructError where the study cannot be asked.
+        """
+        check_integer("n", n, 1)
+        with self.deciding(), suppress(SpaceExhausted):
+            points = self._think_anew()
+            while self.n_waiting < n:
+                self._begin_next(points, waits=True)
+        return self.n_waiting
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -537,6 +582,12 @@ class Study:
             return self._ledger.n_elsewhere
 
     @property
+    def n_waiting(self) -> int:
+        """The number of running trials that nobody evaluates: an `ask` hands them out before it chooses new points."""
+        with self._mutex:
+            return self._ledger.n_waiting
+
+    @property
     def n_finished(self) -> int:
         """Finished trials that were asked for, not added: what `n_trials` counts, whatever space they are of."""
         with self._mutex:
@@ -688,21 +739,25 @@ class Study:
             return partial(readable_searcher, self._method, self.domain, self._rows)
         return lambda: (searcher, state)
 
-    def _ask_again(self) -> Trial | None:
+    def _think_anew(self) -> JointPoints:
+        """Return where the next points come from."""
+        who, searcher = method_label(self._row), self._writable()
+        return JointPoints(lambda: next_points(searcher, self._ledger, self.seed, who, self._mutex), self._ledger)
+
+    def _ask_next(self, points: JointPoints) -> Trial:
         with self._mutex:
             trial = self._ledger.ask_again()
-            return None if trial is None else self._hand_out(trial)
+        return self._hand_out(self._begin_next(points) if trial is None else trial)
 
-    def _next(self, searcher: Searcher) -> Trial:
-        who = method_label(self._row)
+    def _begin_next(self, points: JointPoints, waits: bool = False) -> Trial:
         while True:
             with self._limit():
-                found = next_point(searcher, self._ledger, self.seed, who, self._mutex)
+                found = points.find_next()
             with self._mutex:
-                trial = self._ledger.begin(found.point, found.info, found.state, found.may_repeat)
+                trial = self._ledger.begin(found, waits)
                 if trial is not None:
                     self._fallbacks.note(f"study {self.name!r}", found.info)
-                    return self._hand_out(trial)
+                    return trial
 
     def _hand_out(self, trial: Trial) -> Trial:
         return replace(trial, point=self._ledger.fresh_point(trial.number))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,16 +19,16 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     MayRepeat,
-    Point,
     PointError,
     Searcher,
     SpaceExhausted,
     Suggestion,
+    SuggestsJointly,
 )
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
-from bostruct.study.ledger import Ledger
+from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
 
@@ -70,60 +69,93 @@ class FallbackWatch:
         )
 
 
-class NextPoint(NamedTuple):
-    """The next point of a study.
-
-    point: as the domain holds it.
-    info: for people, plain JSON.
-    state: the searcher's after it, as JSON text.
-    may_repeat: whether the point may have been asked for before.
-    """
-
-    point: Point
-    info: Info
-    state: str
-    may_repeat: bool = False
-
-
-def next_point(
+def next_points(
     searcher: Searcher, ledger: Ledger, seed: int, who: str, lock: AbstractContextManager[object]
-) -> NextPoint:
-    """Return the next point to ask; raise SpaceExhausted, and BostructError where a part breaks its contract.
+) -> Iterator[NextPoint]:
+    """Yield the next points to ask, of which those after the first need no other fit; none may be entered in between.
 
     searcher: the study's method.
     ledger: of the study.
     seed: of the study.
     who: the name that people call the method by.
     lock: of the ledger, which others may change while the searcher thinks.
+
+    Raises SpaceExhausted where no point is left for the first, and BostructError where a part breaks its contract.
     """
     began = time.perf_counter()
     with lock:
         unasked = ledger.next_initial()
         history, state, number = ledger.history(), ledger.state, len(ledger)
     if unasked is not None:
-        return NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    try:
-        with limit_calls():
-            suggestion = searcher.suggest(history, parse(state), rng)
-    except BostructError:
-        raise
-    except MALFORMED as error:
-        if not ledger.is_resumed:
+        yield NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
+        return
+    suggestions = _suggest(searcher, history, state, np.random.SeedSequence(seed, spawn_key=(number,)))
+    while True:
+        try:
+            with limit_calls():
+                suggestion = next(suggestions)
+        except StopIteration:
+            return
+        except BostructError:
             raise
-        raise StorageError(
-            f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
-        ) from error
-    may_repeat = _check_suggestion(suggestion, searcher, history, who)
-    info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
-    if (position := info.pop(PARENT_POSITION, None)) is not None:
-        with lock:
-            info["parent"] = ledger.completed_number(position)
-    _log(who, number, info)
-    try:  # through JSON and back, so that a study that was resumed knows exactly what one that was not does
+        except MALFORMED as error:
+            if not ledger.is_resumed:
+                raise
+            raise StorageError(
+                f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
+            ) from error
+        may_repeat = _check_suggestion(suggestion, searcher, history, who)
+        info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+        if (position := info.pop(PARENT_POSITION, None)) is not None:
+            with lock:
+                info["parent"] = ledger.completed_number(position)
+        _log(who, number, info)
+        yield _through_json(suggestion, info, may_repeat, who)
+        began = time.perf_counter()
+        number += 1
+
+
+def _suggest(
+    searcher: Searcher, history: HistoryView, state: str, seeds: np.random.SeedSequence
+) -> Iterator[Suggestion]:
+    """Yield what a searcher suggests, jointly where it can."""
+    told, rng = parse(state), np.random.default_rng(seeds)
+    if has_capability(searcher, SuggestsJointly):
+        yield from searcher.suggest_jointly(history, told, rng)
+    else:
+        yield searcher.suggest(history, told, rng)
+
+
+def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
+    """Return a point whose info went through JSON and back: a study that was resumed knows what another one does."""
+    try:
         return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
     except TypeError as error:
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
+
+
+class JointPoints:
+    """The next points of a study: of one fit for as long as nobody else enters a trial, then of another.
+
+    think: begins another fit, and yields points as `next_points` does.
+    ledger: of the study.
+    """
+
+    def __init__(self, think: Callable[[], Iterator[NextPoint]], ledger: Ledger) -> None:
+        self._think = think
+        self._ledger = ledger
+        self._points: Iterator[NextPoint] = iter(())
+        self._n_trials = 0  # once the last point is entered
+
+    def find_next(self) -> NextPoint:
+        """Return the next point, which the caller enters as a trial; raises what `next_points` raises."""
+        is_alone = len(self._ledger) == self._n_trials
+        found = next(self._points, None) if is_alone else None
+        if found is None:
+            self._points = self._think()
+            found = next(self._points)
+        self._n_trials = len(self._ledger) + 1
+        return found
 
 
 def _log(who: str, number: int, info: Info) -> None:

@@ -15,7 +15,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, NumericalError, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
-from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_point
+from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_points
 from tests.permutations import Permutations
 
 SPACE = bo.Space({"a": range(5), "b": range(5)})
@@ -58,7 +58,7 @@ class Says:
 
 
 def ask(searcher: Any, kept: Any = None, seed: int = 0) -> Any:
-    return next_point(searcher, Kept() if kept is None else kept, seed, type(searcher).__name__, nullcontext())
+    return next(next_points(searcher, Kept() if kept is None else kept, seed, type(searcher).__name__, nullcontext()))
 
 
 def test_points_of_the_user_come_first_and_cost_the_searcher_nothing():

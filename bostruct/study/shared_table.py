@@ -1,0 +1,262 @@
+"""The trials of one study, in memory and on disk alike, where other processes may write, too."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import cast
+
+from bostruct.checks import has_capability
+from bostruct.contracts import BostructError, Domain, Info, Point
+from bostruct.execution.interrupts import defer_interrupt
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import parse
+from bostruct.storage.protocol import (
+    News,
+    SharedWriter,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    StudyWriter,
+    TrialRow,
+)
+from bostruct.storage.undone import repeat_undone
+from bostruct.study.history import Trial
+from bostruct.study.point_texts import find_names, write_point_text
+from bostruct.study.records import read_goals, read_trial, show_outcome, write_trial
+from bostruct.study.space_changes import current_row, read_trials
+from bostruct.study.trial_table import Record, TrialTable
+
+MAX_ATTEMPTS = 2
+
+
+class SharedTable(TrialTable):
+    """Trials as a storage holds them: it learns what others wrote, and takes over what they left.
+
+    domain: of the points.
+    stored: the study as its storage holds it.
+    store: the right to write it, None where it is only read.
+    label: of the storage, for messages.
+
+    Raises StorageError, naming the trial, where a point cannot be decoded.
+    """
+
+    def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
+        row = current_row(stored)
+        super().__init__(domain, read_goals(row, label))
+        self.name = row.name
+        self.label = label
+        self.state = row.state  # the searcher's, as JSON text
+        self.store = store
+        self.changes = stored.changes
+        self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
+        self._can_share = store is not None and has_capability(store, SharedWriter)
+        self._made = stored.study
+        self._names = find_names(parse(row.domain))
+        self._where = where = f"{label}: study {row.name!r}"
+        for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
+            self._enter(found.trial, found.point, one, found.text)
+        self._close_stored(stored.trials)
+
+    @property
+    def writer(self) -> StudyWriter:
+        """The right to write the study; raises BostructError where it is only read."""
+        if self.store is None:
+            raise BostructError(f"study {self.name!r} was loaded with read_only=True; it cannot be asked or told")
+        return self.store
+
+    @property
+    def first_space(self) -> str:
+        """The description of the domain that the study was made with, as JSON text."""
+        return self._made.domain
+
+    @property
+    def is_shared(self) -> bool:
+        """Tell whether others may write the study, too."""
+        return self._can_share and self.store is not None and self.store.is_open and self.store.lost is None
+
+    @property
+    def owner(self) -> str | None:
+        """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
+        return self._shared.owner if self._can_share else None
+
+    @property
+    def out(self) -> list[int]:
+        """The numbers of the running trials that this object handed out, and nobody else since, ascending."""
+        return sorted(number for number in self._running if self._is_out(number))
+
+    @property
+    def n_elsewhere(self) -> int:
+        """The number of running trials that other writers handed out."""
+        return len(self.evaluated) - len(self.out)
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts."""
+        block = self._shared.deciding() if self.is_shared else nullcontext()
+        block.__enter__()
+        try:
+            yield
+        finally:
+            defer_interrupt(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
+
+    @defer_interrupt
+    def sync(self) -> None:
+        """Learn what other writers wrote; nothing where there can be none, and where the file was lost."""
+        if self.is_shared:
+            with suppress(StorageLost):  # as the next change says
+                self._learn(self._shared.look())
+
+    def take_over(self) -> None:
+        """Let trials wait that a writer left running which is gone; fail those that were left so for the second time.
+
+        With one writer, these are the trials that were running when the study was opened.
+        """
+        owners = {owner for number in self._running if (owner := self._records[number].owner) is not None}
+        gone = self._shared.find_gone(owners - {self._shared.owner}) if owners and self.is_shared else owners
+        for number in sorted(self._running):
+            record = self._records[number]
+            if number in self._held or not (record.owner is None or record.owner in gone):
+                continue
+            if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
+                self._take_from(record.owner, number)
+
+    @defer_interrupt
+    @repeat_undone
+    def _take_from(self, owner: str | None, number: int) -> None:
+        """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
+
+        owner: who had it when that was found; None for nobody.
+        number: of the trial.
+        """
+        record, failed = self._records[number], None
+        with self._step() as writer:
+            if number not in self._running or record.owner != owner:  # told after all, or in the hands of another
+                return
+            if record.attempts >= MAX_ATTEMPTS:
+                times = record.attempts
+                failed = Outcome(failed=f"the process ended {times} times while this trial was running")
+                row, trial = self._write_outcome(record, failed, None, {}, None)
+            else:
+                row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial
+            writer.update(row)
+        record.owner = None
+        if failed is not None:
+            self._close(trial, failed, row.told)
+
+    @defer_interrupt
+    @repeat_undone
+    def let_all_go(self) -> None:
+        """Give all trials back that this object handed out, and that nobody else has taken over."""
+        if self.out:
+            with self._step() as writer:
+                writer.take_back(*self.out)
+
+    def adopt_store(self, store: StudyWriter, label: str) -> None:
+        """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
+
+        store: the right to write it.
+        label: of the storage, for messages.
+        """
+        out = self.out
+        self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
+        for number in out:
+            record = self._records[number]
+            store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
+            record.owner = self.owner
+
+    def export(self) -> StoredStudy:
+        """Return the study as a storage holds it, for another one to hold."""
+        told = {number: place for place, number in enumerate(self.order)}
+        rows = [  # nobody owns a trial there
+            write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
+            for number, one in enumerate(self._records)
+        ]
+        return StoredStudy(self._made._replace(state=self.state), rows, self.changes)
+
+    @property
+    def _shared(self) -> SharedWriter:
+        return cast(SharedWriter, self.store)  # as `is_shared` says
+
+    @contextmanager
+    def _step(self) -> Iterator[StudyWriter]:
+        """One step on disk, before which all is here that others wrote."""
+        if not self.is_shared:
+            yield self.writer
+            return
+        with self._shared.changing() as news:
+            self._learn(news)
+            yield self.writer
+
+    def _is_out(self, number: int) -> bool:
+        """Tell whether a running trial is in the hands of who was given it here."""
+        return number in self._held and self._records[number].owner == self.owner
+
+    def _learn(self, news: News) -> None:
+        """Take in what other writers wrote, once or several times alike."""
+        if news.n_changes != len(self.changes):
+            raise StorageError(f"{self._where}: another process changed its space; open the study again")
+        found = [read_trial(row, self._domain, self._names, self._where) for row in news.trials]
+        for row, (trial, point) in zip(news.trials, found, strict=True):
+            if row.number == len(self):
+                self._enter(trial, point, row)
+                continue
+            record = self._records[row.number]
+            if record.outcome is not None:
+                if (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished):
+                    continue  # known, and with what only this process works out
+                self._reopen(record)
+            if trial.started != record.trial.started:
+                record.earlier.add(record.trial.started)
+            record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
+            if trial.is_canceled:
+                self._held.pop(row.number, None)
+                record.open.clear()
+        self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
+        self.state = news.state
+
+    def _close_stored(self, rows: list[TrialRow]) -> None:
+        """Take in the outcomes of trials that are here already, in the order told."""
+        for position, row in sorted((row.told, row) for row in rows if row.told is not None):
+            self._check_stored(row, self._where)
+            self._close(self._records[row.number].trial, row.outcome, position)
+
+    def _check_stored(self, row: TrialRow, where: str) -> None:
+        """Raise StorageError for an outcome that the goals of the study do not allow."""
+        try:
+            self.goals.check_stored(row.outcome or Outcome(failed="running"))
+        except (TypeError, ValueError) as error:
+            raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
+
+    def _write_outcome(
+        self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
+    ) -> tuple[TrialRow, Trial]:
+        """Return what came of a trial: its own row, or that of another trial of its point where it is over."""
+        first, attempts, point = record.trial, record.attempts, ""
+        if first.number in self._running:
+            running = replace(first, info=first.info | noted)
+        else:
+            info: Info = {"origin": "added", "double_of": first.number, **noted}
+            running = Trial(len(self), first.point, "running", info=info, started=begun or first.started)
+            attempts, point = 1, self._encode(record)
+        trial = apply_outcome(running, outcome, ended)
+        return write_trial(trial, outcome, point, self._next_position, attempts), trial
+
+    def _encode(self, record: Record) -> str:
+        return self._write_point(record.point) if record.text is None else record.text
+
+    def _write_point(self, x: Point) -> str:
+        return write_point_text(self._domain, x, self._names)
+
+
+def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:
+    """Return a running trial with what came of it.
+
+    trial: that ran.
+    outcome: of its evaluation.
+    ended: seconds since the epoch, None for now.
+    """
+    now = time.time() if ended is None else ended
+    return replace(show_outcome(trial, outcome), finished=now)

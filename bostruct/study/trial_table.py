@@ -1,0 +1,245 @@
+"""The trials of one study, in memory, and the history that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from bostruct.checks import check_integer, short_repr
+from bostruct.contracts import Domain, Point, Presented
+from bostruct.goals.declared import Goals
+from bostruct.outcome import Outcome
+from bostruct.storage.protocol import TrialRow
+from bostruct.study.given_numbers import find_moved_numbers
+from bostruct.study.growing import GrowingBatch
+from bostruct.study.history import History, Trial
+from bostruct.study.measured import Measurements
+
+
+@dataclass
+class Record:
+    """One trial, and what a table knows of it besides.
+
+    trial: as a user sees it.
+    point: as the domain holds it; None where it cannot be read.
+    attempts: times handed out, less the times taken back in good order.
+    outcome: all of it, of which the trial shows value and reason; None while it runs.
+    text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
+    earlier: times at which it was begun before it was handed out again, as far as this process knows.
+    told: its position in the order of telling; None while it runs.
+    owner: the writer that handed it out, where there are several.
+    open: times at which it was handed out here, for which nothing was told.
+    """
+
+    trial: Trial
+    point: Point
+    attempts: int
+    outcome: Outcome | None = None
+    text: str | None = None
+    earlier: set[float] = field(default_factory=set)
+    told: int | None = None
+    owner: str | None = None
+    open: set[float | None] = field(default_factory=set)
+
+
+class TrialTable:
+    """Trials by number, with the points that their domain holds.
+
+    domain: of the points.
+    goals: of the study.
+    """
+
+    def __init__(self, domain: Domain, goals: Goals) -> None:
+        self.goals = goals
+        self.order: list[int] = []  # numbers, in the order told
+        self.incumbent: Trial | None = None
+        self.n_added = 0
+        self._domain = domain
+        self._records: list[Record] = []  # by number
+        self._running: set[int] = set()
+        self._held: dict[int, float] = {}  # trials that this object handed out and heard nothing of, with their times
+        self._next_position = 0  # the place of the next trial told in the order told
+        self._seen: set[Hashable] = set()
+        self._is_lent = False  # a searcher looks at the set of keys, which must not change under it
+        self._measurements = Measurements(goals)  # in the order told
+        self._completed = GrowingBatch(domain)
+        self._failed = GrowingBatch(domain)
+
+    def __len__(self) -> int:
+        """The number of trials."""
+        return len(self._records)
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, by number."""
+        return tuple(record.trial for record in self._records)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """The points of all trials, by number, as the domain holds them; None for one that it has not."""
+        return tuple(record.point for record in self._records)
+
+    @property
+    def outcomes(self) -> tuple[Outcome | None, ...]:
+        """The outcomes of all trials, by number; None while they run."""
+        return tuple(record.outcome for record in self._records)
+
+    @property
+    def held(self) -> Mapping[int, float]:
+        """When each trial was handed out that this object handed out, and was not told of since, by number."""
+        return self._held
+
+    @property
+    def evaluated(self) -> list[int]:
+        """The numbers of the running trials that were handed out, by whomever, ascending."""
+        return sorted(number for number in self._running if not self._is_waiting(number))
+
+    def seen(self, x: Point) -> bool:
+        return self._domain.key(x) in self._seen
+
+    def fresh_point(self, number: int) -> Point:
+        """Return the point as the user wrote it, for the user to do with as they like.
+
+        number: of the trial.
+        """
+        return self._domain.present(self._records[number].point)
+
+    def history(self) -> History:
+        """Return what a searcher may see of the trials, without building it anew."""
+        running = self._domain.join([self._records[number].point for number in sorted(self._running)])
+        self._is_lent = True
+        told, failed = self._measurements.read()._asdict(), self._failed.read()
+        return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
+
+    def completed_number(self, position: int) -> int:
+        """Return the number of the trial that has a position among the completed points of `history`.
+
+        position: from 0.
+        """
+        trials = (self._records[number].trial for number in self.order)
+        completed = (one.number for one in trials if one.status == "completed" and one.unread is None)
+        return next(islice(completed, int(position), None))
+
+    def number(self, trial: Trial | int) -> int:
+        """Return the number of a trial of this study; raise ValueError for one of another, TypeError for what is none.
+
+        trial: or its number.
+        """
+        if isinstance(trial, Mapping):
+            raise TypeError(f"trial: expected a Trial or its number, got {short_repr(trial)}; add takes a point")
+        number = trial.number if isinstance(trial, Trial) else check_integer("trial", trial, 0)
+        if not 0 <= number < len(self):
+            held = f"0 to {len(self) - 1}" if len(self) else "none so far"
+            raise ValueError(f"trial: expected one of the study's, {held}; got number {number}")
+        if isinstance(trial, Trial) and self._is_of_another_study(trial):
+            raise ValueError(
+                f"trial: expected one of this study, whose trial {number} was begun at another time; if it is the same "
+                "trial, give its number"
+            )
+        return number
+
+    def running(self, trial: Trial | int) -> int:
+        """Return the number of a running trial; raise ValueError where it is not running.
+
+        trial: or its number.
+        """
+        number = self.number(trial)
+        self._check_readable(number)
+        begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
+        if number not in self._running and begun not in self._records[number].open:
+            status = self._records[number].trial.status
+            raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
+        return number
+
+    def check_requeueable(self, trial: Trial | int) -> int:
+        """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added.
+
+        trial: or its number.
+        """
+        number = self.number(trial)
+        self._check_readable(number)
+        known = self._records[number].trial
+        if known.status not in ("running", "failed") or known.origin == "added":
+            kind = f"{known.status}, and was added" if known.origin == "added" else known.status
+            raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
+        return number
+
+    def _check_readable(self, number: int) -> None:
+        if (why := self._records[number].trial.unread) is not None:
+            raise ValueError(f"trial: expected one in the space of the study, but trial {number} is none: {why}")
+
+    def _is_of_another_study(self, trial: Trial) -> bool:
+        """Tell by when it was begun: users may change a point that they were given, and another study may have it."""
+        record = self._records[trial.number]
+        return trial.started not in {record.trial.started, *record.earlier} and record.trial.unread is None
+
+    def _is_waiting(self, number: int) -> bool:
+        """Tell whether a trial runs, and waits to be handed out."""
+        return number in self._running and number not in self._held and self._records[number].owner is None
+
+    @property
+    def n_waiting(self) -> int:
+        """The number of trials that wait to be handed out."""
+        return sum(self._is_waiting(number) for number in self._running)
+
+    def _find_waiting(self) -> int | None:
+        return min((number for number in self._running if self._is_waiting(number)), default=None)
+
+    def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
+        """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
+        if not self.seen(x):
+            return None
+        key, records = self._domain.key(x), enumerate(self._records)
+        readable = ((number, one) for number, one in records if one.trial.unread is None)
+        same = (number for number, one in readable if self._domain.key(one.point) == key)
+        return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
+
+    def _enter(self, trial: Trial, x: Point | None, row: TrialRow, text: str | None = None) -> None:
+        self._records.append(Record(trial, x, row.attempts, text=text, owner=row.owner))
+        if trial.unread is not None:
+            return
+        if row.outcome is None:
+            self._running.add(trial.number)
+        if self._is_lent:
+            self._seen, self._is_lent = set(self._seen), False
+        self._seen.add(self._domain.key(x))
+
+    def _close(self, trial: Trial, outcome: Outcome | None, told: int | None) -> None:
+        record = self._records[trial.number]
+        assert outcome is not None  # of a trial that was told
+        assert told is not None
+        if broken := self.goals.find_broken(outcome):
+            trial = replace(trial, broken=broken)
+        record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
+        self._next_position = told + 1
+        self.order.append(trial.number)
+        self.n_added += trial.origin == "added"
+        self._running.discard(trial.number)
+        if trial.unread is not None:
+            return
+        if trial.status != "completed":
+            if not trial.is_canceled:
+                self._failed.append(record.point)
+            return
+        self._completed.append(record.point)
+        self._measurements.append(outcome)
+        if self.goals.n_objectives == 1 and trial.is_feasible and self._is_better(trial, self.incumbent):
+            self.incumbent = trial
+
+    def _is_better(self, trial: Trial, than: Trial | None) -> bool:
+        """Tell whether a completed trial has a better value than another."""
+        return than is None or self.goals.orient(trial.values) < self.goals.orient(than.values)
+
+    def _reopen(self, record: Record) -> None:
+        """Back to running, as if it had never been told; what it failed of stays on record."""
+        trial = record.trial
+        record.trial = replace(trial, status="running", reason=None, finished=None)
+        record.outcome = record.told = None
+        self.order.remove(trial.number)
+        self._running.add(trial.number)
+        self._failed.clear()
+        for number in self.order:
+            one = self._records[number].trial
+            if one.status != "completed" and one.unread is None and not one.is_canceled:
+                self._failed.append(self._records[number].point)
