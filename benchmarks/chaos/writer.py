@@ -46,15 +46,18 @@ def log_told(trial: bo.Trial, log: Path) -> None:
 
 def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> None:
     """Ask and tell until so many trials have finished, whoever finishes them."""
+    from bostruct.study.shared_table import NotWanted  # loads what reads the limits
+
     while True:
-        with study.deciding():
-            trial = study.ask() if study.n_finished + study.n_elsewhere < n_trials else None
-        if trial is not None:
-            log_told(study.tell(trial, objective(trial.point)), log)
-        elif study.n_finished >= n_trials:
-            return
-        else:
+        try:
+            with study.deciding(lambda: study.n_finished + study.n_elsewhere < n_trials):
+                trial = study.ask()
+        except NotWanted:
+            if study.n_finished >= n_trials:
+                return
             time.sleep(PAUSE)
+        else:
+            log_told(study.tell(trial, objective(trial.point)), log)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from bostruct.study.ledger import RETRIES
 from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
+from bostruct.study.shared_table import NotWanted
 from bostruct.study.stopping import read_curves
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
@@ -173,8 +174,10 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with self._study.deciding():
-                return next(asked, None) if self._has_room() else None  # others may have been quicker
+            with self._study.deciding(self._has_room):
+                return next(asked, None)
+        except NotWanted:  # others were quicker
+            return None
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:
