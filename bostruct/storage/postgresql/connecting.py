@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 OLDEST_SERVER = 130000  # the first that has pg_xact_status
 LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
-PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepting")  # libpq has no SQLSTATE for it
+# libpq tells no SQLSTATE of a server that ends, or is to accept, a connection that is being made.
+PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepting|terminating connection")
 SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
 SETTINGS = {
     "search_path": f"{SCHEMA}, pg_temp",
