@@ -181,8 +181,9 @@ def is_logged(log: Path, event: str) -> bool:
 
 
 def wait_for(event: str, log: Path, verdict: Verdict, patience: float = PATIENCE) -> None:
-    """Wait until something happened; blame that it did not."""
-    if not wait_until(lambda: is_logged(log, event), patience):
+    """Wait until something happened, or a process is in trouble; blame that it did not."""
+    wait_until(lambda: is_logged(log, event) or any("trouble" in line for line in read_log(log)), patience)
+    if not is_logged(log, event):
         verdict.blame("otherwise than documented", f"{event} did not happen: {read_log(log)}")
 
 

@@ -62,7 +62,8 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
 
 def main() -> None:
     storage, logs, method, way, seed, n_trials, key, given = sys.argv[1:]
-    vars(limits).update(json.loads(given))  # before the modules are imported that read them
+    for name, seconds in json.loads(given).items():  # before the modules are imported that read them
+        setattr(limits, name, seconds)
     domain, told = make_domain(method), Path(logs) / f"told-{key}"
     objective = partial(evaluate, domain=domain, log=Path(logs) / f"evaluated-{key}")
     with bo.Study(domain, method=method, seed=int(seed), storage=storage) as study:

@@ -65,7 +65,7 @@ class Siege:
     def strike(self, number: int) -> str:
         """Wait for a moment, strike, and return how."""
         place = self.crowd.place
-        modes = MODES | (STOP_LONG if place.may_double else {}) | place.modes
+        modes = {**MODES, **(STOP_LONG if place.may_double else {}), **place.modes}
         (mode,) = self.chance.choices(list(modes), list(modes.values()))
         when = f"strike {number}, {mode}"
         self.verdict.count("strikes")

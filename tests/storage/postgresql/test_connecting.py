@@ -36,11 +36,11 @@ def test_opening_waits_for_a_server_that_restarts(server: Server, database: str,
 def test_opening_waits_for_nobody_for_long(server: Server, database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connecting, "OPEN_SECONDS", 0.5)
     began = time.monotonic()
-    with pytest.raises(StorageError, match="cannot be opened: .*refused"):
+    with pytest.raises(StorageError, match=r"cannot be opened: .*refused"):
         open_study(server.tcp_url(database, free_port()))
     assert time.monotonic() - began > 0.2
     monkeypatch.setattr(connecting, "OPEN_SECONDS", 1e9)
-    with pytest.raises(StorageError, match="cannot be opened: .*does not exist"):
+    with pytest.raises(StorageError, match=r"cannot be opened: .*does not exist"):
         open_study(server.tcp_url("nowhere"))
 
 
