@@ -16,6 +16,7 @@ from typing import Any
 
 import bostruct as bo
 from benchmarks.chaos.victim import append_line, make_domain, value_of
+from bostruct.contracts import NotWanted
 from bostruct.storage.postgresql import limits
 
 METHODS = ("random", "evolution", "hill-climbing", "auto")
@@ -46,8 +47,6 @@ def log_told(trial: bo.Trial, log: Path) -> None:
 
 def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> None:
     """Ask and tell until so many trials have finished, whoever finishes them."""
-    from bostruct.study.shared_table import NotWanted  # loads what reads the limits
-
     while True:
         try:
             with study.deciding(lambda: study.n_finished + study.n_elsewhere < n_trials):

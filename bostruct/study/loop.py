@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from bostruct.contracts import BostructError, SpaceExhausted, Transient
+from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import Pool, TrialLost
@@ -19,7 +19,6 @@ from bostruct.study.ledger import RETRIES
 from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
-from bostruct.study.shared_table import NotWanted
 from bostruct.study.stopping import read_curves
 
 MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points

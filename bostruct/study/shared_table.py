@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from bostruct.checks import has_capability
-from bostruct.contracts import BostructError, Domain, Info, Point
+from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
@@ -30,10 +30,6 @@ from bostruct.study.space_changes import current_row, read_trials
 from bostruct.study.trial_table import Record, TrialTable
 
 MAX_ATTEMPTS = 2
-
-
-class NotWanted(BostructError):
-    """Others have asked for the last trials that were wanted, after a connection was lost; nothing was asked for."""
 
 
 class SharedTable(TrialTable):

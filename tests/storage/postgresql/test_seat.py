@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import NotWanted
 from bostruct.storage.postgresql import seat as seat_module
 from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import StudyLocked
-from bostruct.study.shared_table import NotWanted
 from tests.storage.postgresql.server import Server
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
