@@ -23,6 +23,7 @@ class StudyArguments(NamedTuple):
     directions: of several objectives, or None.
     constraints: limits on measured numbers by name, or None.
     repeats: ``auto`` or None.
+    suggest_seconds: that a suggestion is to take at most, or None.
     storage: a file, a `Storage` object, or None.
     name: of the study in its file; None for ``study``.
     initial_points: asked before any point of the method's own; None for none.
@@ -36,6 +37,7 @@ class StudyArguments(NamedTuple):
     directions: Sequence[Direction] | None
     constraints: Declared | None
     repeats: Literal["auto"] | None
+    suggest_seconds: float | None
     storage: Place | None
     name: str | None
     initial_points: Iterable[object] | None
@@ -78,6 +80,7 @@ def minimize(
     directions: Sequence[Direction] | None = None,
     constraints: Declared | None = None,
     repeats: Literal["auto"] | None = None,
+    suggest_seconds: float | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -106,6 +109,7 @@ def minimize(
         ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
         None for none.
     repeats: ``auto`` where a told point of a noisy objective may be asked for again; None where no point ever is.
+    suggest_seconds: that a suggestion is to take at most, as of `Study`; None for as long as it takes.
     storage: a file, or a `Storage` object; None keeps all in memory. With one, the same call again
         continues an interrupted run, and does nothing after a finished one.
     name: of the study in its file; None for ``study``.
@@ -128,7 +132,18 @@ def minimize(
     Raises what `Study` and `Study.optimize` raise.
     """
     study_arguments = StudyArguments(
-        space, method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior
+        space,
+        method,
+        seed,
+        directions,
+        constraints,
+        repeats,
+        suggest_seconds,
+        storage,
+        name,
+        initial_points,
+        threads,
+        prior,
     )
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
@@ -145,6 +160,7 @@ def maximize(
     directions: Sequence[Direction] | None = None,
     constraints: Declared | None = None,
     repeats: Literal["auto"] | None = None,
+    suggest_seconds: float | None = None,
     storage: Place | None = None,
     name: str | None = None,
     initial_points: Iterable[object] | None = None,
@@ -165,7 +181,8 @@ def maximize(
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior: settings of the
+    method, seed, directions, constraints, repeats, suggest_seconds: settings of the study, as of `minimize`.
+    storage, name, initial_points, threads, prior: settings of the
         study, as for `minimize`.
     workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
         the run, as for `minimize`.
@@ -173,7 +190,18 @@ def maximize(
     Raises what `minimize` raises.
     """
     study_arguments = StudyArguments(
-        space, method, seed, directions, constraints, repeats, storage, name, initial_points, threads, prior
+        space,
+        method,
+        seed,
+        directions,
+        constraints,
+        repeats,
+        suggest_seconds,
+        storage,
+        name,
+        initial_points,
+        threads,
+        prior,
     )
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)

@@ -124,7 +124,7 @@ def plot_hypervolume(
         raise ValueError("results: expected at least one Result, got none")
     corner = find_corner(runs) if reference is None else reference
     axes: Axes = new_axes(8.2, 4.2) if ax is None else ax
-    for number, (name, group) in enumerate(results.items()):
+    for number, (name, group) in enumerate((name, group) for name, group in results.items() if group):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
         padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])

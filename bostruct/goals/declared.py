@@ -52,11 +52,13 @@ class Goals:
     directions: ``minimize`` or ``maximize``, at least one.
     limits: with distinct names, in the order of their names.
     repeats: whether a point may be asked for again where knowing it better is worth more than a new one.
+    suggest_seconds: that a suggestion is to take at most; None for as long as it takes.
     """
 
     directions: tuple[Direction, ...] = ("minimize",)
     limits: tuple[Limit, ...] = ()
     repeats: bool = False
+    suggest_seconds: float | None = None
 
     @property
     def n_objectives(self) -> int:
@@ -162,6 +164,8 @@ class Goals:
         """Return plain JSON, from which `from_json` makes equal goals."""
         limits = {limit.name: [limit.sense, limit.bound] for limit in self.limits}
         declared: dict[str, ParsedJson] = {"directions": list(self.directions), "constraints": limits}
+        if self.suggest_seconds is not None:
+            declared["suggest_seconds"] = self.suggest_seconds
         return declared | ({"repeats": "auto"} if self.repeats else {})
 
     @classmethod
@@ -170,14 +174,19 @@ class Goals:
 
         data: plain JSON. Raises TypeError, ValueError, LookupError or AttributeError for anything else.
         """
-        if not isinstance(data, dict) or data.keys() - {"repeats"} != {"directions", "constraints"}:
+        if not isinstance(data, dict) or data.keys() - {"repeats", "suggest_seconds"} != {"directions", "constraints"}:
             raise ValueError(f"goals: expected directions and constraints, got {short_repr(data)}")
         limits = {name: tuple(limit) for name, limit in data["constraints"].items()}
-        return declare_goals("minimize", data["directions"], limits, data.get("repeats"))
+        more = data.get("repeats"), data.get("suggest_seconds")
+        return declare_goals("minimize", data["directions"], limits, *more)
 
 
 def declare_goals(
-    direction: object, directions: object = None, constraints: object = None, repeats: object = None
+    direction: object,
+    directions: object = None,
+    constraints: object = None,
+    repeats: object = None,
+    suggest_seconds: object = None,
 ) -> Goals:
     """Return the goals that a user declares.
 
@@ -186,12 +195,14 @@ def declare_goals(
     constraints: limits, each a sense and a bound by the name of what is measured, ``{"latency": ("<=", 10.0)}``; None
         for none.
     repeats: ``auto`` where a point may be asked for again; None where none is. One objective without limits alone.
+    suggest_seconds: that a suggestion is to take at most, at least 0.001; None for as long as it takes.
 
     Raises TypeError or ValueError, naming the argument that is wrong.
     """
     check_choice("direction", direction, DIRECTIONS)
     check_choice("repeats", repeats, (None, "auto"))
-    goals = Goals(_read_directions(direction, directions), _read_limits(constraints), repeats == "auto")
+    seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
+    goals = Goals(_read_directions(direction, directions), _read_limits(constraints), repeats == "auto", seconds)
     if goals.repeats and not goals.is_single:
         raise ValueError("repeats: expected None for several objectives, and with constraints")
     return goals

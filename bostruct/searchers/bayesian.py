@@ -43,14 +43,12 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.goals.pareto import is_feasible
+from bostruct.searchers.joint import choose_beside
 from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
-from bostruct.searchers.scores import believe_where_possible
 from bostruct.searchers.views import keep
 
-MOST_JOINT = 8  # points of one search; a choice, as is the next
-MOST_AROUND = 200  # neighbors of a chosen point that may be chosen beside it
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
 
@@ -171,9 +169,9 @@ class BayesianSearch:
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
         """Yield points to evaluate side by side: `SuggestsJointly`; the first is the maximum of a search.
 
-        Each after it is the best, once those before it are believed, of the other maxima of the search and of points
-        around those before it. ``info["joint"]`` is its place, from 1. Where the first was not chosen by the model, it
-        is the only one. Raises SpaceExhausted.
+        Each after it is climbed to, once those before it are believed, from the best of the other maxima of the search
+        and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
+        the first, that is the only one. Raises SpaceExhausted.
 
         history: all that was told so far; keys that `seen` is given meanwhile count.
         state: of `initial_state`, or of the last suggestion.
@@ -212,30 +210,11 @@ class BayesianSearch:
         origin = "model" if again is None else "repeat"
         yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
         if has_capability(score, CanBelieve):
-            others = self._choose_others(x, maxima, score, history, search_rng)
+            others = choose_beside(
+                x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
+            )
             for place, other in enumerate(others, 1):
                 yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
-
-    def _choose_others(
-        self, x: Point, maxima: Batch, score: CanBelieve, history: HistoryView, rng: np.random.Generator
-    ) -> Iterator[Point]:
-        """Yield points to evaluate beside x, each the best of what is known to be good once those before it run."""
-        candidates, chosen, told = maxima, {self.domain.key(x)}, score
-        for _ in range(MOST_JOINT - 1):
-            told = believe_where_possible(told, self.domain.join([x]))
-            around = self.surroundings(self.domain, x, rng)
-            if len(around) > MOST_AROUND:
-                around = self.domain.take(around, rng.choice(len(around), MOST_AROUND, replace=False))
-            candidates = self.domain.join(candidates, around)
-            keys = self.domain.keys(candidates)
-            candidates = self.domain.take(
-                candidates, [i for i, key in enumerate(keys) if key not in history.seen and key not in chosen]
-            )
-            if not len(candidates):
-                return
-            x = _best(candidates, told)
-            chosen.add(self.domain.key(x))
-            yield x
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.

@@ -81,6 +81,8 @@ class Study:
         ``{"latency": ("<=", 10.0)}``; None for none. The best trial is the best of those that keep all of them.
     repeats: ``auto`` where a told point may be asked for again, because knowing it better is worth more than a new one;
         None where no point ever is. For one noisy objective without limits, and methods with a model.
+    suggest_seconds: that a suggestion is to take at most, from 0.001; None for as long as it takes. It is aimed at: one
+        that takes longer makes the next one cheaper, from fewer values or without a model, as ``info["haste"]`` says.
     storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
         this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
         have changed, which no other may have open then: trials that cannot be read in the new one are no data.
@@ -106,13 +108,14 @@ class Study:
         directions: Sequence[Direction] | None = None,
         constraints: Declared | None = None,
         repeats: Literal["auto"] | None = None,
+        suggest_seconds: float | None = None,
         storage: Place | None = None,
         name: str = "study",
         initial_points: Iterable[object] | None = None,
         threads: int | None = 1,
         prior: Iterable[PriorSource] | None = None,
     ) -> None:
-        goals = declare_goals(direction, directions, constraints, repeats)
+        goals = declare_goals(direction, directions, constraints, repeats, suggest_seconds)
         self._open(_Request(space, method, seed, goals, storage, name, initial_points, threads, prior))
 
     def _open(self, request: _Request) -> None:

@@ -23,11 +23,12 @@ from bostruct.contracts import (
     Searcher,
     SpaceExhausted,
     Suggestion,
-    SuggestsJointly,
 )
 from bostruct.domains.space.call_limit import limit_calls
+from bostruct.methods.haste import suggest_in_haste
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
+from bostruct.study.haste import find_haste
 from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
@@ -86,10 +87,12 @@ def next_points(
     with lock:
         unasked = ledger.next_initial()
         history, state, number = ledger.history(), ledger.state, len(ledger)
+        haste = find_haste(ledger.iterate_back(), ledger.goals.suggest_seconds, len(history.values))
     if unasked is not None:
         yield NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
         return
-    suggestions = _suggest(searcher, history, state, np.random.SeedSequence(seed, spawn_key=(number,)))
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+    suggestions = suggest_in_haste(searcher, history, parse(state), rng, haste)
     while True:
         try:
             with limit_calls():
@@ -113,17 +116,6 @@ def next_points(
         yield _through_json(suggestion, info, may_repeat, who)
         began = time.perf_counter()
         number += 1
-
-
-def _suggest(
-    searcher: Searcher, history: HistoryView, state: str, seeds: np.random.SeedSequence
-) -> Iterator[Suggestion]:
-    """Yield what a searcher suggests, jointly where it can."""
-    told, rng = parse(state), np.random.default_rng(seeds)
-    if has_capability(searcher, SuggestsJointly):
-        yield from searcher.suggest_jointly(history, told, rng)
-    else:
-        yield searcher.suggest(history, told, rng)
 
 
 def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -74,6 +74,10 @@ class TrialTable:
     def trials(self) -> tuple[Trial, ...]:
         """All trials, by number."""
         return tuple(record.trial for record in self._records)
+
+    def iterate_back(self) -> Iterator[Trial]:
+        """Yield the trials, the last one first."""
+        return (record.trial for record in reversed(self._records))
 
     @property
     def points(self) -> tuple[Point, ...]:

@@ -9,12 +9,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Domain, HasAppraisal, HasPrediction, Presented, Searcher, SpaceExhausted, Suggestion
+from bostruct.contracts import (
+    Domain,
+    HasAppraisal,
+    HasPrediction,
+    Presented,
+    Searcher,
+    SpaceExhausted,
+    Suggestion,
+    SuggestsJointly,
+)
 from bostruct.study.history import History
 from bostruct.testing.appraisal_laws import check_appraisal, check_predicted
 from bostruct.testing.capability_laws import check_valid
@@ -88,7 +98,34 @@ def _check_studies(
     assert play(make_searcher, domain, objective, crowd._replace(reload=True)) == crowded, (
         "with running and failed points, a run read back from JSON differs from the uninterrupted one"
     )
+    check_joint(make_searcher, domain, objective, rng)
     check_full(make_searcher, domain, objective, rng)
+
+
+def check_joint(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
+    """Check that points of one fit are the one of `suggest` first, and then new ones: `SuggestsJointly`.
+
+    make_searcher: as of `check_searcher`; nothing is checked of one without the capability.
+    domain: any.
+    objective: of a point as the user sees it.
+    rng: draws the points told, and a seed.
+    """
+    searcher = make_searcher(domain)
+    if not has_capability(searcher, SuggestsJointly):
+        return
+    told, seed = domain.sample(TOLD, rng), int(rng.integers(2**31))
+    history = _freeze(History.of(domain, told, [float(objective(domain.present(x))) for x in told]))
+    alone = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(seed))
+    together = searcher.suggest_jointly(history, searcher.initial_state(), np.random.default_rng(seed))
+    found = list(islice(together, TOLD))
+    keys = domain.keys(domain.join([one.point for one in found]))
+    same = domain.key(alone.point), alone.state, alone.info
+    assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is that of suggest"
+    assert len(set(keys)) == len(keys), "joint suggestions differ from each other"
+    assert not history.seen.intersection(keys), "joint suggestions were not seen before"
+    check_valid(domain, [one.point for one in found], "suggest_jointly")
+    plain = all(read_back(one.state) == one.state and read_back(one.info) == one.info for one in found)
+    assert plain, "states and info of joint suggestions survive JSON"
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:

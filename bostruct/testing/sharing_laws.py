@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, cast
 
 from bostruct.checks import has_capability, missing_members
 from bostruct.outcome import Outcome
-from bostruct.storage.protocol import News, SharedWriter, Storage, StudyLocked, StudyRow, TrialRow
+from bostruct.storage.protocol import News, SharedWriter, Storage, StudyLocked, StudyRow, StudyWriter, TrialRow
 
 BLOCKED_SECONDS = 0.2  # for which a writer that has to wait is seen to wait
 PATIENCE_SECONDS = 30.0  # within which it must go on once it may
@@ -24,22 +25,34 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
     make: returns the same place each time, as another process would open it.
     row: of a study that is not there.
     """
-    first = make().begin(row)[1]
-    try:
-        second = make().begin(row)[1]
-    except StudyLocked:
-        first.close()
-        return
-    missing = missing_members(second, SharedWriter)
-    shares = has_capability(first, SharedWriter) and not missing
-    assert shares, f"a second writer is refused with StudyLocked, or shares the study: it lacks {', '.join(missing)}"
-    pair = cast(SharedWriter, first), cast(SharedWriter, second)
-    _check_names(*pair)
-    _check_news(*pair)
-    _check_steps(*pair, lambda: make().read(row.name).trials)
-    _check_deciding(*pair)
-    _check_gone(*pair, lambda: cast(SharedWriter, make().begin(row)[1]))
-    first.close()
+    with ExitStack() as left_open:  # a law that is broken leaves nobody to close them
+
+        def begin() -> StudyWriter:
+            writer = make().begin(row)[1]
+            left_open.callback(_close, writer)
+            return writer
+
+        first = begin()
+        try:
+            second = begin()
+        except StudyLocked:
+            return
+        missing = missing_members(second, SharedWriter)
+        shares = has_capability(first, SharedWriter) and not missing
+        assert shares, (
+            f"a second writer is refused with StudyLocked, or shares the study: it lacks {', '.join(missing)}"
+        )
+        pair = cast(SharedWriter, first), cast(SharedWriter, second)
+        _check_names(*pair)
+        _check_news(*pair)
+        _check_steps(*pair, lambda: make().read(row.name).trials)
+        _check_deciding(*pair)
+        _check_gone(*pair, lambda: cast(SharedWriter, begin()))
+
+
+def _close(writer: StudyWriter) -> None:
+    if writer.is_open:
+        writer.close()
 
 
 def _check_gone(first: SharedWriter, second: SharedWriter, begin: Callable[[], SharedWriter]) -> None:

@@ -40,6 +40,11 @@ def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     assert line.get_ydata()[-1] > line.get_ydata()[0]
 
 
+def test_a_name_without_runs_has_no_curve(result: bo.Result) -> None:
+    axes = plot_hypervolume({"none": [], "random": [result, result]})
+    assert [line.get_label() for line in axes.get_lines()] == ["random"]
+
+
 def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result]}, reference=(8.0, 0.0))
     assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"

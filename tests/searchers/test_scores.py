@@ -105,3 +105,14 @@ def test_augmented_improvement_takes_the_noise_of_the_posterior():
     ):
         found = Improvement(LogAugmentedExpectedImprovement(), best_predicted)(told, history, generator)(POINTS)
         np.testing.assert_allclose(found, expected(prediction, incumbent)[0], rtol=1e-12)
+
+
+def test_a_score_that_believes_points_is_that_of_a_posterior_that_does():
+    searcher, values = auto(SPACE), [cost(SPACE.present(x)) for x in POINTS[::3]]
+    history = History.of(SPACE, POINTS[::3], values, failed=POINTS[1:6:2])
+    running = POINTS[7:9]
+    posterior, _, _ = searcher.surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))
+    told = searcher.score(posterior, history, np.random.default_rng(0))
+    expected = searcher.score(posterior.believe(running), history, np.random.default_rng(0))
+    np.testing.assert_allclose(told.believe(running)(POINTS), expected(POINTS), rtol=1e-10)
+    assert not np.allclose(told(POINTS), expected(POINTS))

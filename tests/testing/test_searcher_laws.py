@@ -127,3 +127,40 @@ def test_a_searcher_that_repeats_points_of_a_full_domain_fails(rng):
 def test_a_tuple_that_is_no_suggestion_is_named(rng):
     with pytest.raises(AssertionError, match=r"^Faulty: suggest returns a Suggestion: got tuple "):
         check_searcher(lambda domain: Faulty(domain, "a plain tuple", []), bo.Space(VARIABLES), total, rng)
+
+
+class Joint(RandomSearch):
+    """Random search whose joint suggestions have one fault, or none."""
+
+    fault = ""
+
+    def suggest_jointly(self, history, state, rng):
+        first = self.suggest(history, state, rng)
+        if self.fault == "first":
+            first = self.suggest(history, state, rng)
+        yield first
+        second = self.domain.sample_unseen({*history.seen, self.domain.key(first.point)}, rng)
+        repeated = {"twice": first.point, "seen": history.completed[0]}.get(self.fault, second)
+        yield first._replace(point=repeated, info={"origin": "random", "odd": (1,)} if self.fault == "info" else {})
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [
+        ("first", "the first joint suggestion is that of suggest"),
+        ("twice", "joint suggestions differ from each other"),
+        ("seen", "joint suggestions were not seen before"),
+        ("info", "survive JSON"),
+    ],
+)
+def test_a_fault_of_joint_suggestions_is_found(fault, law, rng):
+    class OneFault(Joint):
+        pass
+
+    OneFault.fault = fault
+    with pytest.raises(AssertionError, match=law):
+        check_searcher(OneFault, bo.Space(VARIABLES), total, rng)
+
+
+def test_joint_suggestions_without_fault_pass(rng):
+    check_searcher(Joint, bo.Space(VARIABLES), total, rng)

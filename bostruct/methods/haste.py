@@ -1,0 +1,99 @@
+"""Suggestions in less time: of a model of fewer values, and in the end of none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bostruct.checks import has_capability
+from bostruct.contracts import (
+    PARENT_POSITION,
+    Array,
+    HasMutation,
+    HistoryView,
+    Searcher,
+    State,
+    Suggestion,
+    SuggestsJointly,
+)
+from bostruct.searchers.proposals import fall_back, try_mutation
+from bostruct.searchers.views import keep
+
+FEWEST = 50  # values that a model is worth its time for
+PARENTS = 10  # best points that are mutated without a model
+TRIES = 200  # mutations, until one was not seen
+
+
+def suggest_in_haste(
+    searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, haste: int
+) -> Iterator[Suggestion]:
+    """Yield what a searcher suggests, jointly where it can, from the fewer values the greater the haste.
+
+    searcher: any.
+    history: all that was told so far.
+    state: of `initial_state`, or of the last suggestion.
+    rng: the only source of chance.
+    haste: 0 for all n values, k for n / 2^k of them: half of these are the best, half the last told. Where these are
+        fewer than 50, a mutation of one of the best ten points is suggested, without a model.
+
+    From haste 1 on, ``info["haste"]`` is on record, and ``info["learned_from"]``, a number of values. Raises what the
+    searcher raises.
+    """
+    if haste == 0:
+        yield from _suggest(searcher, history, state, rng)
+        return
+    m = len(history.values) >> haste
+    if m < FEWEST:
+        found = _mutate_best(searcher, history, state, rng)
+        yield found._replace(info={**found.info, "haste": haste, "learned_from": 0})
+        return
+    kept = choose_values(history.values, m)
+    fewer = keep(history, kept, range(len(history.running)), searcher.domain.take)
+    for found in _suggest(searcher, fewer, state, rng):
+        info = {**found.info, "haste": haste, "learned_from": m}
+        if (position := info.get(PARENT_POSITION)) is not None:
+            info[PARENT_POSITION] = kept[position]
+        yield found._replace(info=info)
+
+
+def limit_haste(haste: int, n_values: int) -> int:
+    """Return the least haste that suggests as a greater one would, where no model is left to be made smaller.
+
+    haste: at least 0.
+    n_values: told so far.
+    """
+    while haste > 1 and n_values >> (haste - 1) < FEWEST:
+        haste -= 1
+    return haste
+
+
+def choose_values(values: Array, m: int) -> list[int]:
+    """Return the positions of m values, ascending: half of them the best, the others the last told.
+
+    values: minimized (n,).
+    m: at most n.
+    """
+    best = np.argsort(values, kind="stable")[: m // 2]
+    rest = np.setdiff1d(np.arange(len(values)), best)
+    return sorted([*best.tolist(), *rest[len(rest) - (m - len(best)) :].tolist()])
+
+
+def _suggest(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+    if has_capability(searcher, SuggestsJointly):
+        yield from searcher.suggest_jointly(history, state, rng)
+    else:
+        yield searcher.suggest(history, state, rng)
+
+
+def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+    """Suggest an unseen mutation of one of the best points; a random point where there is none."""
+    domain = searcher.domain
+    best = np.argsort(history.values, kind="stable")[:PARENTS]
+    if has_capability(domain, HasMutation) and len(best):
+        for parent in rng.choice(best, size=TRIES).tolist():
+            x = try_mutation(domain, history.completed[parent], rng)
+            if x is not None and domain.key(x) not in history.seen:
+                return Suggestion(x, state, {"origin": "mutation", PARENT_POSITION: parent})
+    found = fall_back(domain, history, state, rng, "a suggestion was to take less time than a model does")
+    return found._replace(info={**found.info, "origin": "random"})

@@ -1,0 +1,101 @@
+"""What is on record of the last suggestions, and nothing else, decides how the next one is made."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.searchers.random import RandomSearch
+from bostruct.study.haste import PATIENCE, find_haste
+from bostruct.study.history import Trial
+
+SPACE = bo.Space({f"x{i}": bool for i in range(10)})
+
+
+def trials(*told: tuple[float, int], origin: str = "model") -> list[Trial]:
+    """Return trials by the seconds and the haste of each, the last one first."""
+    rows = [{"origin": origin, "suggest_seconds": taken, "haste": haste} for taken, haste in told]
+    return [Trial(number, {}, "running", info=info) for number, info in enumerate(rows)][::-1]
+
+
+@pytest.mark.parametrize(
+    ("told", "haste"),
+    [
+        ([], 0),
+        ([(0.5, 0)], 0),
+        ([(1.5, 0)], 1),
+        ([(1.5, 0), (1.5, 1)], 2),
+        ([(1.5, 0), (0.5, 1)], 1),
+        ([(1.5, 1), *[(0.5, 2)] * (PATIENCE - 1)], 2),
+        ([(1.5, 1), *[(0.5, 2)] * PATIENCE], 1),
+        ([*[(0.5, 2)] * PATIENCE, (1.5, 1)], 2),
+        ([(0.5, 0)] * 50, 0),
+        ([(9.0, 4)], 5),
+        ([(9.0, 5)], 5),  # nothing takes less time
+    ],
+)
+def test_a_suggestion_that_took_too_long_makes_the_next_one_cheaper(told: Any, haste: int) -> None:
+    assert find_haste(trials(*told), 1.0, 1_000) == haste
+
+
+def test_points_that_no_model_chose_do_not_count() -> None:
+    late = trials((1.5, 0))
+    joint = [Trial(9, {}, "running", info={"origin": "model", "suggest_seconds": 0.1, "joint": 1})]
+    assert find_haste([*trials((0.1, 0), origin="initial"), *joint, *late], 1.0, 1_000) == 1
+    assert find_haste(late, None, 1_000) == 0
+
+
+@dataclass(frozen=True)
+class Slow(RandomSearch):
+    """Random search that takes a millisecond for each value."""
+
+    def suggest(self, history: Any, state: Any, rng: Any) -> Any:
+        time.sleep(1e-3 * len(history.values))
+        return super().suggest(history, state, rng)
+
+
+def run(study: bo.Study, n: int) -> None:
+    for _ in range(n):
+        trial = study.ask()
+        study.tell(trial, float(sum(trial.point.values())))
+
+
+def test_a_study_stays_near_its_seconds_and_says_how() -> None:
+    study = bo.Study(SPACE, method=Slow(SPACE), seed=0, suggest_seconds=0.08)
+    run(study, 150)
+    late = [trial for trial in study.trials[100:] if trial.info.get("haste")]
+    assert len(late) >= 30
+    assert all(trial.info["learned_from"] in range(50, 76) or not trial.info["learned_from"] for trial in late)
+
+
+def test_a_resumed_study_goes_on_in_the_haste_that_is_on_record(tmp_path: Path) -> None:
+    path, copy = tmp_path / "a.db", tmp_path / "b.db"
+    arguments: dict[str, Any] = {"method": Slow(SPACE), "suggest_seconds": 0.05}
+    with bo.Study(SPACE, seed=0, storage=path, **arguments) as study:
+        run(study, 70)
+        shutil.copy(path, copy)
+        went_on = study.ask()
+    with bo.Study(SPACE, storage=copy, **arguments) as study:
+        resumed = study.ask()
+    assert resumed.info["haste"] == went_on.info["haste"] == 1
+    assert (resumed.point, resumed.info["origin"]) == (went_on.point, went_on.info["origin"])
+
+
+def test_the_seconds_are_part_of_the_study(tmp_path: Path) -> None:
+    with bo.Study(SPACE, seed=0, method="random", storage=tmp_path / "a.db", suggest_seconds=2.0):
+        pass
+    with bo.Study.load(tmp_path / "a.db") as study:
+        assert study.goals.suggest_seconds == 2.0
+    with pytest.raises(bo.BostructError, match="suggest_seconds"):
+        bo.Study(SPACE, seed=0, method="random", storage=tmp_path / "a.db")
+
+
+def test_seconds_below_a_millisecond_are_refused() -> None:
+    with pytest.raises(ValueError, match="suggest_seconds: expected"):
+        bo.Study(SPACE, suggest_seconds=0.0)
