@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
@@ -173,10 +174,8 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with self._study.deciding(self._has_room):
+            with suppress(NotWanted), self._study.deciding(self._has_room):  # others may have been quicker
                 return next(asked, None)
-        except NotWanted:  # others were quicker
-            return None
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:
