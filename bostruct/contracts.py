@@ -1302,7 +1302,7 @@ class PredicateError(DomainError):
 
 
 class NotWanted(BostructError):
-    """An error that says that as many trials as were wanted are finished, or are being evaluated; none was asked for."""
+    """An error that says that as many trials as were wanted are finished or being evaluated; none was asked for."""
 
 
 class SpaceExhausted(BostructError):
