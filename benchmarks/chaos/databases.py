@@ -35,7 +35,7 @@ DATABASES = Row(
     what="the same four writers on PostgreSQL; also connections ended, the server restarted, killed, stopped, and the "
     "network cut",
     kinds=KINDS,
-    cases=numbered(100),
+    cases=numbered(200),
     short=("9",),
     run=run_case,
     per_case=STRIKES_PER_CASE,
