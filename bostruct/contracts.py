@@ -22,7 +22,7 @@ contract. `bostruct.checks.require` and `has_capability` ask for it, which look 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -411,6 +411,18 @@ class HasMigration(Domain, Protocol):
         description: what `to_json` of the other form returned, read back.
 
         The point need not be valid: `check` tells. Of JSON in another form comes what `decode` raises.
+        """
+        ...
+
+
+@runtime_checkable
+class HasReadableKeys(Domain, Protocol):
+    """A domain whose keys hold all of a point, in few bytes: a long study keeps the keys in place of the points."""
+
+    def from_keys(self, keys: Collection[Hashable]) -> Batch:
+        """Return the points that have some keys, as a batch: `keys` of it returns the keys again.
+
+        keys: m keys, in any order.
         """
         ...
 

@@ -38,27 +38,24 @@ class Outcome:
     repeats: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        given = [self.values != (), self.failed is not None, self.infeasible is not None]
-        if sum(given) != 1:
+        if (self.values != ()) + (self.failed is not None) + (self.infeasible is not None) != 1:
             raise ValueError("outcome: expected exactly one of values, failed and infeasible")
         for name, reason in (("failed", self.failed), ("infeasible", self.infeasible)):
-            if not isinstance(reason, str | None):
-                raise TypeError(f"{name}: expected a reason, a string, got {short_repr(reason)}")
-            if reason == "":
-                raise ValueError(f"{name}: expected a reason, a non-empty string, got ''")
             if reason is not None:
-                object.__setattr__(self, name, storable(reason))
-        for name in ("values", "repeats"):
-            _check_numbers(name, getattr(self, name))
-            # no negative zero: the database would not keep its sign
-            object.__setattr__(self, name, tuple(number + 0.0 for number in getattr(self, name)))
-        if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
-            raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+                object.__setattr__(self, name, _check_reason(name, reason))
+        for name, numbers in (("values", self.values), ("repeats", self.repeats)):
+            if numbers != ():
+                _check_numbers(name, numbers)
+                # no negative zero: the database would not keep its sign
+                object.__setattr__(self, name, tuple([number + 0.0 for number in numbers]))
+        if self.constraints != {}:
+            if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
+                raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
+            _check_numbers("constraints", tuple(self.constraints.values()))
         object.__setattr__(self, "constraints", dict(self.constraints))  # the giver may change theirs
-        _check_numbers("constraints", tuple(self.constraints.values()))
-        for name in ("cost", "sd"):
-            number = getattr(self, name)
-            _check_numbers(name, () if number is None else (number,), low=0.0)
+        for name, number in (("cost", self.cost), ("sd", self.sd)):
+            if number is not None:
+                _check_numbers(name, (number,), low=0.0)
 
     @property
     def value(self) -> float | None:
@@ -74,6 +71,15 @@ class Outcome:
     def status(self) -> Status:
         """The status of a trial with this outcome."""
         return "completed" if self.values else "infeasible" if self.failed is None else "failed"
+
+
+def _check_reason(name: str, reason: object) -> str:
+    """Return a reason as files hold it; raise TypeError for what is no text, ValueError for an empty one."""
+    if not isinstance(reason, str):
+        raise TypeError(f"{name}: expected a reason, a string, got {short_repr(reason)}")
+    if reason == "":
+        raise ValueError(f"{name}: expected a reason, a non-empty string, got ''")
+    return storable(reason)
 
 
 def _check_numbers(name: str, numbers: object, low: float = -math.inf) -> None:

@@ -38,6 +38,7 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasReadableKeys,
     HasSpellings,
     HasTokens,
     HasVariables,
@@ -60,7 +61,7 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasVariables},
+        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasReadableKeys, HasVariables},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (

@@ -29,6 +29,7 @@ SCRIPTS = (
     "large",
     "whole_run",
     "memory",
+    "long_studies",
     "import_time",
     "language",
     "otmann",

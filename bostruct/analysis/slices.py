@@ -69,7 +69,7 @@ def plot_slices(
     result = require_result(result)
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
-    best = _find_best(result, trials, objective)
+    best = find_best(result, trials, objective)
     columns = table.columns
     if names is None:
         columns = put_lacking_last(_sort_by_importance(result, columns, objective), best)
@@ -137,8 +137,13 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
     return panels[:count]
 
 
-def _find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
-    """Return the position of the best trial that keeps all limits; None where none does."""
+def find_best(result: Result, trials: list[Trial], objective: int) -> int | None:
+    """Return the position of the best trial that keeps all limits; None where none does.
+
+    result: that has the trials.
+    trials: completed ones.
+    objective: that is compared, its position from 0.
+    """
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     feasible = [i for i, trial in enumerate(trials) if trial.is_feasible]
     return min(feasible, key=lambda i: sign * trials[i].values[objective]) if feasible else None

@@ -104,7 +104,7 @@ class Goals:
 
         outcome: that was checked.
         """
-        if not outcome.values:
+        if not outcome.values or not self.limits:
             return ()
         return tuple(limit.name for limit in self.limits if limit.slack(outcome.constraints[limit.name]) > 0.0)
 
@@ -128,6 +128,8 @@ class Goals:
         if not outcome.values:
             return outcome
         self._check_values(outcome)
+        if not self.limits and not outcome.constraints:
+            return outcome
         names = [limit.name for limit in self.limits]
         for name in (name for name in outcome.constraints if name not in names):
             raise ValueError(

@@ -17,7 +17,15 @@ def dump(value: object) -> str:
 
     value: plain JSON, with numpy numbers and arrays anywhere in it.
     """
-    return json.dumps(value, default=_encode_numpy)
+    return _ENCODER.encode(value)
+
+
+def dump_compactly(value: object) -> str:
+    """Return JSON text as `dump` does, without spaces.
+
+    value: plain JSON, with numpy numbers and arrays anywhere in it.
+    """
+    return _COMPACT_ENCODER.encode(value)
 
 
 def parse(text: str) -> ParsedJson:
@@ -26,7 +34,11 @@ def parse(text: str) -> ParsedJson:
     text: as of `dump`.
     """
     try:
-        return json.loads(text)
+        try:
+            found, end = _DECODER.raw_decode(text)  # all of a text of `dump`, of which a long study has many
+        except ValueError:
+            return json.loads(text)
+        return found if end == len(text) else json.loads(text)
     except RecursionError:
         raise ValueError("JSON that is nested too deeply") from None
 
@@ -35,3 +47,8 @@ def _encode_numpy(value: object) -> Json:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"expected plain JSON, got {type(value).__name__}")
+
+
+_ENCODER = json.JSONEncoder(default=_encode_numpy)
+_COMPACT_ENCODER = json.JSONEncoder(default=_encode_numpy, separators=(",", ":"))
+_DECODER = json.JSONDecoder()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from bostruct.storage.collector import pause_collector
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
@@ -104,8 +105,9 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     study, progress = find_in(connection, name, where, version)
     where = f"{where}: study {study.name!r}"
     sealed = version > 1
-    rows = _select_trials(connection, progress.study, version)
-    trials = [read_trial_columns(row, where, version) for row in rows]
+    with pause_collector():
+        rows = _select_trials(connection, progress.study, version)
+        trials = [read_trial_columns(row, where, version) for row in rows]
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)

@@ -6,7 +6,6 @@ trial or of a change includes the id of its study. Files of schema version 1 hav
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 from bostruct.checks import short_repr
 from bostruct.goals.declared import DIRECTIONS, Direction, Goals
 from bostruct.outcome import Outcome
-from bostruct.storage.json_text import dump, parse
+from bostruct.storage.json_text import dump, dump_compactly, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
 
 STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "goals", "initial", "created", "version")
@@ -87,7 +86,7 @@ def checksum(columns: Columns) -> int:
 
     columns: all of the row but the checksum itself, text, numbers and None.
     """
-    text = json.dumps(list(columns), separators=(",", ":"))
+    text = dump_compactly(list(columns))
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -152,7 +151,7 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
     where: the file, for messages.
     version: of the schema; up to 3 the goals are a direction.
     """
-    door = _Door(f"{where}: study {short_repr(columns[1])}")
+    door = _Door(where, "study", columns[1])
     number = door.integer("id", columns[0], 1)
     name, domain, method, seed, goals, initial = (
         door.text(column, columns[at]) for at, column in enumerate(STUDY_COLUMNS[1:7], start=1)
@@ -174,7 +173,7 @@ def read_progress_columns(columns: Columns, where: str) -> Progress:
     columns: those of PROGRESS_COLUMNS, up to version 4 of the schema without the revision, and their checksum.
     where: file and study, for messages.
     """
-    door = _Door(f"{where}: progress")
+    door = _Door(where, "progress")
     number, state = door.integer("study", columns[0], 1), door.text("state", columns[1])
     told, digest = door.integer("told", columns[2], 0), door.integer("digest", columns[3], -(2**63))
     revision = door.integer("revision", columns[4], 0) if len(columns) > len(PROGRESS_COLUMNS) else 0
@@ -189,7 +188,7 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
     where: file and study, for messages.
     version: of the schema; up to 4 the last column is a time, which nothing used.
     """
-    door = _Door(f"{where}: trial {short_repr(columns[1])}")
+    door = _Door(where, "trial", columns[1])
     number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
     info, started = door.text("info", columns[7]), door.number("started", columns[8])
     outcome = door.outcome(status, *columns[4:7])
@@ -215,7 +214,7 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
     position: the number that it must have.
     where: file and study, for messages.
     """
-    door = _Door(f"{where}: change {position} of its space")
+    door = _Door(where, f"change {position} of its space")
     door.integer("study", columns[0], 1)
     if columns[1] != position:
         door.refuse("number", str(position), columns[1])
@@ -227,10 +226,20 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
 
 
 class _Door:
-    """Checks of one row, whose name opens each message."""
+    """Checks of one row, whose name opens each message.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    where: the file or the study that has it.
+    kind: what it is a row of.
+    key: its own name or number; None where there is one such row.
+    """
+
+    def __init__(self, where: str, kind: str, key: object = None) -> None:
+        self._parts = (where, kind, key)
+
+    @property
+    def _name(self) -> str:
+        where, kind, key = self._parts
+        return f"{where}: {kind}" + ("" if key is None else f" {short_repr(key)}")
 
     def refuse(self, column: str, expected: str, given: object) -> NoReturn:
         raise StorageError(f"{self._name} cannot be read: {column}: expected {expected}, got {short_repr(given)}")
@@ -276,6 +285,8 @@ class _Door:
 
 
 def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:
+    if status == "completed" and value is not None and (parts, reason) == (None, None):
+        return Outcome((value,))  # as of most trials
     given = {} if parts is None else parse(parts)
     if not isinstance(given, dict) or not given.keys() <= set(OUTCOME_PARTS):
         raise ValueError(f"outcome: expected a JSON object of {', '.join(OUTCOME_PARTS)}, got {short_repr(given)}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from threading import Lock
+
 import numpy as np
 
 from bostruct.contracts import Batch, Domain, Point
@@ -41,30 +45,42 @@ class GrowingBatch:
     """Points of a domain, appended one at a time and read as one batch.
 
     domain: of the points.
+    join: makes a batch of what is appended; None where these are points.
     """
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:
         self._join = domain.join
+        self._join_fresh = domain.join if join is None else join
         self._fresh: list[Point] = []  # not yet joined
         self._batch: Batch = domain.join()
         self._rows = GrowingArray(self._batch) if isinstance(self._batch, np.ndarray) else None
+        self._lock = Lock()  # a searcher may read while another thread appends
 
     def append(self, x: Point) -> None:
-        self._fresh.append(x)
+        """Append a point.
 
-    def clear(self) -> None:
-        """Forget all points."""
-        self._fresh.clear()
-        self._batch = self._join()
-        self._rows = GrowingArray(self._batch) if self._rows is not None else None
+        x: of the domain, or in the form that `join` takes.
+        """
+        with self._lock:
+            self._fresh.append(x)
 
     def read(self) -> Batch:
         """Return the points so far as a batch of the domain, the same object while none is appended."""
-        if self._fresh:
-            if self._rows is not None:
-                self._rows.extend(self._join(self._fresh))
-                self._batch = self._rows.read()
-            else:
-                self._batch = self._join(self._batch, self._fresh)
-            self._fresh = []
-        return self._batch
+        return self.read_later()()
+
+    def read_later(self) -> Callable[[], Batch]:
+        """Return a function that reads the points which there are now."""
+        with self._lock:
+            return partial(self._read_first, len(self._batch) + len(self._fresh))
+
+    def _read_first(self, n: int) -> Batch:
+        with self._lock:
+            if self._fresh:
+                fresh = self._join_fresh(self._fresh)
+                if self._rows is not None:
+                    self._rows.extend(fresh)
+                    self._batch = self._rows.read()
+                else:
+                    self._batch = self._join(self._batch, fresh)
+                self._fresh = []
+            return self._batch if n == len(self._batch) else self._batch[:n]

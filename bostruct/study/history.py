@@ -61,9 +61,10 @@ class Trial:
         show: makes the point.
         fields: all others that differ from their defaults.
         """
-        trial = cls(point=None, **fields)  # type: ignore[arg-type]
-        del trial.__dict__["point"]
-        trial.__dict__["_show"] = show
+        trial = cls.__new__(cls)
+        trial.__dict__.update(info={}, constraints={}, _show=show)
+        trial.__dict__.update(fields)
+        trial.__post_init__()
         return trial
 
     def __getattr__(self, name: str) -> Presented:
@@ -161,6 +162,28 @@ class History:
         seen = frozenset(key for batch in batches for key in domain.keys(batch))
         told = {} if measured is None else {name: getattr(measured, name) for name in measured._fields[1:]}
         return cls(batches[0], np.asarray(values, dtype=np.float64), batches[1], batches[2], seen, **told)
+
+    @classmethod
+    def read_later(cls, completed: Callable[[], Batch], failed: Callable[[], Batch], **fields: object) -> History:
+        """Make a history whose points are read when they are first asked for: many methods never ask for all.
+
+        completed, failed: read the points.
+        fields: all others but those that are None.
+        """
+        history = cls.__new__(cls)
+        history.__dict__.update(fields, _later={"completed": completed, "failed": failed})
+        return history
+
+    def __getattr__(self, name: str) -> Batch:
+        """Read points that were not asked for yet."""
+        later = self.__dict__.get("_later", {})
+        if name not in later:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__[name] = batch = later[name]()
+        return batch
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @property
     def best(self) -> int:

@@ -93,7 +93,7 @@ class Ledger(SharedTable):
                 if attempts > 1:
                     trial = replace(trial, info=trial.info | {"attempts": attempts})
                 writer.update(write_trial(trial, None, "", None, attempts, self.owner))
-            record.earlier.add(record.trial.started)
+            record.earlier |= {record.trial.started}
             record.attempts, record.trial = attempts, trial
             self._hold(record)
             return trial
@@ -118,7 +118,7 @@ class Ledger(SharedTable):
             row = write_trial(trial, None, self._write_point(x), None, *handed_out)
             writer.insert(row, found.state)
         self._is_lent = False  # its searcher is done
-        self._enter(trial, x, row)
+        self._enter(trial, self._form.keep(x), row)
         if not waits:
             self._hold(self._records[trial.number])
         self.state, self.is_resumed = found.state, False
@@ -159,9 +159,9 @@ class Ledger(SharedTable):
             lost, (row, trial) = error, self._write_outcome(*told)
         if self._held.get(number) == begun:
             self._held.pop(number, None)
-        record.open.discard(begun)
+        record.open -= {begun}
         if trial.number == len(self):
-            self._enter(trial, record.point, row)
+            self._enter(trial, record.kept, row)
         self._close(trial, outcome, row.told)
         if lost is not None:
             raise lost
@@ -176,7 +176,7 @@ class Ledger(SharedTable):
         if number in self._running:
             self.finish(number, Outcome(failed="canceled"), None, {"canceled": True})
         self._held.pop(number, None)
-        self._records[number].open.clear()
+        self._records[number].open = frozenset()
         return self._records[number].trial
 
     @defer_interrupt
@@ -200,7 +200,7 @@ class Ledger(SharedTable):
             trial = apply_outcome(replace(running, started=time.time()), outcome)
             row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
             writer.insert(row)
-        self._enter(trial, x, row)
+        self._enter(trial, self._form.keep(x), row)
         self._close(trial, outcome, row.told)
         return self._records[trial.number].trial
 
@@ -254,7 +254,7 @@ class Ledger(SharedTable):
     def _hold(self, record: Record) -> None:
         record.owner = self.owner
         self._held[record.trial.number] = record.trial.started
-        record.open.add(record.trial.started)
+        record.open |= {record.trial.started}
 
     def _let_go(self, record: Record) -> None:
         record.owner = None

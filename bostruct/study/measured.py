@@ -39,6 +39,7 @@ class Measurements:
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
+        self._fresh: list[Outcome] = []  # not yet in the arrays
         self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
         self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
         self._noise = GrowingArray(np.empty((0, 3)))  # as of `_describe_noise`
@@ -49,13 +50,16 @@ class Measurements:
 
         outcome: with values, that was checked.
         """
-        self._objectives.extend(np.array([self._goals.orient(outcome.values)]))
-        self._slacks.extend(np.array([self._goals.slacks(outcome)]).reshape(1, -1))
-        self._noise.extend(np.array([_describe_noise(outcome)]))
-        self._has_noise = self._has_noise or outcome.sd is not None or len(outcome.repeats) > 1
+        self._fresh.append(outcome)
 
     def read(self) -> Measured:
         """Return all measurements so far."""
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            self._objectives.extend(np.array([self._goals.orient(outcome.values) for outcome in fresh]))
+            self._slacks.extend(np.array([self._goals.slacks(outcome) for outcome in fresh]))
+            self._noise.extend(np.array([_describe_noise(outcome) for outcome in fresh]))
+            self._has_noise |= any(outcome.sd is not None or len(outcome.repeats) > 1 for outcome in fresh)
         objectives, slacks = self._objectives.read(), self._slacks.read()
         values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
         variances = _find_variances(self._noise.read()) if self._has_noise else None

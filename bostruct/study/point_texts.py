@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bostruct.contracts import Domain, ParsedJson, Point
-from bostruct.storage.json_text import dump, parse
+from bostruct.contracts import Batch, Domain, ParsedJson, Point
+from bostruct.domains.space.space import Space
+from bostruct.storage.json_text import dump, dump_compactly, parse
 
 
 def find_names(description: ParsedJson) -> tuple[str, ...] | None:
@@ -28,8 +29,24 @@ def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> s
     """
     data = domain.encode(x)
     if names is not None and isinstance(data, dict) and tuple(data) == names:
-        return dump(list(data.values()))
+        return dump_compactly(list(data.values()))
     return dump(data)
+
+
+def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
+    """Return points as a batch of their domain; None where one has to be read by itself, or cannot be read.
+
+    texts: as they are stored.
+    domain: of the points.
+    names: as of `find_names`, of the domain.
+    """
+    if names is None or type(domain) is not Space:
+        return None
+    try:
+        points = [parse(text) for text in texts]
+    except ValueError:
+        return None
+    return domain.decode_values(points) if all(isinstance(point, list) for point in points) else None
 
 
 def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:

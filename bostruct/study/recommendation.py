@@ -9,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Point, Searcher
+from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
+from bostruct.study.kept_points import KeptPoints
 from bostruct.study.measured import measure
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, predict
 from bostruct.study.records import parse_points
@@ -110,7 +111,7 @@ class Fit:
     trials: all of them, by number.
     outcomes: of all of them, by number; None while they run.
     order: the numbers of the trials that were told, in the order of telling.
-    points: of all trials, as the domain holds them.
+    points: of all trials.
     goals: of the study.
     seed: of the study.
     limit: on threads, while the model is fitted.
@@ -120,7 +121,7 @@ class Fit:
     trials: tuple[Trial, ...]
     outcomes: tuple[Outcome | None, ...]
     order: tuple[int, ...]
-    points: tuple[Point, ...]
+    points: KeptPoints
     goals: Goals
     seed: int
     limit: ThreadLimit
@@ -192,10 +193,10 @@ class Fit:
         outcomes = [outcome for number in completed if (outcome := self.outcomes[number]) is not None]
         measured = measure(self.goals, outcomes)
         others = [number for number in self.order if self.trials[number].status != "completed"]
-        failed = [self.points[number] for number in others if not self.trials[number].is_canceled]
+        failed = self.points.take([number for number in others if not self.trials[number].is_canceled])
         out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
-        running = [self.points[trial.number] for trial in out]
-        points = [self.points[number] for number in completed]
+        running = self.points.take([trial.number for trial in out])
+        points = self.points.take(completed)
         return History.of(domain, points, measured.values, running, failed, measured)
 
 

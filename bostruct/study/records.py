@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from bostruct import __version__, methods
@@ -30,9 +30,14 @@ from bostruct.outcome import Outcome
 from bostruct.plugins import lookup
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
-from bostruct.study.given_numbers import restore_numbers
 from bostruct.study.history import Trial
+from bostruct.study.kept_points import Kept, PointForm
 from bostruct.study.point_texts import read_point_text
+
+_READ = (  # of the info of a trial, what a study itself reads, and its types
+    ("origin", str), ("suggest_seconds", (int, float)), ("attempts", int), ("failed_before", list), ("given", dict),
+    ("retries", int),
+)  # fmt: skip
 
 
 class OtherVersion(UserWarning):
@@ -369,23 +374,26 @@ def read_initial(row: StudyRow, domain: Domain, where: str) -> list[Point]:
         raise StorageError(f"{where} cannot be read: initial: {error!r}") from error
 
 
-def read_trial(row: TrialRow, domain: Domain, names: Sequence[str] | None, where: str) -> tuple[Trial, Point]:
-    """Return a trial and its point as the domain holds it; raise StorageError, naming both, where that makes no sense.
+def read_trial(
+    row: TrialRow, form: PointForm, names: Sequence[str] | None, where: str, kept: Kept = None
+) -> tuple[Trial, Kept]:
+    """Return a trial and its point as it is kept; raise StorageError, naming both, where that makes no sense.
 
     Raises PredicateError where a condition fails.
 
     row: of the trial.
-    domain: of its point.
+    form: of kept points.
     names: as of `find_names`, of the domain.
     where: storage and study, for messages.
+    kept: its point, where that has been read.
     """
     try:
-        point = domain.decode(read_point_text(row.point, names))
+        kept = form.keep(form.domain.decode(read_point_text(row.point, names))) if kept is None else kept
     except PredicateError:
         raise
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    return show_trial(row, lambda info: restore_numbers(domain.present(point), info.get("given")), where), point
+    return show_trial(row, partial(form.show, kept), where), kept
 
 
 def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> Trial:
@@ -400,9 +408,10 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
         _check_info(info)
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    told = {} if row.outcome is None else _show_parts(row.outcome)
-    times = {"started": row.started, "finished": row.finished}
-    return Trial.shown_later(lambda: show(info), number=row.number, status=row.status, info=info, **times, **told)
+    fields = {} if row.outcome is None else _show_parts(row.outcome)
+    fields |= {"number": row.number, "status": row.status, "info": info}
+    fields |= {"started": row.started, "finished": row.finished}
+    return Trial.shown_later(partial(show, info), **fields)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
@@ -423,9 +432,7 @@ def _show_parts(outcome: Outcome) -> dict[str, Any]:
 
 def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
-    known = {"origin": str, "suggest_seconds": int | float, "attempts": int, "failed_before": list, "given": dict}
-    known |= {"retries": int}
-    if not isinstance(info, dict) or any(not isinstance(info[name], known[name]) for name in known.keys() & info):
+    if not isinstance(info, dict) or any(not isinstance(info[name], kind) for name, kind in _READ if name in info):
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 
 

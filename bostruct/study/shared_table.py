@@ -12,6 +12,7 @@ from bostruct.checks import has_capability
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
+from bostruct.storage.collector import pause_collector
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
@@ -57,9 +58,10 @@ class SharedTable(TrialTable):
         self._made = stored.study
         self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
-        for one, found in zip(stored.trials, read_trials(stored, domain, where), strict=True):
-            self._enter(found.trial, found.point, one, found.text)
-        self._close_stored(stored.trials)
+        with pause_collector():
+            for one, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
+                self._enter(found.trial, found.kept, one, found.text)
+            self._close_stored(stored.trials)
 
     @property
     def writer(self) -> StudyWriter:
@@ -210,10 +212,10 @@ class SharedTable(TrialTable):
         """Take in what other writers wrote, once or several times alike."""
         if news.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
-        found = [read_trial(row, self._domain, self._names, self._where) for row in news.trials]
-        for row, (trial, point) in zip(news.trials, found, strict=True):
+        found = [read_trial(row, self._form, self._names, self._where) for row in news.trials]
+        for row, (trial, kept) in zip(news.trials, found, strict=True):
             if row.number == len(self):
-                self._enter(trial, point, row)
+                self._enter(trial, kept, row)
                 continue
             record = self._records[row.number]
             if record.outcome is not None:
@@ -221,11 +223,11 @@ class SharedTable(TrialTable):
                     continue  # known, and with what only this process works out
                 self._reopen(record)
             if trial.started != record.trial.started:
-                record.earlier.add(record.trial.started)
+                record.earlier |= {record.trial.started}
             record.trial, record.attempts, record.owner = trial, row.attempts, row.owner
             if trial.is_canceled:
                 self._held.pop(row.number, None)
-                record.open.clear()
+                record.open = frozenset()
         self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
         self.state = news.state
 
@@ -257,7 +259,7 @@ class SharedTable(TrialTable):
         return write_trial(trial, outcome, point, self._next_position, attempts), trial
 
     def _encode(self, record: Record) -> str:
-        return self._write_point(record.point) if record.text is None else record.text
+        return self._write_point(self._form.restore(record.kept)) if record.text is None else record.text
 
     def _write_point(self, x: Point) -> str:
         return write_point_text(self._domain, x, self._names)

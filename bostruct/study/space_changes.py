@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import NamedTuple
 
 from bostruct import __version__
@@ -19,10 +19,12 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
-from bostruct.study.point_texts import find_names, read_point_text
+from bostruct.study.kept_points import Kept, PointForm
+from bostruct.study.point_texts import find_names, read_point_text, read_point_texts
 from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
 
 SHOWN_REASONS = 10
+AT_ONCE = 500  # points that are read together
 BREAKS = " breaks "  # what a constraint is named after, in the reason why a point is not read
 
 
@@ -45,13 +47,13 @@ class ReadTrial(NamedTuple):
     """A trial as a study shows it.
 
     trial: with the reason why its point cannot be read, or none.
-    point: as the domain holds it; None where it cannot be read.
-    text: the point as it is stored, JSON text.
+    kept: its point as it is kept; None where it cannot be read.
+    text: the point as it is stored, JSON text; None where the domain writes it again.
     """
 
     trial: Trial
-    point: Point | None
-    text: str
+    kept: Kept
+    text: str | None
 
 
 def current_row(stored: StoredStudy) -> StudyRow:
@@ -228,25 +230,39 @@ def _find_subject(reason: str, contents: Sequence[Contents]) -> str:
     return name if found == rest else f"{name}: {found}"
 
 
-def read_trials(stored: StoredStudy, domain: Domain, where: str) -> Iterator[ReadTrial]:
+def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[ReadTrial]:
     """Yield the trials of a study by number; raise StorageError, naming the trial, where one makes no sense.
 
     stored: the study.
-    domain: that it is open with.
+    form: of kept points, of the domain that it is open with.
     where: storage and study, for messages.
     """
+    domain = form.domain
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
     follows = domain if has_capability(domain, HasMigration) else None
     own = None if follows is None else dump(domain.to_json())
     names = find_names(parse(current_row(stored).domain if own is None else own))
-    for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
-        if known is not None and str(one.number) in known:
-            yield _read_unread(one, known[str(one.number)], description, where)
+    read = zip(stored.trials, _descriptions(stored, domain), _keep_ahead(stored, form, names), strict=True)
+    for one, description, kept in read:
+        if known and str(one.number) in known:
+            yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
         elif own is None or follows is None or is_same_description(description, own):
-            yield ReadTrial(*read_trial(one, domain, names, where), one.point)
+            yield ReadTrial(*read_trial(one, form, names, where, kept), None if form.is_complete else one.point)
         else:
-            yield _read_elsewhere(one, follows, description, where, is_known=known is not None)
+            trial, point = _read_elsewhere(one, follows, description, where, is_known=known is not None)
+            yield ReadTrial(trial, None if point is None else form.keep(point), one.point)
+
+
+def _keep_ahead(stored: StoredStudy, form: PointForm, names: Sequence[str] | None) -> Iterator[Kept]:
+    """Yield each point as it is kept, as one of the space that the study is open with; None where that is not known.
+
+    The points are read many at once, which for a long study is faster.
+    """
+    for start in range(0, len(stored.trials), AT_ONCE):
+        texts = [one.point for one in stored.trials[start : start + AT_ONCE]]
+        batch = read_point_texts(texts, form.domain, names)
+        yield from repeat(None, len(texts)) if batch is None else form.keep_all(batch)
 
 
 def parse_unread(stored: StoredStudy, where: str) -> dict[str, str]:
@@ -368,24 +384,26 @@ def _reread_initial(row: StudyRow, domain: HasMigration, where: str) -> Iterator
             continue
 
 
-def _read_unread(row: TrialRow, why: str, description: str, where: str) -> ReadTrial:
+def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial:
     """Return a trial whose point cannot be read, which shows what is stored."""
     try:
         shown = read_point_text(row.point, find_names(_parse_description(description)))
     except ValueError as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
     trial = show_trial(row, lambda info: restore_numbers(shown, info.get("given")), where)
-    return ReadTrial(replace(trial, unread=why), None, row.point)
+    return replace(trial, unread=why)
 
 
-def _read_elsewhere(row: TrialRow, domain: HasMigration, description: str, where: str, *, is_known: bool) -> ReadTrial:
-    """Return a trial of another space, with the numbers that were evaluated."""
+def _read_elsewhere(
+    row: TrialRow, domain: HasMigration, description: str, where: str, *, is_known: bool
+) -> tuple[Trial, Point | None]:
+    """Return a trial of another space, with the numbers that were evaluated, and its point."""
     try:
         point = _reread(row.point, domain, description, f"{where}: trial {row.number}", is_known=is_known)
     except PointError as error:
         if is_known:
             raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-        return _read_unread(row, str(error), description, where)
+        return _read_unread(row, str(error), description, where), None
 
     def show(info: Info) -> ParsedJson:
         presented = domain.present(point)
@@ -393,4 +411,4 @@ def _read_elsewhere(row: TrialRow, domain: HasMigration, description: str, where
         evaluated = restore_numbers(stored, info.get("given"))
         return restore_numbers(presented, find_moved_numbers(evaluated, presented))
 
-    return ReadTrial(show_trial(row, show, where), point, row.point)
+    return show_trial(row, show, where), point

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from bostruct.checks import check_integer, short_repr
@@ -14,15 +14,16 @@ from bostruct.storage.protocol import TrialRow
 from bostruct.study.given_numbers import find_moved_numbers
 from bostruct.study.growing import GrowingBatch
 from bostruct.study.history import History, Trial
+from bostruct.study.kept_points import Kept, KeptPoints, PointForm
 from bostruct.study.measured import Measurements
 
 
-@dataclass
+@dataclass(slots=True)
 class Record:
     """One trial, and what a table knows of it besides.
 
     trial: as a user sees it.
-    point: as the domain holds it; None where it cannot be read.
+    kept: its point, as of `PointForm.keep`; None where it cannot be read.
     attempts: times handed out, less the times taken back in good order.
     outcome: all of it, of which the trial shows value and reason; None while it runs.
     text: the point as it is stored, JSON text, of a trial that was read; None for the domain's encoding.
@@ -33,14 +34,14 @@ class Record:
     """
 
     trial: Trial
-    point: Point
+    kept: Kept
     attempts: int
     outcome: Outcome | None = None
     text: str | None = None
-    earlier: set[float] = field(default_factory=set)
+    earlier: frozenset[float] = frozenset()
     told: int | None = None
     owner: str | None = None
-    open: set[float | None] = field(default_factory=set)
+    open: frozenset[float | None] = frozenset()
 
 
 class TrialTable:
@@ -56,6 +57,7 @@ class TrialTable:
         self.incumbent: Trial | None = None
         self.n_added = 0
         self._domain = domain
+        self._form = PointForm(domain)
         self._records: list[Record] = []  # by number
         self._running: set[int] = set()
         self._held: dict[int, float] = {}  # trials that this object handed out and heard nothing of, with their times
@@ -63,8 +65,8 @@ class TrialTable:
         self._seen: set[Hashable] = set()
         self._is_lent = False  # a searcher looks at the set of keys, which must not change under it
         self._measurements = Measurements(goals)  # in the order told
-        self._completed = GrowingBatch(domain)
-        self._failed = GrowingBatch(domain)
+        self._completed = GrowingBatch(domain, self._form.join)
+        self._failed = GrowingBatch(domain, self._form.join)
 
     def __len__(self) -> int:
         """The number of trials."""
@@ -80,9 +82,9 @@ class TrialTable:
         return (record.trial for record in reversed(self._records))
 
     @property
-    def points(self) -> tuple[Point, ...]:
-        """The points of all trials, by number, as the domain holds them; None for one that it has not."""
-        return tuple(record.point for record in self._records)
+    def points(self) -> KeptPoints:
+        """The points of all trials, by number."""
+        return KeptPoints(self._form, tuple(record.kept for record in self._records))
 
     @property
     def outcomes(self) -> tuple[Outcome | None, ...]:
@@ -107,14 +109,15 @@ class TrialTable:
 
         number: of the trial.
         """
-        return self._domain.present(self._records[number].point)
+        return self._domain.present(self._form.restore(self._records[number].kept))
 
     def history(self) -> History:
         """Return what a searcher may see of the trials, without building it anew."""
-        running = self._domain.join([self._records[number].point for number in sorted(self._running)])
+        running = self._form.join([self._records[number].kept for number in sorted(self._running)])
         self._is_lent = True
-        told, failed = self._measurements.read()._asdict(), self._failed.read()
-        return History(self._completed.read(), running=running, failed=failed, seen=self._seen, **told)
+        told = self._measurements.read()._asdict()
+        batches = (self._completed.read_later(), self._failed.read_later())
+        return History.read_later(*batches, running=running, seen=self._seen, **told)
 
     def completed_number(self, position: int) -> int:
         """Return the number of the trial that has a position among the completed points of `history`.
@@ -196,18 +199,18 @@ class TrialTable:
             return None
         key, records = self._domain.key(x), enumerate(self._records)
         readable = ((number, one) for number, one in records if one.trial.unread is None)
-        same = (number for number, one in readable if self._domain.key(one.point) == key)
+        same = (number for number, one in readable if self._form.key(one.kept) == key)
         return next((n for n in same if find_moved_numbers(shown, self._records[n].trial.point)), None)
 
-    def _enter(self, trial: Trial, x: Point | None, row: TrialRow, text: str | None = None) -> None:
-        self._records.append(Record(trial, x, row.attempts, text=text, owner=row.owner))
+    def _enter(self, trial: Trial, kept: Kept, row: TrialRow, text: str | None = None) -> None:
+        self._records.append(Record(trial, kept, row.attempts, text=text, owner=row.owner))
         if trial.unread is not None:
             return
         if row.outcome is None:
             self._running.add(trial.number)
         if self._is_lent:
             self._seen, self._is_lent = set(self._seen), False
-        self._seen.add(self._domain.key(x))
+        self._seen.add(self._form.key(kept))
 
     def _close(self, trial: Trial, outcome: Outcome | None, told: int | None) -> None:
         record = self._records[trial.number]
@@ -224,16 +227,19 @@ class TrialTable:
             return
         if trial.status != "completed":
             if not trial.is_canceled:
-                self._failed.append(record.point)
+                self._failed.append(record.kept)
             return
-        self._completed.append(record.point)
+        self._completed.append(record.kept)
         self._measurements.append(outcome)
         if self.goals.n_objectives == 1 and trial.is_feasible and self._is_better(trial, self.incumbent):
             self.incumbent = trial
 
     def _is_better(self, trial: Trial, than: Trial | None) -> bool:
         """Tell whether a completed trial has a better value than another."""
-        return than is None or self.goals.orient(trial.values) < self.goals.orient(than.values)
+        if than is None:
+            return True
+        (value,), (best,) = trial.values, than.values
+        return value > best if self.goals.direction == "maximize" else value < best
 
     def _reopen(self, record: Record) -> None:
         """Back to running, as if it had never been told; what it failed of stays on record."""
@@ -242,8 +248,8 @@ class TrialTable:
         record.outcome = record.told = None
         self.order.remove(trial.number)
         self._running.add(trial.number)
-        self._failed.clear()
+        self._failed = GrowingBatch(self._domain, self._form.join)
         for number in self.order:
             one = self._records[number].trial
             if one.status != "completed" and one.unread is None and not one.is_canceled:
-                self._failed.append(self._records[number].point)
+                self._failed.append(self._records[number].kept)

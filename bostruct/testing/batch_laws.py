@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from bostruct.checks import list_forms, short_repr
-from bostruct.contracts import Batch, Domain, Point
+from bostruct.contracts import Batch, Domain, HasReadableKeys, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -37,6 +37,20 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
             f"join keeps the order of its batches: expected {own[cut:] + own[:cut]}, got {turned}"
         )
     assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
+
+
+def check_readable_keys(domain: HasReadableKeys, xs: Batch) -> None:
+    """Check that keys hold all of their points, and none of the batch that they were made from.
+
+    domain: with readable keys.
+    xs: a batch of its points.
+    """
+    for batch in (xs, xs[:1], xs[:0]):
+        keys = domain.keys(batch)
+        again = domain.from_keys(keys)
+        assert domain.keys(again) == keys, f"keys of from_keys are the keys given: got {short_repr(again)}"
+        expected, found = ([domain.encode(x) for x in points] for points in (batch, again))
+        assert found == expected, f"from_keys returns the points of the keys: expected {expected}, got {found}"
 
 
 def keys_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:

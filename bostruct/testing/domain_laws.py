@@ -31,13 +31,14 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasReadableKeys,
     HasSpellings,
     HasTokens,
     HasVariables,
     Point,
 )
 from bostruct.domains.registry import domain_from_json
-from bostruct.testing.batch_laws import check_batch, keys_of, same
+from bostruct.testing.batch_laws import check_batch, check_readable_keys, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
     check_decisions,
@@ -120,6 +121,8 @@ def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, r
     if has_capability(domain, HasPool):
         check_points(domain, domain.pool)
         check_pool_of(domain, rng)
+    if has_capability(domain, HasReadableKeys):
+        check_readable_keys(domain, xs)
     if has_capability(domain, HasCandidates):
         check_candidates(domain, xs)
     if has_capability(domain, HasTokens):

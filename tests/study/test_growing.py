@@ -66,8 +66,18 @@ def test_a_batch_stays_the_same_object_until_it_grows(domain):
     growing.append(second)
     assert domain.keys(before) == domain.keys(domain.join([first]))
     assert len(growing.read()) == 2
-    growing.clear()
-    assert len(growing.read()) == 0
+    later = growing.read_later()
     growing.append(third)
-    assert domain.keys(growing.read()) == domain.keys(domain.join([third]))
+    assert domain.keys(later()) == domain.keys(domain.join([first, second]))  # as there were when it was made
+    assert len(growing.read()) == 3
+    assert domain.keys(later()) == domain.keys(domain.join([first, second]))
     assert domain.keys(before) == domain.keys(domain.join([first]))
+
+
+def test_what_is_appended_may_have_a_form_of_its_own():
+    points = SPACE.sample(5, np.random.default_rng(2))
+    growing = GrowingBatch(SPACE, SPACE.from_keys)
+    for key in SPACE.keys(points):
+        growing.append(key)
+        growing.read()
+    np.testing.assert_array_equal(growing.read(), points)

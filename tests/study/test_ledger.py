@@ -74,5 +74,3 @@ def test_growing_rows_keep_what_was_read_before() -> None:
         assert values.tolist() == list(range(number + 1))
         assert points[:, 0].tolist() == list(range(number + 1))
     assert batch.read() is batch.read()
-    batch.clear()
-    assert len(batch.read()) == 0

@@ -66,6 +66,13 @@ class Reversing(bo.Space):
         return super().join(*batches[::-1])
 
 
+class Misreading(bo.Space):
+    """It reads other points from keys than they are of."""
+
+    def from_keys(self, keys):
+        return super().from_keys(list(keys)[::-1])
+
+
 class Misplacing(bo.Space):
     """Its neighborhoods belong to other points than they say."""
 
@@ -170,7 +177,7 @@ class Halving(bo.Space):
 
 
 FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, Lazy, OneSided]
-FAULTY_DOMAINS += [Reversing, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
+FAULTY_DOMAINS += [Reversing, Misreading, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
 
 
 @pytest.mark.parametrize("faulty", FAULTY_DOMAINS)

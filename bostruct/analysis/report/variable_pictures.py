@@ -11,7 +11,7 @@ from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
 from bostruct.analysis.slice_panels import put_slice_legend
-from bostruct.analysis.slices import plot_slices, sort_by_share
+from bostruct.analysis.slices import find_best, plot_slices, put_lacking_last, sort_by_share
 from bostruct.analysis.tables import pluralize
 from bostruct.contracts import BostructError
 
@@ -38,6 +38,8 @@ def _say_objectives(run: Run) -> str:
 def sort_variables(run: Run, objective: int) -> list[str]:
     """Return the names of the variables that can be drawn on an axis, the most important first; none of few trials.
 
+    Those that the best point lacks come last.
+
     run: to draw.
     objective: that they are important for, its position from 0.
     """
@@ -49,7 +51,8 @@ def sort_variables(run: Run, objective: int) -> list[str]:
     except BostructError:  # points that are not made of named variables
         return []
     shares = run.importances[objective].main if run.importances else {}
-    return [column.name for column in sort_by_share(columns, shares)]
+    best = find_best(run.result, told, objective)
+    return [column.name for column in put_lacking_last(sort_by_share(columns, shares), best)]
 
 
 def count_bars(run: Run) -> int:

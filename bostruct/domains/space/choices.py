@@ -57,7 +57,7 @@ class ChoiceVariable(Variable):
         """The number of choices."""
         return len(self.choices)
 
-    @property
+    @cached_property
     def has_mutable_choices(self) -> bool:
         """True where a user who is handed a choice could change it."""
         return len(self._positions) < len(self.choices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -72,6 +72,7 @@ class ConstrainedProduct(Protocol):
     def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray: ...
     def present(self, x: IntArray) -> dict[str, Any]: ...
     def keys(self, batch: IntArray) -> list[Hashable]: ...
+    def from_keys(self, keys: Collection[Hashable]) -> IntArray: ...
 
 
 def work_limit(space: ConstrainedProduct) -> int:

@@ -1,51 +1,87 @@
-"""A fast way from JSON to rows, for the points that most files hold: of one value a variable, each of few choices."""
+"""A fast way from JSON to rows, for the points that most files hold: of one column a variable, and of all variables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from operator import getitem
 
 import numpy as np
 
-from bostruct.contracts import IntArray, Json, ParsedJson
-from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar
+from bostruct.contracts import IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar, number_grid
+from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
 
 MAX_CHOICES = 10_000  # of a variable whose choices are tabulated
 
 
-class KnownValues:
-    """The columns of each value of each variable, by type and value, since True and 1 and 1.0 are three choices.
+class _DecodedColumns:
+    """The columns of values that are not listed, found as in a dict."""
 
-    variables: of a space, by name. Where one is no plain choice of scalars, or may be missing, nothing is known.
+    def __init__(self, variable: Variable) -> None:
+        self._variable = variable
+        self._decode = variable.decode
+
+    def __getitem__(self, value: Json, /) -> int:
+        return self._decode(value)[0]
+
+    def read(self, values: Sequence[Json]) -> IntArray:
+        """Return the columns of m values (m,); raise PointError where the variable has not one of them."""
+        if type(self._variable) is Real:
+            return self._variable.choices.vertices(values)
+        return np.array([self[value] for value in values], dtype=np.int64)
+
+
+class KnownValues:
+    """The columns of the values of each variable, which the variables' own `decode` would find one by one.
+
+    variables: of a space, by name. Where one has several columns, or may be missing, nothing is known.
     """
 
     def __init__(self, variables: Mapping[str, Variable]) -> None:
         self._names = tuple(variables)
-        self._known: list[dict[tuple[type, Json], int]] | None = None
-        if all(_is_plain(one) for one in variables.values()):
-            self._known = [_tabulate(one) for one in variables.values()]
+        self._columns: list[dict[Presented, int] | _DecodedColumns] | None = None
+        if all(one.width == 1 and not one.when for one in variables.values()):
+            self._columns = [_tabulate(one) for one in variables.values()]
 
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None where the slow way has to read it, or to say what is wrong.
 
         data: JSON of any form.
         """
-        if self._known is None or not isinstance(data, dict) or tuple(data) != self._names:
+        if self._columns is None or not isinstance(data, dict) or tuple(data) != self._names:
             return None
         try:
-            pairs = zip(self._known, data.values(), strict=True)
-            return np.array([known[value.__class__, value] for known, value in pairs], dtype=np.int64)
-        except (KeyError, TypeError):  # no value of the variable, or an unhashable one
+            return np.array(list(map(getitem, self._columns, data.values())), dtype=np.int64)
+        except (KeyError, TypeError, PointError):  # no value of the variable, or an unhashable one
             return None
 
+    def read_values(self, points: Sequence[Sequence[Json]]) -> IntArray | None:
+        """Return the rows of points (m, d); None where one has to be read the slow way.
 
-def _is_plain(variable: Variable) -> bool:
-    """Tell whether each value of a variable is a column of its own, a scalar in JSON, and in every point."""
-    if not isinstance(variable, ChoiceVariable) or variable.when or variable.size > MAX_CHOICES:
-        return False
-    return all(map(is_json_scalar, variable.choices))
+        points: the values of each, in the order of the variables.
+        """
+        if self._columns is None or any(len(values) != len(self._columns) for values in points):
+            return None
+        rows = np.empty((len(points), len(self._columns)), dtype=np.int64)
+        try:
+            for position, (known, values) in enumerate(zip(self._columns, zip(*points, strict=True), strict=True)):
+                rows[:, position] = _look_up(known, values) if isinstance(known, dict) else known.read(values)
+        except (KeyError, TypeError, PointError):
+            return None
+        return rows
 
 
-def _tabulate(variable: Variable) -> dict[tuple[type, Json], int]:
-    encoded = (variable.encode([column]) for column in range(variable.size))
-    return {(value.__class__, value): column for column, value in enumerate(encoded)}
+def _look_up(known: dict[Presented, int], values: Sequence[Json]) -> IntArray:
+    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))  # a quarter of a list's time
+
+
+def _tabulate(variable: Variable) -> dict[Presented, int] | _DecodedColumns:
+    """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
+    kind = type(variable)
+    is_listed = kind.decode is ChoiceVariable.decode and kind.parse in (ChoiceVariable.parse, Integer.parse)
+    if not isinstance(variable, ChoiceVariable) or not is_listed or number_grid(variable) is not None:
+        return _DecodedColumns(variable)
+    is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
+    return dict(zip(variable.choices, range(variable.size), strict=True)) if is_plain else _DecodedColumns(variable)

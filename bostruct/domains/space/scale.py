@@ -118,6 +118,21 @@ class RealGrid(NumberGrid):
             return round(GRID_STEPS * (_log_ratio(value, self.low) / self.log_span))
         return round(GRID_STEPS * ((value - self.low) / (self.high - self.low)))
 
+    def vertices(self, values: Sequence[object]) -> IntArray:
+        """Return the position of the nearest number to each of some values, as `vertex` does one by one (m,).
+
+        values: m numbers from low to high.
+
+        Raises PointError where one is no such number.
+        """
+        if self.log or any(kind is not float for kind in map(type, values)):  # NumPy's logarithm rounds otherwise
+            return np.array([self.vertex(value) for value in values], dtype=np.int64)
+        numbers = np.array(values, dtype=np.float64)
+        inside = (self.low <= numbers) & (numbers <= self.high)
+        if not inside.all():
+            raise PointError(f"expected numbers from {self.low} to {self.high}, got {numbers[~inside][0]}")
+        return np.rint(GRID_STEPS * ((numbers - self.low) / (self.high - self.low))).astype(np.int64)
+
     @cached_property
     def log_span(self) -> float:
         """The logarithm of high / low."""

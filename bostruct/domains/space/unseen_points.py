@@ -24,7 +24,7 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
     Raises SpaceExhausted when none is left, or found.
     """
     if _knows_none_but(space, seen):
-        known = np.frombuffer(sorted(seen)[rng.integers(len(seen))], dtype=np.int64)  # type: ignore[type-var,arg-type]
+        known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
         x = find_unseen_nearby(space, known, seen)
     elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
         return _sample_unseen_from_list(space, seen, rng)

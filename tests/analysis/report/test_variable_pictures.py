@@ -30,6 +30,12 @@ def test_the_most_important_variable_is_first_for_each_objective():
     assert describe_slices(found).startswith("Values told against each of b, c, a, the most important first.")
 
 
+def test_a_variable_that_the_best_point_lacks_comes_last():
+    space = {"a": bool, "b": [0, 1, 2], "c": bo.Integer(0, 9, when={"a": True})}
+    found = run(space, lambda p: 5.0 + 3.0 * p["c"] if p["a"] else 0.1 * p["b"])
+    assert sort_variables(found, 0)[-1] == "c"
+
+
 def test_of_many_variables_the_text_names_those_that_are_drawn():
     found = run({f"v{i:02d}": bool for i in range(34)}, lambda p: float(sum(p.values())) + 9.0 * p["v20"], 12)
     text = describe_parallel_coordinates(found)

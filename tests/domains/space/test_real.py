@@ -138,3 +138,16 @@ def test_what_no_float_divides_is_refused_by_name():
         bo.Real(-1e308, 1e308)
     with pytest.raises(TypeError, match=r"^log: expected True or False, got 'yes'"):
         bo.Real(1.0, 2.0, log="yes")  # type: ignore[arg-type]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1.0, 1e6), st.lists(st.floats(0.0, 1.0), min_size=1), st.booleans())
+def test_many_numbers_are_found_as_one_by_one(low: float, span: float, shares: list[float], log: bool) -> None:
+    low = abs(low) + 1.0 if log else low
+    span = max(span, abs(low))
+    grid = bo.Real(low, low + span, log=log).choices
+    values = [min(low + share * span, low + span) for share in shares]
+    values += [grid[int(share * 1e12)] for share in shares]
+    assert grid.vertices(values).tolist() == [grid.vertex(value) for value in values]
+    for wrong in (low - span, math.nan, True, "1"):
+        with pytest.raises(PointError, match="expected"):
+            grid.vertices([*values, wrong])

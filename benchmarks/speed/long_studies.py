@@ -1,0 +1,153 @@
+"""Long studies on disk: opening them, asking and telling, memory, and bytes.
+
+    python -m benchmarks.speed.long_studies [--check]
+
+Each study is a file of random points, all of them told, which is written row by row and opened in a process of its own.
+The memory is the peak of that process, imports included, once the study is open and some trials are asked and told.
+The time of ask and tell is that of the study itself, whose method is `random`. Mixed variables are bits, categories,
+levels, integers and reals by turns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.speed.report import Row, at_most, main, median, plain_row, time_call
+from bostruct.outcome import Outcome
+from bostruct.storage.json_text import dump
+from bostruct.storage.protocol import StoredStudy, TrialRow
+from bostruct.storage.sqlite import SqliteStorage
+from bostruct.study.point_texts import write_point_text
+
+ASKED = 100  # trials that are asked and told in each study
+BEGAN = 1.7e9  # seconds since the epoch
+DRAWN = 1_000  # points drawn at once
+SMALL = ".small"  # behind the name of a file, that of a study of one trial
+
+
+class Case(NamedTuple):
+    """A study, and what is required of it.
+
+    n, d: numbers of trials and variables.
+    kinds: of its variables, a key of KINDS.
+    open_seconds, trial_seconds: CPU, at most.
+    megabytes: peak of the process, at most.
+    kilobytes: on disk, of a trial, at most.
+    """
+
+    n: int
+    d: int
+    kinds: str
+    open_seconds: float = math.inf
+    trial_seconds: float = math.inf
+    megabytes: float = math.inf
+    kilobytes: float = math.inf
+
+
+KINDS = {
+    "bits": (bool,),
+    "mixed variables": (bool, ["list", "modulo", "trace"], [1, 2, 4, 8], bo.Integer(0, 100), bo.Real(0.0, 1.0)),
+}
+CASES = (
+    Case(100_000, 60, "bits", open_seconds=3.0, trial_seconds=0.002),
+    Case(100_000, 60, "mixed variables", open_seconds=3.0, trial_seconds=0.002),
+    Case(20_000, 1_000, "bits", open_seconds=10.0, megabytes=400.0, kilobytes=8.0),
+    Case(20_000, 1_000, "mixed variables"),
+)
+
+
+class Found(NamedTuple):
+    """What a process found: CPU seconds, megabytes, and wall seconds beside."""
+
+    open_seconds: float
+    trial_seconds: float
+    megabytes: float
+    open_wall: float
+    trial_wall: float
+
+
+def measure(miniature: bool) -> list[Row]:
+    cases = [Case(30, 12, kinds) for kinds in KINDS] if miniature else CASES
+    return [row for case in cases for row in _measure(case)]
+
+
+def _measure(case: Case) -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.db"
+        write_study(path, case)
+        write_study(Path(f"{path}{SMALL}"), case._replace(n=1))
+        kilobytes = path.stat().st_size / case.n / 1_000
+        command = [sys.executable, "-m", "benchmarks.speed.long_studies", "--child", str(path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    found, of = Found(*json.loads(done.stdout)), f"{case.n:,} trials of {case.d:,} {case.kinds}"
+    return [
+        at_most(f"{of}: open, CPU", case.open_seconds, found.open_seconds, " s"),
+        at_most(f"{of}: median ask and tell, CPU", 1_000 * case.trial_seconds, 1_000 * found.trial_seconds, " ms"),
+        at_most(f"{of}: peak of the process", case.megabytes, found.megabytes, " MB"),
+        at_most(f"{of}: on disk, a trial", case.kilobytes, kilobytes, " kB"),
+        plain_row(f"{of}: open; ask and tell, wall", f"{found.open_wall:.3g} s; {1_000 * found.trial_wall:.3g} ms"),
+    ]
+
+
+def make_space(d: int, kinds: str) -> bo.Space:
+    given = KINDS[kinds]
+    return bo.Space({f"x{i}": given[i % len(given)] for i in range(d)})
+
+
+def write_study(path: Path, case: Case) -> None:
+    """Write a study of random points into a new file."""
+    space = make_space(case.d, case.kinds)
+    with tempfile.TemporaryDirectory() as folder:
+        empty = Path(folder) / "empty.db"
+        bo.Study(space, method="random", seed=0, storage=empty).close()
+        made = SqliteStorage(empty).read(None).study
+    SqliteStorage(path).save(StoredStudy(made, _LazyRows(space, case.n))).close()  # type: ignore[arg-type]
+
+
+class _LazyRows:
+    """The rows of a study, made one at a time: all of them would fill the memory."""
+
+    def __init__(self, space: bo.Space, n: int) -> None:
+        self._space, self._n = space, n
+
+    def __iter__(self) -> Iterator[TrialRow]:
+        rng, names = np.random.default_rng(0), tuple(self._space.variables)
+        info = dump({"origin": "random", "suggest_seconds": 0.000123456789})
+        drawn = (x for _ in range(0, self._n, DRAWN) for x in self._space.sample(DRAWN, rng))
+        for number, x in zip(range(self._n), drawn, strict=False):
+            text = write_point_text(self._space, x, names)
+            outcome, began = Outcome((float(rng.normal()),)), BEGAN + number
+            yield TrialRow(number, text, info, began, 1, outcome, began + 0.5, number, None)
+
+
+def child(path: str) -> Found:
+    bo.Study.load(path + SMALL).close()  # what is imported on first use is no part of the time
+    opened = time_call(lambda: bo.Study.load(path))
+    study = opened.value
+    trials = [time_call(lambda: study.tell(study.ask(), 1.0)) for _ in range(ASKED)]
+    seconds = median([one.cpu for one in trials])
+    study.close()
+    return Found(opened.cpu, seconds, _peak(), opened.wall, median([one.wall for one in trials]))
+
+
+def _peak() -> float:
+    """Megabytes of this process at most, so far."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1_024 / 1e6
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(child(sys.argv[2])))
+    else:
+        main("Long studies", measure)

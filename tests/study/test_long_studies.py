@@ -1,0 +1,66 @@
+"""What a trial costs when a long study is opened: counted in calls and bytes, which a busy machine does not change."""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+import pstats
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from benchmarks.speed.long_studies import Case, write_study
+
+CALLS = 155  # of Python and C functions for each trial of 60 variables; 201 to 741 where points are read one by one
+BYTES = 2_500  # for each trial of 60 bits; 3,750 where points, keys and texts are kept
+WIDE_BYTES = 5_000  # for each trial of 1,000 bits; 33,000 where they are
+ON_DISK = 8_000  # bytes for each trial of 1,000 bits
+
+
+def count_calls(path: Path) -> int:
+    profile = cProfile.Profile()
+    profile.enable()
+    study = bo.Study.load(path)
+    profile.disable()
+    study.close()
+    return pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+
+
+def count_bytes(path: Path) -> int:
+    gc.collect()
+    tracemalloc.start()
+    try:
+        study = bo.Study.load(path)
+        study.tell(study.ask(), 1.0)  # with a method that needs no batch of points
+        gc.collect()
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    study.close()
+    return size
+
+
+def write(folder: Path, case: Case) -> Path:
+    path = folder / f"{case.n}-{case.d}.db"
+    write_study(path, case)
+    bo.Study.load(path).close()  # imports
+    return path
+
+
+@pytest.mark.parametrize("kinds", ["bits", "mixed variables"])
+def test_a_trial_is_opened_by_few_calls(tmp_path: Path, kinds: str) -> None:
+    few, many = (count_calls(write(tmp_path, Case(n, 60, kinds))) for n in (500, 2_000))
+    assert (many - few) / 1_500 < CALLS
+
+
+@pytest.mark.parametrize(("d", "limit"), [(60, BYTES), (1_000, WIDE_BYTES)])
+def test_a_trial_is_kept_in_few_bytes(tmp_path: Path, d: int, limit: int) -> None:
+    few, many = (count_bytes(write(tmp_path, Case(n, d, "bits"))) for n in (100, 600))
+    assert (many - few) / 500 < limit
+
+
+def test_a_trial_takes_few_bytes_on_disk(tmp_path: Path) -> None:
+    few, many = (write(tmp_path, Case(n, 1_000, "bits")).stat().st_size for n in (100, 300))
+    assert (many - few) / 200 < ON_DISK
