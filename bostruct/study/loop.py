@@ -76,7 +76,8 @@ def _give_back(study: Any, pending: Mapping[int, float], error: BaseException) -
     for number, begun in sorted(pending.items()):
         if study.held.get(number) == begun:  # an interrupt may have come right after it was told
             try:
-                study.requeue(number)
+                with suppress(ValueError):  # another process took it over, and told it
+                    study.requeue(number)
             except BostructError as another:
                 error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
 
