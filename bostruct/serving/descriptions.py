@@ -69,6 +69,10 @@ class StudyDescription:
         """
         ours = {"space": dump(self.space.to_json()), "goals": str(self.goals), "method": self.method}
         theirs = {"space": dump(study.domain.to_json()), "goals": str(study.goals), "method": study.result.method}
+        if self.initial_points:
+            given = [self.space.parse(one) for one in self.initial_points]
+            ours["initial_points"] = dump([self.space.encode(x) for x in given])
+            theirs["initial_points"] = dump([self.space.encode(self.space.parse(x)) for x in study.initial_points])
         if self.seed is not None:
             ours["seed"], theirs["seed"] = str(self.seed), str(study.seed)
         for name, given in ours.items():

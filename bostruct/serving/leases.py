@@ -57,11 +57,8 @@ class Leases:
         with self._lock:
             self._held.pop(number, None)
 
-    def take_expired(self) -> list[int]:
-        """Forget the trials whose time is over, and return their numbers, ascending."""
+    def find_expired(self) -> list[int]:
+        """Return the numbers of the trials whose time is over, ascending."""
         with self._lock:
             now = self._clock()
-            over = sorted(number for number, (_, end) in self._held.items() if end <= now)
-            for number in over:
-                del self._held[number]
-            return over
+            return sorted(number for number, (_, end) in self._held.items() if end <= now)

@@ -80,9 +80,10 @@ class ServedStudy:
         if self._finished is not None:
             raise Refusal("study_finished", f"the study was finished: {self._finished}")
         with self._changing:
-            for number in self._leases.take_expired():
+            for number in self._leases.find_expired():
                 with suppress(ValueError):  # another process was told of it
                     self.study.requeue(number)
+                self._leases.end(number)  # not before: where the file cannot be written it is tried again
         return self.study.ask()
 
     def take_back(self, answer: Facts) -> None:
@@ -90,7 +91,9 @@ class ServedStudy:
 
         answer: as `ask` returned it.
         """
-        self._give_back([self.study.trials[one["number"]] for one in answer["trials"]])
+        held = self.study.held
+        gone = [one["number"] for one in answer["trials"] if held.get(one["number"]) == one["started"]]
+        self._give_back([self.study.trials[number] for number in gone])  # the others have another holder by now
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._turns.hurry(), self._changing:
@@ -150,7 +153,10 @@ class ServedStudy:
             return {"trial": {"number": trial, "lease": self._leases.renew(trial, lease)}}
         except LookupError:
             if (known := self._find(trial)).status != "running":
-                raise Refusal("trial_finished", f"trial: number {trial} is {known.status} already") from None
+                told = trial_to_json(self.study.domain, known)
+                raise Refusal(
+                    "trial_finished", f"trial: number {trial} is {known.status} already", trial=told
+                ) from None
             raise Refusal(
                 "lease_lost", f"trial: the lease of number {trial} has run out; tell its value all the same"
             ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import BinaryIO
 
@@ -36,7 +37,7 @@ def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
             writer.write(Answer(refusal.status, write_refusal(refusal)))
         elif line.strip():
             free.acquire()
-            if b'"id"' in line:
+            if _has_id(line):
                 threading.Thread(target=answer, args=(line,), daemon=True).start()  # Ctrl-C waits for nobody
             else:
                 answer(line)
@@ -62,6 +63,17 @@ class _Writer:
                 self.is_broken = True
         if self.is_broken and answer.undo is not None:
             answer.undo()
+
+
+def _has_id(line: bytes) -> bool:
+    """Tell whether a request has a name of its own, by which its answer is known."""
+    if b'"id"' not in line:
+        return False
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):  # the service says what is wrong, in its turn
+        return False
+    return isinstance(request, dict) and request.get("id") is not None
 
 
 def _skip_line(begun: bytes, source: BinaryIO) -> None:

@@ -13,6 +13,9 @@ from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import Storage, StorageError
 from bostruct.storage.sqlite import SqliteStorage
 
+# Of libpq, or a URL with a slash too few: either may hold a password.
+CONNECTION_TEXT = re.compile(r"^\s*postgres(ql)?:|\b(password|dbname|hostaddr)\s*=", re.IGNORECASE)
+
 
 def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
     """Return the storage that an argument names; raise StorageError where it names none.
@@ -55,4 +58,9 @@ def as_path(given: str | os.PathLike[str]) -> Path:
         shown = given if hint else f"{short_repr(scheme)}://..., whose rest is not shown for a password in it"
         expected = "the path of a file" if is_postgresql(given) else "the path of a file, postgresql://..., or None"
         raise StorageError(f"storage: expected {expected}; got {shown}{hint}")
+    if isinstance(given, str) and CONNECTION_TEXT.search(given):
+        raise StorageError(
+            "storage: expected the path of a file, or postgresql://user@host/database; got the text of a connection, "
+            "which is not shown for a password in it"
+        )
     return Path(os.fsdecode(given))

@@ -218,7 +218,8 @@ class SqliteWriter:
                 revision = self._step.finish()
         finally:
             self._step = None
-        self._seen = revision
+        if self._seen == progress.revision:  # else there are news that nobody asked for
+            self._seen = revision
 
     @contextmanager
     def _unlocked_where_lost(self) -> Iterator[None]:

@@ -15,6 +15,8 @@ from bostruct.study.measured import Measured
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 
+CANCELED = "canceled"  # in the info of a trial that was given up
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -97,7 +99,7 @@ class Trial:
     @property
     def is_canceled(self) -> bool:
         """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
-        return "canceled" in self.info
+        return CANCELED in self.info
 
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"

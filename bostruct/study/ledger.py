@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,14 +20,14 @@ from bostruct.storage.protocol import (
 )
 from bostruct.storage.undone import repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
-from bostruct.study.history import Trial
+from bostruct.study.history import CANCELED, Trial
 from bostruct.study.records import read_initial, write_trial
 from bostruct.study.shared_table import SharedTable, apply_outcome
 from bostruct.study.space_changes import current_row, is_over
 from bostruct.study.trial_table import Record
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
-OF_ONE_EVALUATION = ("reports", "canceled")  # in the info of a trial, until it is handed out again
+OF_ONE_EVALUATION = ("reports", CANCELED)  # in the info of a trial, until it is handed out again
 
 
 class NextPoint(NamedTuple):
@@ -62,14 +62,19 @@ class Ledger(SharedTable):
         self._initial = read_initial(row, domain, self._where) if is_over(row, domain) else []
 
     @contextmanager
-    def requeue_on_error(self) -> Iterator[None]:
-        """A trial that nobody received, as an interrupt came first, is given back."""
-        out = set(self.out)
+    def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
+        """A trial that nobody received, as an interrupt came first, is given back.
+
+        lock: of this object, which others may change during the block.
+        """
+        with lock:
+            out = set(self.out)
         try:
             yield
         except BaseException:
-            for number in set(self.out).difference(out):
-                self.requeue(number)
+            with lock:
+                for number in set(self.out).difference(out):
+                    self.requeue(number)
             raise
 
     def next_initial(self) -> Point | None:
@@ -151,6 +156,8 @@ class Ledger(SharedTable):
         try:
             with self._step() as writer:
                 row, trial = self._write_outcome(*told)
+                if trial.number != number and CANCELED in trial.info:  # nobody waits for it any more
+                    return record.trial
                 if trial.number == number:
                     writer.update(row)
                 else:
@@ -174,7 +181,7 @@ class Ledger(SharedTable):
         """
         self.sync()
         if number in self._running:
-            self.finish(number, Outcome(failed="canceled"), None, {"canceled": True})
+            self.finish(number, Outcome(failed="canceled"), None, {CANCELED: True})
         self._held.pop(number, None)
         self._records[number].open = frozenset()
         return self._records[number].trial
@@ -232,22 +239,27 @@ class Ledger(SharedTable):
 
     @defer_interrupt
     @repeat_undone
-    def retry(self, number: int, reason: str) -> Trial:
+    def retry(self, number: int, reason: str, begun: float | None = None) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 
         number: of the trial.
         reason: why its evaluation failed.
+        begun: when it was handed out to whoever tells; None for the last time.
         """
         record = self._records[number]
+        begun = self._held.get(number) if begun is None else begun
         with self._step() as writer:
-            if number not in self._running or (number in self._held and not self._is_out(number)):
-                self._held.pop(number, None)  # another was told a value, or has taken it over
+            has_another = number in self._held and self._held[number] != begun
+            if number not in self._running or has_another or (number in self._held and not self._is_out(number)):
+                record.open -= {begun}
+                if not has_another:
+                    self._held.pop(number, None)  # another writer was told a value, or has taken it over
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
             trial = replace(record.trial, info=info | {"retries": count_retries(info) + 1})
             writer.update(write_trial(trial, None, "", None, attempts))
-        record.trial, record.attempts = trial, attempts
+        record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
         self._let_go(record)
         return trial
 

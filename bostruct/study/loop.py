@@ -166,9 +166,6 @@ class _Loop:
     def _submit(self, asked: Iterator[Trial], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Submit what is asked for; between two questions, tell what has finished."""
         while (trial := self._take_next(asked)) is not None:
-            if trial.number in self.pending:  # given back while it was in flight
-                self._pool.cancel(trial.number)
-            self.pending[trial.number] = trial.started
             self._pool.submit(trial.number, self._watch(trial.point))
             self._pace.note_suggestion(trial)
             self._take(self._pool.poll(), callbacks)
@@ -176,7 +173,12 @@ class _Loop:
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
             with suppress(NotWanted), self._study.deciding(self._has_room):  # others may have been quicker
-                return next(asked, None)
+                trial = next(asked, None)
+                if trial is not None:  # noted within the block, whose end an interrupt may be waiting for
+                    if trial.number in self.pending:  # given back while it was in flight
+                        self._pool.cancel(trial.number)
+                    self.pending[trial.number] = trial.started
+                return trial
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:

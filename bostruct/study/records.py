@@ -177,6 +177,9 @@ def describe_method(method: str | Searcher, searcher: Searcher, prior: Sequence[
     return described | ({"prior": list(prior)} if prior else {})
 
 
+SECONDS = "suggest_seconds"
+
+
 def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_given: bool) -> None:
     """Raise StudyMismatch unless a call speaks of the study as it was made; what it leaves unsaid agrees.
 
@@ -191,6 +194,9 @@ def check_same_study(stored: StudyRow, given: StudyRow, where: str, *, seed_give
         given = given._replace(seed=stored.seed)
     if given.initial == "[]":
         given = given._replace(initial=stored.initial)
+    goals = parse(given.goals)
+    if (seconds := parse(stored.goals).get(SECONDS)) is not None and SECONDS not in goals:
+        given = given._replace(goals=dump(goals | {SECONDS: seconds}))
     name = _common_name(stored, given)
     same = is_same_method(stored.method, given.method)  # by whatever name it was built
     check_agreement(stored, given._replace(method=stored.method) if same or name is not None else given, where)

@@ -42,6 +42,7 @@ from bostruct.study.records import (
     encode_points,
     method_label,
     read_goals,
+    read_initial,
     readable_domain,
     stored_domain,
     stored_method,
@@ -236,7 +237,7 @@ class Study:
         trials: list[Trial] = []
         with self._asking:
             self._writable()
-            with self._ledger.requeue_on_error():  # until others are let go on, too
+            with self._ledger.requeue_on_error(self._mutex):  # until others are let go on, too
                 with self.deciding():
                     try:
                         while len(trials) < wanted:
@@ -266,7 +267,7 @@ class Study:
         points = self._think_anew()
         for place in range(n):
             try:
-                with self._asking, self._ledger.requeue_on_error(), self.deciding():
+                with self._asking, self._ledger.requeue_on_error(self._mutex), self.deciding():
                     trial = self._ask_next(points)
             except SpaceExhausted:
                 if place == 0:
@@ -362,9 +363,9 @@ class Study:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
             outcome, retries = self.goals.check(outcome), _count_retries(retry)
-            if outcome.failed is not None and count_retries(self.trials[number].info) < retries:
-                return self._ledger.retry(number, outcome.failed)
             begun = trial.started if isinstance(trial, Trial) else None
+            if outcome.failed is not None and count_retries(self._ledger.trial(number).info) < retries:
+                return self._ledger.retry(number, outcome.failed, begun)
             return self._ledger.finish(number, outcome, ended, noted, begun)
 
     def add(
@@ -604,6 +605,12 @@ class Study:
     def n_unread(self) -> int:
         """The number of trials whose points the study's space, which changed, has not; they are no data."""
         return sum(trial.unread is not None for trial in self.trials)
+
+    @property
+    def initial_points(self) -> tuple[Presented, ...]:
+        """The points that were given to be asked before any of the method's own."""
+        where = f"{self._place.label}: study {self.name!r}"
+        return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
 
     @property
     def first_space(self) -> str:

@@ -154,10 +154,21 @@ class TrialTable:
         number = self.number(trial)
         self._check_readable(number)
         begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
-        if number not in self._running and begun not in self._records[number].open:
+        if begun in self._records[number].open:
+            return number
+        if number not in self._running:
             status = self._records[number].trial.status
             raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
+        if number in self._held and self._held[number] != begun:
+            raise ValueError(
+                f"trial: expected one that was not told, but trial {number} was, and is in other hands now; give its "
+                "number for these"
+            )
         return number
+
+    def trial(self, number: int) -> Trial:
+        """Return a trial by its number."""
+        return self._records[number].trial
 
     def check_requeueable(self, trial: Trial | int) -> int:
         """Return the number of a trial that is running or has failed; raise ValueError for any other, and one added.

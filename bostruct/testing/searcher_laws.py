@@ -122,7 +122,7 @@ def check_joint(make_searcher: MakeSearcher, domain: Domain, objective: Objectiv
     same = domain.key(alone.point), alone.state, alone.info
     assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is that of suggest"
     assert len(set(keys)) == len(keys), "joint suggestions differ from each other"
-    assert not history.seen.intersection(keys), "joint suggestions were not seen before"
+    assert not any(key in history.seen for key in keys), "joint suggestions were not seen before"
     check_valid(domain, [one.point for one in found], "suggest_jointly")
     plain = all(read_back(one.state) == one.state and read_back(one.info) == one.info for one in found)
     assert plain, "states and info of joint suggestions survive JSON"

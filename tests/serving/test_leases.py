@@ -22,12 +22,12 @@ def test_a_lease_runs_out_once_and_one_without_end_never(leases, clock):
     leases.grant(2, 10.0)
     leases.grant(3, None)
     clock[0] += 9.9
-    assert leases.take_expired() == []
+    assert leases.find_expired() == []
     clock[0] += 0.1
-    assert leases.take_expired() == [2, 4]
-    assert leases.take_expired() == []
+    assert leases.find_expired() == [2, 4]
+    assert leases.find_expired() == []
     clock[0] += 1e9
-    assert (leases.take_expired(), len(leases)) == ([], 1)
+    assert (leases.find_expired(), len(leases)) == ([], 1)
 
 
 def test_a_renewed_lease_begins_anew(leases, clock):
@@ -35,12 +35,12 @@ def test_a_renewed_lease_begins_anew(leases, clock):
     clock[0] += 9
     assert leases.renew(0, None) == 10.0
     clock[0] += 9
-    assert leases.take_expired() == []
+    assert leases.find_expired() == []
     assert leases.renew(0, 2.0) == 2.0
     clock[0] += 3
     assert leases.renew(0, None) == 2.0  # late, but nobody asked since
     clock[0] += 3
-    assert leases.take_expired() == [0]
+    assert leases.find_expired() == [0]
 
 
 def test_a_trial_that_is_not_out_has_no_lease(leases):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
+SHORTEST_HIDDEN = 4  # letters: where all letters "a" of a message are hidden, everybody knows the password
 SECRETS = {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
@@ -71,7 +72,8 @@ class Place:
         if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
             said = f"{said} ({hint})"
         for name in SECRETS.intersection(self._parameters):
-            said = said.replace(self._parameters[name], "***")
+            if len(self._parameters[name]) >= SHORTEST_HIDDEN:
+                said = said.replace(self._parameters[name], "***")
         return " ".join(said.split())
 
     def _parse(self, url: str) -> dict[str, str]:

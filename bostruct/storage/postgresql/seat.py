@@ -23,6 +23,7 @@ from bostruct.storage.postgresql.schema import make_key
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.protocol import StorageError
 
+OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
 _RENEW = """INSERT INTO writers (study, owner, process, renewed) VALUES (?, ?, ?, clock_timestamp())
 ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
@@ -57,6 +58,8 @@ class Seat:
         self._process = f"process {os.getpid()} on {platform.node()}"
         self._decider = make_key("deciding", study)
         self._is_deciding = False
+        self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
+        self._giving = threading.Lock()
         self._session = Session(
             place, f"bostruct {self.owner}", lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off"
         )
@@ -81,9 +84,9 @@ class Seat:
             self._is_deciding = True
             yield
         finally:
-            self._is_deciding = False
-            with suppress(StorageError):  # the lock went with the connection
-                self._session.query_once(f"SELECT pg_advisory_unlock({self._decider})")
+            self._is_deciding, self._owes_turn = False, True
+            with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back
+                self._give_turn_back()
 
     def find_gone(self, session: Session, owners: AbstractSet[str]) -> set[str]:
         """Return those writers that have closed, or have not renewed their rows.
@@ -111,8 +114,18 @@ class Seat:
                 self._session.query_once(_LEAVE, (self._study, self.owner))
             self._session.close()
 
+    def _give_turn_back(self) -> None:
+        """Let another writer decide, where this one was to do so and has not yet; raise StorageError."""
+        with self._giving:
+            if self._owes_turn:  # this session holds no other lock of this kind
+                self._session.query_once("SELECT pg_advisory_unlock_all()")
+                self._owes_turn = False
+
     def _take_turn(self) -> bool:
         """Wait a while for the right to decide, and tell whether it was given."""
+        while self._owes_turn:  # or the server counts two turns, of which one is given back
+            with suppress(StorageError):
+                self._give_turn_back()
         try:
             self._session.query(f"SELECT pg_advisory_lock({self._decider})")
         except LockTaken:
@@ -130,6 +143,7 @@ class Seat:
         self._session.query(_RENEW, (self._study, self.owner, self._process))
 
     def _beat(self) -> None:
-        while not self._left.wait(RENEW_SECONDS):
+        while not self._left.wait(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
             with suppress(StorageError):  # it may be there again at the next one
                 self._renew()
+                self._give_turn_back()
