@@ -1313,6 +1313,10 @@ class PredicateError(DomainError):
     """An error that says that a constraint, or a condition of a variable, itself fails at a point."""
 
 
+class NotWanted(BostructError):
+    """An error that says that as many trials as were wanted are finished or being evaluated; none was asked for."""
+
+
 class SpaceExhausted(BostructError):
     """An error that says that every point of the domain has been seen."""
 

@@ -16,17 +16,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.chaos.accidents import ACCIDENTS
+from benchmarks.chaos.databases import DATABASES
 from benchmarks.chaos.environment import ENVIRONMENT
 from benchmarks.chaos.forgeries import FORGERIES
 from benchmarks.chaos.kills import KILLS
 from benchmarks.chaos.objectives import OBJECTIVES
+from benchmarks.chaos.outages import OUTAGES
 from benchmarks.chaos.report import PAGE, count_faults, format_table, write_page
 from benchmarks.chaos.results import ROOT, Result, read_results, take_cases
 from benchmarks.chaos.resumes import RESUMES
 from benchmarks.chaos.spaces import SPACES
 from benchmarks.chaos.writers import WRITERS
 
-ROWS = {row.name: row for row in (KILLS, WRITERS, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES, ENVIRONMENT)}
+ROWS = {
+    row.name: row
+    for row in (KILLS, WRITERS, DATABASES, OUTAGES, RESUMES, ACCIDENTS, FORGERIES, OBJECTIVES, SPACES, ENVIRONMENT)
+}
 
 
 def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
@@ -37,6 +42,9 @@ def main(arguments: Sequence[str] | None = None, page: Path = PAGE) -> int:
     results = read_results(file)
     rows = [ROWS[name] for name in given.rows or ROWS]
     for row in rows:
+        if (why := row.why_not()) is not None:
+            print(f"{row.name}: skipped: {why}", flush=True)
+            continue
         cases = row.cases if given.long else row.short
         for result in take_cases(row, cases, results, file, given.seconds):
             results.append(result)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -29,10 +30,24 @@ class Place(Protocol):
 
     storage: what a user gives as `storage=`.
     may_double: whether a writer that lives may be taken for dead, and its trial be evaluated twice.
+    limits: of bostruct, by name, that writers have in place of theirs.
+    modes: in which the place itself may be struck, and how often each is drawn.
     """
 
     storage: str
     may_double: bool
+    limits: Mapping[str, float]
+
+    @property
+    def modes(self) -> Mapping[str, int]: ...
+
+    def befall(self, mode: str, chance: random.Random) -> None:
+        """Strike the place, which is as before when this returns."""
+        ...
+
+    def find_due(self, ended: float) -> float:
+        """Return from when on an ask finds the trials free of a writer that has ended."""
+        ...
 
     def read(self) -> Rows:
         """Return all trials by number, without the code of bostruct; raise where there is damage."""
@@ -50,10 +65,18 @@ class FilePlace:
     """
 
     may_double = False
+    limits: Mapping[str, float] = {}
+    modes: Mapping[str, int] = {}
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / "runs.db"
         self.storage = str(self._file)
+
+    def befall(self, mode: str, chance: random.Random) -> None:
+        raise NotImplementedError(mode)
+
+    def find_due(self, ended: float) -> float:
+        return ended
 
     def read(self) -> Rows:
         return (read_shared_trials(self._file) if self._file.exists() else None) or []
@@ -71,6 +94,7 @@ class Launch:
     process: of the writer, whose workers carry the same mark.
     mark: in the environment of all its processes.
     signaled: when it was sent the signal that is to end it, infinite while there was none.
+    ended: when it was found to have ended.
     """
 
     key: str
@@ -78,6 +102,7 @@ class Launch:
     process: subprocess.Popen[bytes]
     mark: str
     signaled: float = math.inf
+    ended: float = math.inf
 
     @property
     def workers(self) -> list[int]:
@@ -99,6 +124,8 @@ class Crowd:
     method: of the study.
     seed: of the study.
     ways: in which the writers ask and tell, one each.
+    launches: all that there were.
+    living: the last one of each writer, unless it was ended.
     """
 
     place: Place
@@ -119,6 +146,7 @@ class Crowd:
         key = str(len(self.launches))
         mark = f"{os.getpid()}-{self.seed}-{id(self)}-{key}"
         given = [self.place.storage, str(self.logs), self.method, way, str(self.seed), str(n_trials), key]
+        given.append(json.dumps(self.place.limits))
         with open(self.logs / f"stderr-{key}", "wb") as errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.chaos.writer", *given],

@@ -105,6 +105,7 @@ def check_evaluations(
     """
     points = {row["number"]: plain_point(row["point"]) for row in rows}
     known = set(points.values())
+    doubled = {points[row["number"]] for row in rows if may_double and row["attempts"] > 1}  # by a late writer
     done: dict[str, float] = {}
     for line in told:
         point = points.get(line["number"], "")
@@ -114,10 +115,10 @@ def check_evaluations(
         by_point.setdefault(one.point, []).append(one)
         if one.point not in known:
             verdict.blame("lost", f"launch {one.key} evaluated {one.point}, which no trial has")
-        if one.begin > done.get(one.point, math.inf):
+        if one.begin > done.get(one.point, math.inf) and one.point not in doubled:
             verdict.blame("twice", f"launch {one.key} evaluated {one.point}, which was told before")
     for first, second in (pair for ones in by_point.values() for pair in combinations(ones, 2)):
-        if second.begin < first.over and not may_double:
+        if second.begin < first.over and first.point not in doubled:
             verdict.blame("side by side", f"{second} while {first}, whose owner lived")
 
 
@@ -145,16 +146,17 @@ def _name_failure(row: dict[str, Any], ended: int) -> str | None:
     return DEAD_WORKER if row["reason"].startswith(DEAD_WORKER) else None
 
 
-def check_leases(rows: Rows, crowd: Crowd, when: str, verdict: Verdict) -> None:
-    """Blame trials that a writer holds which has ended.
+def check_leases(rows: Rows, crowd: Crowd, asked: float, when: str, verdict: Verdict) -> None:
+    """Blame trials that a writer holds which has ended, once its lease is over.
 
-    rows: of the storage, after another writer has asked since.
+    rows: of the storage, after another writer has asked.
     crowd: with all launches.
+    asked: when it did, or later.
     when: for messages.
     verdict: takes the faults.
     """
-    keys = {launch.key for launch in crowd.living.values()}
-    gone = {crowd.read_owner(launch) for launch in crowd.launches if launch.key not in keys} - {None}
+    over = [launch for launch in crowd.launches if crowd.place.find_due(launch.ended) <= asked]
+    gone = {crowd.read_owner(launch) for launch in over} - {None}
     for row in rows:
         if row["status"] == "running" and row["owner"] in gone:
             verdict.blame("stale leases", f"{when}: {row}")

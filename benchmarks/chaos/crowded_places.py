@@ -23,7 +23,7 @@ from benchmarks.chaos.victim import append_line
 from bostruct.storage.protocol import StorageError
 
 WRITERS = 4
-PATIENCE = 60.0
+PATIENCE = 120.0  # seconds, on a busy machine
 
 
 def start(call: Callable[[], Any], log: Path) -> int:
@@ -39,7 +39,7 @@ def start(call: Callable[[], Any], log: Path) -> int:
         os._exit(0)
 
 
-def write_until_refused(file: Path, log: Path) -> None:
+def write_until_refused(file: Path | str, log: Path) -> None:
     """Ask and tell, and log what was told, until the storage refuses; then say why, and close."""
     study = open_study(file)
     try:
@@ -54,7 +54,9 @@ def write_until_refused(file: Path, log: Path) -> None:
         study.close()
 
 
-def run_to_refusal(file: Path, logs: list[Path], meanwhile: Callable[[], None], verdict: Verdict) -> list[list[Any]]:
+def run_to_refusal(
+    file: Path | str, logs: list[Path], meanwhile: Callable[[], None], verdict: Verdict
+) -> list[list[Any]]:
     """Have several processes write until all are refused, and return what each was told; blame other ends."""
     processes = [start(lambda log=log: write_until_refused(file, log), log) for log in logs]
     meanwhile()
@@ -178,9 +180,10 @@ def is_logged(log: Path, event: str) -> bool:
     return any(line.get("event") == event for line in read_log(log))
 
 
-def wait_for(event: str, log: Path, verdict: Verdict) -> None:
-    """Wait until something happened; blame that it did not."""
-    if not wait_until(lambda: is_logged(log, event), PATIENCE):
+def wait_for(event: str, log: Path, verdict: Verdict, patience: float = PATIENCE) -> None:
+    """Wait until something happened, or a process is in trouble; blame that it did not."""
+    wait_until(lambda: is_logged(log, event) or any("trouble" in line for line in read_log(log)), patience)
+    if not is_logged(log, event):
         verdict.blame("otherwise than documented", f"{event} did not happen: {read_log(log)}")
 
 

@@ -47,17 +47,27 @@ SHORT = (
 
 
 def run_case(case: str, folder: Path) -> Verdict:
-    """Have the surroundings of a study change in a forked process; one that this machine does not allow is counted."""
+    """Have the surroundings of a study change."""
+    return run_isolated(CASES[case], folder, LIMIT)
+
+
+def run_isolated(surroundings: Surroundings, folder: Path, limit: float) -> Verdict:
+    """Take a case in a forked process; one that this machine does not allow is counted.
+
+    surroundings: the case.
+    folder: an empty one.
+    limit: seconds of wall time.
+    """
 
     def call() -> Verdict:
         verdict = Verdict()
         try:
-            CASES[case](folder, verdict)
+            surroundings(folder, verdict)
         except NotHere:
             verdict.count("cases that this machine does not allow")
         return verdict
 
-    answer = call_isolated(call, LIMIT)
+    answer = call_isolated(call, limit)
     if answer.trouble is None:
         return answer.value
     verdict = Verdict()

@@ -53,6 +53,15 @@ def read_shared_trials(file: Path) -> Rows | None:
             raise ValueError(damage)
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM trials ORDER BY number").fetchall()
         (domain,) = connection.execute("SELECT domain FROM studies").fetchone()
+    return name_stored_values(rows, domain)
+
+
+def name_stored_values(rows: list[tuple[Any, ...]], domain: str) -> Rows:
+    """Return rows by the names of COLUMNS, with their points as objects.
+
+    rows: as they are stored.
+    domain: of the study, as it is stored.
+    """
     names = list(json.loads(domain).get("variables", ()))
     return [name_values(dict(zip(COLUMNS, row, strict=True)), names) for row in rows]
 

@@ -24,7 +24,7 @@ class NotHere(Exception):
     """This machine does not allow the case."""
 
 
-def open_study(file: Path | None, name: str = "study") -> bo.Study:
+def open_study(file: Path | str | None, name: str = "study") -> bo.Study:
     return bo.Study(SPACE, method="random", seed=0, storage=file, name=name)
 
 

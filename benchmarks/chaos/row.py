@@ -39,6 +39,7 @@ class Row:
     short: names of those that the short form takes.
     run: takes the name of a case and an empty folder.
     per_case: how many of the things that the table counts a case has.
+    why_not: says why this machine cannot take the row, None where it can.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Row:
     short: Sequence[str]
     run: Callable[[str, Path], Verdict]
     per_case: int = 1
+    why_not: Callable[[], str | None] = lambda: None
 
 
 def make_rng(*words: str) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""One of several writers of a study: `python -m benchmarks.chaos.writer STORAGE LOGS METHOD WAY SEED N_TRIALS KEY`.
+"""One of several writers: `python -m benchmarks.chaos.writer STORAGE LOGS METHOD WAY SEED N_TRIALS KEY LIMITS`.
 
 It logs when each evaluation begins and ends, and what each `tell` returned from, in files of its own, synced to the
 disk: the oracle compares them with what the storage holds.
@@ -16,6 +16,8 @@ from typing import Any
 
 import bostruct as bo
 from benchmarks.chaos.victim import append_line, make_domain, value_of
+from bostruct.contracts import NotWanted
+from bostruct.storage.postgresql import limits
 
 METHODS = ("random", "evolution", "hill-climbing", "auto")
 WAYS = ("workers=1", "workers=2", "by hand")
@@ -46,18 +48,21 @@ def log_told(trial: bo.Trial, log: Path) -> None:
 def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> None:
     """Ask and tell until so many trials have finished, whoever finishes them."""
     while True:
-        with study.deciding():
-            trial = study.ask() if study.n_finished + study.n_elsewhere < n_trials else None
-        if trial is not None:
-            log_told(study.tell(trial, objective(trial.point)), log)
-        elif study.n_finished >= n_trials:
-            return
-        else:
+        try:
+            with study.deciding(lambda: study.n_finished + study.n_elsewhere < n_trials):
+                trial = study.ask()
+        except NotWanted:
+            if study.n_finished >= n_trials:
+                return
             time.sleep(PAUSE)
+        else:
+            log_told(study.tell(trial, objective(trial.point)), log)
 
 
 def main() -> None:
-    storage, logs, method, way, seed, n_trials, key = sys.argv[1:]
+    storage, logs, method, way, seed, n_trials, key, given = sys.argv[1:]
+    for name, seconds in json.loads(given).items():  # before the modules are imported that read them
+        setattr(limits, name, seconds)
     domain, told = make_domain(method), Path(logs) / f"told-{key}"
     objective = partial(evaluate, domain=domain, log=Path(logs) / f"evaluated-{key}")
     with bo.Study(domain, method=method, seed=int(seed), storage=storage) as study:

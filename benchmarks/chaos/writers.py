@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +31,19 @@ MODES = {  # who gets which signal, and how often that is drawn
     "stop one": 8,
     "stop and kill": 8,
 }
+STOP_LONG = {"stop past its lease": 5}  # where a lease has an end
+KINDS = (
+    "lost",
+    "twice",
+    "side by side",
+    "wrong values",
+    "stale leases",
+    "left behind",
+    "orphans",
+    "innocent failures",
+    "broken runs",
+    "damage",
+)
 
 
 @dataclass
@@ -52,20 +64,27 @@ class Siege:
 
     def strike(self, number: int) -> str:
         """Wait for a moment, strike, and return how."""
-        (mode,) = self.chance.choices(list(MODES), list(MODES.values()))
+        place = self.crowd.place
+        modes = {**MODES, **(STOP_LONG if place.may_double else {}), **place.modes}
+        (mode,) = self.chance.choices(list(modes), list(modes.values()))
         when = f"strike {number}, {mode}"
+        self.verdict.count("strikes")
+        self.verdict.count("of them by SIGKILL", "kill" in mode)
         if self.chance.random() < 0.2:  # while writers are being launched
             time.sleep(self.chance.uniform(0.0, 1.5))
         elif not self.crowd.wait_for_told(self.chance.randrange(10)):
             self._blame_silence(when)
         time.sleep(self.chance.uniform(0.0, 0.03))
         self.struck = []
+        if mode in place.modes:
+            place.befall(mode, self.chance)
+            return when
         verb, _, whom = mode.partition(" ")
         number = signal.SIGTERM if verb == "terminate" else signal.SIGKILL
         if whom == "worker":
             self._strike_worker(number)
         elif verb == "stop":
-            self._stop(self._draw(1)[0], whom == "and kill")
+            self._stop(self._draw(1)[0], whom)
         else:
             self._end(self._draw({"one": 1, "all": 4}.get(whom, 2)), number, with_workers=whom == "all")
         return when
@@ -93,11 +112,14 @@ class Siege:
             send(self.chance.choice(workers), number)
             self.allowed += 1
 
-    def _stop(self, drawn: tuple[int, Launch], is_killed: bool) -> None:
+    def _stop(self, drawn: tuple[int, Launch], whom: str) -> None:
         launch = drawn[1]
         launch.send(signal.SIGSTOP)
         time.sleep(self.chance.uniform(0.05, 0.8))
-        if is_killed:
+        if whom == "past its lease":
+            now = time.monotonic()
+            time.sleep(self.crowd.place.find_due(now) - now)
+        if whom == "and kill":
             self._end([drawn], signal.SIGKILL)
         else:
             launch.send(signal.SIGCONT)
@@ -110,6 +132,7 @@ class Siege:
             except subprocess.TimeoutExpired:
                 launch.process.kill()
                 code = launch.process.wait()
+            launch.ended = time.monotonic()
             early = code == -signal.SIGTERM  # before `optimize` took the signal over, or by hand
             if code != KILLED and code != TERMINATED and not early:
                 self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
@@ -122,16 +145,18 @@ class Siege:
         for writer, launch in list(self.crowd.living.items()):
             if (code := launch.process.poll()) is not None:
                 self.verdict.blame("broken runs", f"{when}: exit code {code}: {self.crowd.read_end(launch)}")
+                launch.ended = time.monotonic()
                 del self.crowd.living[writer]
 
     def check_trials(self, when: str) -> None:
         """Let somebody ask, and blame what then must not be in the storage."""
         if not self.crowd.living:
             self.crowd.launch_missing()
+        began = time.monotonic()
         if not self.crowd.wait_for_an_ask():
             self._blame_silence(when)
         rows = judge(self.crowd, when, self.allowed, self.verdict)
-        check_leases(rows, self.crowd, when, self.verdict)
+        check_leases(rows, self.crowd, began, when, self.verdict)
         self.check_living(when)
         self.crowd.launch_missing()
 
@@ -140,6 +165,8 @@ class Siege:
         self.struck = []
         self._end(self._draw(len(self.crowd.living)), signal.SIGTERM)
         self.check_ends("the end")
+        due = max(self.crowd.place.find_due(launch.ended) for launch in self.crowd.launches)
+        time.sleep(max(0.0, due - time.monotonic()))
         n_trials = sum(find_first(row) is None for row in self.crowd.place.read()) + MORE_TRIALS
         self.crowd.launch_missing(n_trials)
         for launch in self.crowd.living.values():
@@ -185,7 +212,6 @@ def besiege(place: Place, folder: Path, seed: int, strikes: int) -> Verdict:
         crowd.launch_missing()
         for number in range(strikes):
             when = siege.strike(number)
-            verdict.count("strikes")
             siege.check_ends(when)
             siege.check_trials(when)
         siege.finish()
@@ -194,28 +220,17 @@ def besiege(place: Place, folder: Path, seed: int, strikes: int) -> Verdict:
     return verdict
 
 
-def run_case(case: str, folder: Path, make_place: Callable[[Path], Place] = FilePlace) -> Verdict:
+def run_case(case: str, folder: Path) -> Verdict:
     """Strike ten times at four writers of one study."""
     (folder / "study").mkdir()
-    return besiege(make_place(folder / "study"), folder, int(case), STRIKES_PER_CASE)
+    return besiege(FilePlace(folder / "study"), folder, int(case), STRIKES_PER_CASE)
 
 
 WRITERS = Row(
     name="writers",
     what="four writers of one study, four methods: kill -9, SIGTERM and SIGSTOP of some, of all, of their workers",
-    kinds=(
-        "lost",
-        "twice",
-        "side by side",
-        "wrong values",
-        "stale leases",
-        "left behind",
-        "orphans",
-        "innocent failures",
-        "broken runs",
-        "damage",
-    ),
-    cases=numbered(100),
+    kinds=KINDS,
+    cases=numbered(140),
     short=("1",),
     run=run_case,
     per_case=STRIKES_PER_CASE,

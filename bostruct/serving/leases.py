@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-
-
-@dataclass
-class _Lease:
-    started: float
-    seconds: float | None
-    deadline: float | None
 
 
 class Leases:
-    """The trials that clients have, and until when each has its own.
+    """The trials that clients have, by number, and until when each has its own.
 
     clock: returns seconds that never go back.
     """
@@ -24,38 +17,37 @@ class Leases:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._held: dict[int, _Lease] = {}
+        self._held: dict[int, tuple[float | None, float]] = {}  # seconds of each lease, and when it ends
 
     def __len__(self) -> int:
         """The number of trials that are out."""
         return len(self._held)
 
-    def grant(self, number: int, started: float, seconds: float | None) -> None:
-        """Note that a client has a trial.
+    def grant(self, number: int, seconds: float | None) -> None:
+        """Note that a client has a trial from now on.
 
         number: of the trial.
-        started: when it was handed out, in seconds since the epoch, which tells one holder from another.
         seconds: how long the client has it; None for as long as the server runs.
         """
         with self._lock:
-            self._held[number] = _Lease(started, seconds, None if seconds is None else self._clock() + seconds)
+            self._grant(number, seconds)
 
-    def renew(self, number: int, started: float | None, seconds: float | None) -> float | None:
+    def renew(self, number: int, seconds: float | None) -> float | None:
         """Begin the time of a trial anew, and return its seconds, None for no end.
 
         number: of the trial.
-        started: when the client was handed the trial; None where it does not say.
         seconds: from now; None for as many as before.
 
-        Raises LookupError where the trial is not out, or another client has it by now.
+        Raises LookupError where the trial is not out.
         """
         with self._lock:
-            lease = self._held[number]
-            if started is not None and started != lease.started:
-                raise LookupError(number)
-            lease.seconds = lease.seconds if seconds is None else seconds
-            lease.deadline = None if lease.seconds is None else self._clock() + lease.seconds
-            return lease.seconds
+            before, _ = self._held[number]
+            seconds = before if seconds is None else seconds
+            self._grant(number, seconds)
+        return seconds
+
+    def _grant(self, number: int, seconds: float | None) -> None:
+        self._held[number] = seconds, self._clock() + (math.inf if seconds is None else seconds)
 
     def end(self, number: int) -> None:
         """Forget a trial, which was told or given back.
@@ -69,7 +61,7 @@ class Leases:
         """Forget the trials whose time is over, and return their numbers, ascending."""
         with self._lock:
             now = self._clock()
-            over = sorted(n for n, one in self._held.items() if one.deadline is not None and one.deadline <= now)
+            over = sorted(number for number, (_, end) in self._held.items() if end <= now)
             for number in over:
                 del self._held[number]
             return over

@@ -48,7 +48,7 @@ def _tell(study: ServedStudy, given: Request) -> Facts:
     outcome = _read_outcome(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
     if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
         check_integer("retry", retry, 0, 1000)
-    return study.tell(_read_trial(given), outcome)
+    return study.tell(_read_trial(given), _read_started(given), outcome)
 
 
 def _add(study: ServedStudy, given: Request) -> Facts:
@@ -56,8 +56,7 @@ def _add(study: ServedStudy, given: Request) -> Facts:
 
 
 def _renew(study: ServedStudy, given: Request) -> Facts:
-    started = None if given.get("started") is None else check_number("started", given["started"], 0.0)
-    return study.renew(_read_trial(given), started, _read_lease(given))
+    return study.renew(_read_trial(given), _read_started(given), _read_lease(given))
 
 
 def _list_trials(study: ServedStudy, given: Request) -> Facts:
@@ -72,7 +71,7 @@ def _finish(study: ServedStudy, given: Request) -> Facts:
 OPERATIONS: dict[str, Operation] = {
     "describe": Operation((), lambda study, _: study.describe(), changes=False),
     "ask": Operation(("n", "lease"), _ask),
-    "tell": Operation(("trial", *OUTCOME, *OF_EVALUATION), _tell, ("trial",)),
+    "tell": Operation(("trial", "started", *OUTCOME, *OF_EVALUATION), _tell, ("trial",)),
     "renew": Operation(("trial", "started", "lease"), _renew, ("trial",), changes=False),
     "requeue": Operation(("trial",), lambda study, given: study.requeue(_read_trial(given)), ("trial",)),
     "add": Operation(("point", *OUTCOME), _add, ("point",)),
@@ -120,6 +119,10 @@ def read_text(name: str, given: object) -> str:
 def _read_lease(given: Request) -> float | None:
     lease = given.get("lease")
     return None if lease is None else check_number("lease", lease, LEAST_LEASE, LONGEST_LEASE)
+
+
+def _read_started(given: Request) -> float | None:
+    return None if given.get("started") is None else check_number("started", given["started"], 0.0)
 
 
 def _read_trial(given: Request) -> int:

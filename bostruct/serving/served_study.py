@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bostruct.contracts import BostructError, ParsedJson, PointError, SpaceExhausted
@@ -72,7 +73,7 @@ class ServedStudy:
                 raise
             raise Refusal("suggestion_failed", str(error)) from error
         for trial in trials:
-            self._leases.grant(trial.number, trial.started, lease)
+            self._leases.grant(trial.number, lease)
         return {"trials": [trial_to_json(self.study.domain, trial) | {"lease": lease} for trial in trials]}
 
     def _ask_one(self) -> Trial:
@@ -80,7 +81,8 @@ class ServedStudy:
             raise Refusal("study_finished", f"the study was finished: {self._finished}")
         with self._changing:
             for number in self._leases.take_expired():
-                self.study.requeue(number)
+                with suppress(ValueError):  # another process was told of it
+                    self.study.requeue(number)
         return self.study.ask()
 
     def take_back(self, answer: Facts) -> None:
@@ -97,14 +99,17 @@ class ServedStudy:
                 with suppress(BostructError, ValueError):  # the file is lost, or somebody told the trial
                     self.study.requeue(trial)
 
-    def tell(self, trial: int, outcome: Mapping[str, Any]) -> Facts:
-        """Record what came of a trial, also where its lease has run out and nobody else has told it.
+    def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
+        """Record what came of a trial, also where its lease has run out.
 
         trial: its number.
+        started: as `ask` said, so that the value is kept even where another holder of the trial has told it; None where
+            any holder is meant.
         outcome: arguments of `Study.tell`.
         """
         with self._turns.hurry(), self._changing:
-            told = self._change(trial, lambda: self.study.tell(trial, **outcome), "running")
+            held = trial if started is None else replace(self._find(trial), started=started)
+            told = self._change(trial, lambda: self.study.tell(held, **outcome), "running")
             self._leases.end(trial)
         return {"trial": trial_to_json(self.study.domain, told)}
 
@@ -140,7 +145,9 @@ class ServedStudy:
         lease: seconds from now; None for as many as before.
         """
         try:
-            return {"trial": {"number": trial, "lease": self._leases.renew(trial, started, lease)}}
+            if started is not None and started != self.study.held.get(trial):  # another client has it by now
+                raise LookupError(trial)
+            return {"trial": {"number": trial, "lease": self._leases.renew(trial, lease)}}
         except LookupError:
             if (known := self._find(trial)).status != "running":
                 raise Refusal("trial_finished", f"trial: number {trial} is {known.status} already") from None

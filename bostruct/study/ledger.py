@@ -87,6 +87,7 @@ class Ledger(SharedTable):
             with self._step() as writer:
                 if not self._is_waiting(number):  # somebody told of it
                     continue
+                self.check_wanted()
                 attempts = record.attempts + 1
                 trial = replace(record.trial, started=time.time())
                 if attempts > 1:
@@ -110,6 +111,8 @@ class Ledger(SharedTable):
         with self._step() as writer:
             if not found.may_repeat and self.seen(x):
                 return None
+            if not waits:
+                self.check_wanted()
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
             handed_out = (0, None) if waits else (1, self.owner)
             row = write_trial(trial, None, self._write_point(x), None, *handed_out)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from bostruct.contracts import BostructError, SpaceExhausted, Transient
+from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.execution.pools import Pool, TrialLost
@@ -75,7 +76,8 @@ def _give_back(study: Any, pending: Mapping[int, float], error: BaseException) -
     for number, begun in sorted(pending.items()):
         if study.held.get(number) == begun:  # an interrupt may have come right after it was told
             try:
-                study.requeue(number)
+                with suppress(ValueError):  # another process took it over, and told it
+                    study.requeue(number)
             except BostructError as another:
                 error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
 
@@ -173,8 +175,8 @@ class _Loop:
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
-            with self._study.deciding():
-                return next(asked, None) if self._has_room() else None  # others may have been quicker
+            with suppress(NotWanted), self._study.deciding(self._has_room):  # others may have been quicker
+                return next(asked, None)
         except SpaceExhausted as error:
             self._exhausted = error
         except StorageLost as error:

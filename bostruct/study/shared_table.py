@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import cast
 
 from bostruct.checks import has_capability
-from bostruct.contracts import BostructError, Domain, Info, Point
+from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.collector import pause_collector
@@ -53,6 +53,7 @@ class SharedTable(TrialTable):
         self.store = store
         self.changes = stored.changes
         self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
+        self._wanted: Callable[[], bool] | None = None  # asked before a trial is handed out
         self._can_share = store is not None and has_capability(store, SharedWriter)
         self._made = stored.study
         self._names = find_names(parse(row.domain))
@@ -95,14 +96,25 @@ class SharedTable(TrialTable):
         return len(self.evaluated) - len(self.out)
 
     @contextmanager
-    def deciding(self) -> Iterator[None]:
-        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts."""
+    def deciding(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
+        """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
+
+        wanted: tells whether a trial is to be handed out, by all that others wrote; it is asked in the same step, since
+            others may decide, too, where a connection is lost. None for always.
+        """
         block = self._shared.deciding() if self.is_shared else nullcontext()
         block.__enter__()
+        before, self._wanted = self._wanted, wanted or self._wanted
         try:
             yield
         finally:
+            self._wanted = before
             defer_interrupt(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
+
+    def check_wanted(self) -> None:
+        """Raise NotWanted where the block that decides wants no trial any more."""
+        if self._wanted is not None and not self._wanted():
+            raise NotWanted(f"{self._where}: no further trial is wanted")
 
     @defer_interrupt
     def sync(self) -> None:

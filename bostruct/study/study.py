@@ -292,14 +292,18 @@ class Study:
         return self.n_waiting
 
     @contextmanager
-    def deciding(self) -> Iterator[None]:
+    def deciding(self, wanted: Callable[[], bool] | None = None) -> Iterator[None]:
         """Keep all others from asking for as long as a block lasts, in threads and in processes; tell and add go on.
 
         At its beginning the study has all that others told, and the trials of those that are gone wait for an ask.
+
+        wanted: tells whether one more trial is wanted, such as ``lambda: study.n_finished + study.n_elsewhere < 100``.
+            `ask` raises NotWanted where it says no. None where that does not matter: others ask within the block only
+            where this process has lost its connection to a database.
         """
         with self._asking:
             self._writable()
-            with self._ledger.deciding():
+            with self._ledger.deciding(wanted):
                 with self._mutex:
                     self._ledger.sync()
                     self._ledger.take_over()
@@ -749,6 +753,7 @@ class Study:
 
     def _ask_next(self, points: JointPoints) -> Trial:
         with self._mutex:
+            self._ledger.check_wanted()
             trial = self._ledger.ask_again()
         return self._hand_out(self._begin_next(points) if trial is None else trial)
 

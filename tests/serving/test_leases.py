@@ -1,4 +1,4 @@
-"""Leases run out, can be renewed by their holder, and are forgotten."""
+"""Leases run out, can be renewed, and are forgotten."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def leases(clock):
 
 
 def test_a_lease_runs_out_once_and_one_without_end_never(leases, clock):
-    leases.grant(4, 1.0, 10.0)
-    leases.grant(2, 1.0, 10.0)
-    leases.grant(3, 1.0, None)
+    leases.grant(4, 10.0)
+    leases.grant(2, 10.0)
+    leases.grant(3, None)
     clock[0] += 9.9
     assert leases.take_expired() == []
     clock[0] += 0.1
@@ -31,25 +31,23 @@ def test_a_lease_runs_out_once_and_one_without_end_never(leases, clock):
 
 
 def test_a_renewed_lease_begins_anew(leases, clock):
-    leases.grant(0, 1.0, 10.0)
+    leases.grant(0, 10.0)
     clock[0] += 9
-    assert leases.renew(0, None, None) == 10.0
+    assert leases.renew(0, None) == 10.0
     clock[0] += 9
     assert leases.take_expired() == []
-    assert leases.renew(0, 1.0, 2.0) == 2.0
+    assert leases.renew(0, 2.0) == 2.0
     clock[0] += 3
-    assert leases.renew(0, 1.0, None) == 2.0  # late, but nobody else has it
+    assert leases.renew(0, None) == 2.0  # late, but nobody asked since
     clock[0] += 3
     assert leases.take_expired() == [0]
 
 
-def test_another_holder_and_no_holder_are_told_apart_from_the_holder(leases):
+def test_a_trial_that_is_not_out_has_no_lease(leases):
     with pytest.raises(LookupError):
-        leases.renew(0, None, None)
-    leases.grant(0, 5.0, 1.0)
-    with pytest.raises(LookupError):
-        leases.renew(0, 4.0, None)
+        leases.renew(0, 1.0)
+    leases.grant(0, 1.0)
     leases.end(0)
     leases.end(0)
     with pytest.raises(LookupError):
-        leases.renew(0, 5.0, None)
+        leases.renew(0, None)

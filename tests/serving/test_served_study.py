@@ -46,17 +46,50 @@ def test_a_trial_is_handed_out_again_after_its_lease_and_a_late_value_is_kept(se
     assert (again["number"], again["point"]) == (0, first["point"])
     assert refuse(served.renew, 0, first["started"], None).code == "lease_lost"
     assert served.renew(0, again["started"], None)["trial"]["lease"] == 10.0
-    assert served.tell(0, {"value": 3.0})["trial"]["value"] == 3.0  # of the first holder, who was late
-    late = refuse(served.tell, 0, {"value": 4.0})
+    assert served.tell(0, None, {"value": 3.0})["trial"]["value"] == 3.0  # of the first holder, who was late
+    late = refuse(served.tell, 0, None, {"value": 4.0})
     assert (late.code, late.facts["trial"]["value"]) == ("trial_finished", 3.0)
     clock[0] = 99.0
     assert numbers(served.ask(1, None)) == [2]  # what was told is not handed out again
 
 
+@pytest.mark.parametrize("is_late_first", [True, False])
+def test_holders_who_say_when_they_began_both_have_their_values_kept(served, clock, is_late_first):
+    late = served.ask(1, 10.0)["trials"][0]
+    clock[0] = 11.0
+    again = served.ask(1, 10.0)["trials"][0]
+    assert (again["number"], again["started"] != late["started"]) == (0, True)
+    tells = [(late, 3.0), (again, 4.0)] if is_late_first else [(again, 4.0), (late, 3.0)]
+    told = [served.tell(0, trial["started"], {"value": value})["trial"] for trial, value in tells]
+    assert [one["number"] for one in told] == [0, 1]
+    assert [one["value"] for one in told] == [value for _, value in tells]
+    assert (told[1]["info"]["double_of"], told[1]["point"]) == (0, late["point"])
+    for trial, value in tells:
+        assert refuse(served.tell, 0, trial["started"], {"value": value}).code == "trial_finished"
+    clock[0] = 99.0
+    assert numbers(served.ask(1, None)) == [2]
+    refusal = refuse(served.tell, 2, 1.0, {"value": 1.0})
+    assert (refusal.code, "begun at another time" in str(refusal)) == ("bad_value", True)
+
+
+def test_a_trial_that_another_process_finished_is_not_handed_out_again(tmp_path, clock):
+    file = tmp_path / "r.db"
+    with bo.Study(SPACE, method="random", seed=0, storage=file) as other:
+        served = ServedStudy(bo.Study(SPACE, method="random", seed=0, storage=file))
+        served._leases = Leases(lambda: clock[0])
+        served.ask(1, 10.0)
+        other.sync()
+        other.tell(0, 5.0)
+        served.study.sync()
+        clock[0] = 11.0
+        assert numbers(served.ask(1, None)) == [1]
+        served.close(0.0)
+
+
 def test_a_late_value_before_the_next_ask_ends_the_trial(served, clock):
     served.ask(1, 1.0)
     clock[0] = 5.0
-    served.tell(0, {"failed": "late"})
+    served.tell(0, None, {"failed": "late"})
     assert numbers(served.ask(1, None)) == [1]
 
 
@@ -72,7 +105,7 @@ def test_a_renewed_trial_stays(served, clock):
 
 
 def test_who_names_a_trial_that_is_not_there_learns_which_are(served):
-    refusal = refuse(served.tell, 3, {"value": 1.0})
+    refusal = refuse(served.tell, 3, None, {"value": 1.0})
     assert (refusal.code, "none so far; got number 3" in str(refusal)) == ("unknown_trial", True)
     served.ask(2, None)
     assert "0 to 1; got number 2" in str(refuse(served.requeue, 2))
@@ -81,8 +114,8 @@ def test_who_names_a_trial_that_is_not_there_learns_which_are(served):
 def test_a_value_that_makes_no_sense_leaves_the_trial_running(served):
     served.ask(1, None)
     for outcome in ({}, {"value": "a"}, {"value": (1.0, 2.0)}, {"value": 1.0, "failed": "x"}, {"failed": 3}):
-        assert refuse(served.tell, 0, outcome).code == "bad_value"
-    assert served.tell(0, {"value": 1.0})["trial"]["status"] == "completed"
+        assert refuse(served.tell, 0, None, outcome).code == "bad_value"
+    assert served.tell(0, None, {"value": 1.0})["trial"]["status"] == "completed"
 
 
 def test_an_exhausted_space_says_how_many_are_out(clock):
@@ -100,12 +133,12 @@ def test_a_finished_study_hands_nothing_out_and_takes_what_is_out(served):
     assert served.finish("enough")["finished"] == "enough"
     assert served.finish("again")["finished"] == "enough"
     assert str(refuse(served.ask, 1, None)).endswith("enough")
-    assert served.tell(0, {"value": 1.0})["trial"]["status"] == "completed"
+    assert served.tell(0, None, {"value": 1.0})["trial"]["status"] == "completed"
 
 
 def test_an_answer_that_reached_nobody_is_taken_back(served):
     answer = served.ask(3, None)
-    served.tell(1, {"value": 1.0})
+    served.tell(1, None, {"value": 1.0})
     served.take_back(answer)
     assert numbers(served.ask(3, None)) == [0, 2, 3]
 
@@ -115,14 +148,14 @@ def test_the_best_of_one_objective_and_the_front_of_two():
     assert (one.find_best(), refuse(one.recommend).code) == ({"trials": []}, "nothing_completed")
     for number, value in enumerate((3.0, 1.0, 2.0)):
         one.ask(1, None)
-        one.tell(number, {"value": value})
+        one.tell(number, None, {"value": value})
     assert numbers(one.find_best()) == [1]
     assert one.recommend()["trial"]["number"] == 1
     two = ServedStudy(bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"]))
     assert two.find_best() == {"trials": []}
     for number, values in enumerate(((3.0, 1.0), (1.0, 0.0), (3.0, 0.0))):
         two.ask(1, None)
-        told = two.tell(number, {"value": values})["trial"]
+        told = two.tell(number, None, {"value": values})["trial"]
         assert (told["values"], "value" in told) == (values, False)
     assert numbers(two.find_best()) == [1, 0]
 
@@ -164,7 +197,7 @@ def test_a_tell_waits_for_one_suggestion_of_a_batch_and_readers_for_none():
     assert served.describe()["trials"] == 1
     assert served.renew(0, None, 5.0)["trial"]["lease"] == 5.0
     assert (served.find_best()["trials"], numbers(served.list_trials(0, 9))) == ([], [0])
-    tell = threading.Thread(target=lambda: told.append(served.tell(0, {"value": 1.0})))
+    tell = threading.Thread(target=lambda: told.append(served.tell(0, None, {"value": 1.0})))
     tell.start()
     deadline = time.monotonic() + 30
     while not (told or served._turns._n_quick):  # told already where a study lets tells pass a suggestion
@@ -192,10 +225,10 @@ def test_a_suggestion_that_fails_gives_its_batch_back():
 def test_at_the_end_trials_that_are_out_are_given_back(tmp_path):
     served = ServedStudy(bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "r.db"))
     served.ask(2, 100.0)
-    served.tell(0, {"value": 1.0})
+    served.tell(0, None, {"value": 1.0})
     served.close(1.0)
     assert refuse(served.ask, 1, None).code == "stopping"
-    assert refuse(served.tell, 1, {"value": 1.0}).code == "stopping"
+    assert refuse(served.tell, 1, None, {"value": 1.0}).code == "stopping"
     with bo.Study.load(tmp_path / "r.db") as study:
         assert [trial.status for trial in study.trials] == ["completed", "running"]
         again = study.ask()

@@ -303,3 +303,17 @@ def test_processes_make_one_run(file: Path) -> None:
     assert Counter(trial.status for trial in trials) == {"completed": 24}
     assert len({tuple(trial.point.values()) for trial in trials}) == 24
     assert os.listdir(file.parent) == ["runs.db"]
+
+
+def test_a_run_that_is_interrupted_leaves_a_trial_that_another_process_finished(file: Path) -> None:
+    with open_study(file) as first, open_study(file) as other:
+
+        def objective(_: Any) -> float:
+            other.sync()
+            other.tell(0, 5.0)  # as after a lease that is over
+            first.sync()
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            first.optimize(objective, 3, progress=False)
+    assert [(trial.status, trial.value) for trial in stored(file)] == [("completed", 5.0)]

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 import weakref
 from contextlib import suppress
 from typing import TYPE_CHECKING, LiteralString, cast
 
-from bostruct.storage.postgresql.limits import IDLE_SECONDS, LOCK_SECONDS, SILENCE_SECONDS, STATEMENT_SECONDS
+from bostruct.storage.postgresql.limits import (
+    IDLE_SECONDS,
+    LOCK_SECONDS,
+    OPEN_SECONDS,
+    PAUSE_SECONDS,
+    RECONNECT_SECONDS,
+    SILENCE_SECONDS,
+    STATEMENT_SECONDS,
+)
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.protocol import StorageError
 
@@ -15,6 +25,9 @@ if TYPE_CHECKING:
     import psycopg
 
 OLDEST_SERVER = 130000  # the first that has pg_xact_status
+LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
+# libpq tells no SQLSTATE of a server that ends, or is to accept, a connection that is being made.
+PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepting|terminating connection")
 SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
 SETTINGS = {
     "search_path": f"{SCHEMA}, pg_temp",
@@ -44,6 +57,29 @@ def _close_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
+
+
+def await_connection(place: Place, name: str, settings: dict[str, str]) -> psycopg.Connection:
+    """Open a connection, and wait a while for a server that is restarting; raise as `open_connection` does.
+
+    place, name, settings: arguments of `open_connection`.
+    """
+    began, pause = time.monotonic(), 0.05
+    while True:
+        try:
+            return open_connection(place, name, settings)
+        except place.error as error:
+            if time.monotonic() + pause > began + _find_patience(error):
+                raise
+        time.sleep(pause)
+        pause = min(2 * pause, PAUSE_SECONDS)
+
+
+def _find_patience(error: BaseException) -> float:
+    """Return for how many seconds a connection may fail so; none where the server refuses it."""
+    if (getattr(error, "sqlstate", None) or "").startswith(LOST) or PASSING.search(str(error)):
+        return RECONNECT_SECONDS
+    return 0.0 if "FATAL" in str(error) or "ERROR" in str(error) else OPEN_SECONDS
 
 
 def open_connection(place: Place, name: str, settings: dict[str, str]) -> psycopg.Connection:

@@ -66,7 +66,10 @@ class Place:
 
         error: of psycopg, or any other.
         """
-        said = getattr(getattr(error, "diag", None), "message_primary", None) or str(error) or type(error).__name__
+        diagnostic = getattr(error, "diag", None)
+        said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
+        if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
+            said = f"{said} ({hint})"
         for name in SECRETS.intersection(self._parameters):
             said = said.replace(self._parameters[name], "***")
         return " ".join(said.split())

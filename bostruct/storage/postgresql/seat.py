@@ -27,8 +27,13 @@ _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as t
 _RENEW = """INSERT INTO writers (study, owner, process, renewed) VALUES (?, ?, ?, clock_timestamp())
 ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
 # Nobody could renew anything while the server was down.
-_PRESENT = f"""SELECT owner, process, GREATEST(renewed, pg_postmaster_start_time())
-> clock_timestamp() - INTERVAL '{GONE_SECONDS} s' FROM writers WHERE study = ?"""
+_IS_PRESENT = f"GREATEST(renewed, pg_postmaster_start_time()) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
+_PRESENT = f"SELECT owner, process, {_IS_PRESENT} FROM writers WHERE study = ?"
+# A process that was stopped keeps its connection, and what that locks.
+_END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+WHERE usename = current_user AND datname = current_database()
+AND locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ?
+AND application_name NOT IN (SELECT 'bostruct ' || owner FROM writers WHERE study = ? AND {_IS_PRESENT})"""
 _FORGET = f"DELETE FROM writers WHERE study = ? AND renewed < clock_timestamp() - INTERVAL '{KEPT_DAYS} days'"
 _LEAVE = "DELETE FROM writers WHERE study = ? AND owner = ?"
 
@@ -37,7 +42,8 @@ class Seat:
     """The place of one writer beside the others: a row with its last heartbeat, by the clock of the server.
 
     A thread renews the row on a connection of its own. Who decides holds an advisory lock on that connection, which the
-    server gives back when it finds the connection lost; another writer may decide then.
+    server gives back when it finds the connection lost, or when others end it because its writer is gone; another
+    writer may decide then.
 
     place: of the database.
     study: id of the study.
@@ -51,7 +57,9 @@ class Seat:
         self._process = f"process {os.getpid()} on {platform.node()}"
         self._decider = make_key("deciding", study)
         self._is_deciding = False
-        self._session = Session(place, lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off")
+        self._session = Session(
+            place, f"bostruct {self.owner}", lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off"
+        )
         self._left = threading.Event()
         try:
             self._renew()
@@ -84,8 +92,7 @@ class Seat:
         owners: names of writers.
         """
         present = {row[0]: row[2] for row in session.query(_PRESENT, (self._study,))}
-        is_back = time.monotonic() - self._session.returned < GONE_SECONDS  # others may have been cut off with us
-        here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
+        here = {owner for owner, is_recent in present.items() if is_recent or self._is_back} | {self.owner}
         return {owner for owner in owners if not _OWNER.fullmatch(owner) or owner not in here}
 
     def find_other(self, session: Session) -> str | None:
@@ -109,8 +116,15 @@ class Seat:
         try:
             self._session.query(f"SELECT pg_advisory_lock({self._decider})")
         except LockTaken:
+            if not self._is_back:
+                self._session.query(_END_DECIDER, (self._decider, self._study))
             return False
         return True
+
+    @property
+    def _is_back(self) -> bool:
+        """Tell whether this writer was cut off a short while ago, as others may have been, too."""
+        return time.monotonic() - self._session.returned < GONE_SECONDS
 
     def _renew(self) -> None:
         self._session.query(_RENEW, (self._study, self.owner, self._process))

@@ -15,7 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from bostruct.storage.postgresql.connecting import SCHEMA, close_connection, open_connection
+from bostruct.storage.postgresql.connecting import (
+    LOST,
+    SCHEMA,
+    await_connection,
+    close_connection,
+    open_connection,
+)
 from bostruct.storage.postgresql.limits import (
     BUSY_SECONDS,
     GONE_SECONDS,
@@ -34,7 +40,6 @@ T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
-LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
 
 
 class LockTaken(StorageError):
@@ -56,26 +61,24 @@ class Session:
     """A connection to a database, for one thread at a time, in the process that opened it alone.
 
     place: of the database.
+    name: by which the server lists its connections, and no others; None for a new one.
     settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
-    def __init__(self, place: Place, **settings: str) -> None:
+    def __init__(self, place: Place, name: str | None = None, **settings: str) -> None:
         self.place = place
         self._settings = settings
-        self._name = f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
+        self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
-        self._connection: psycopg.Connection | None = None
         self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
         self._heard = time.monotonic()
         try:
-            self._connect()
+            self._connection: psycopg.Connection | None = await_connection(place, self._name, settings)
         except place.error as error:
-            if not (getattr(error, "sqlstate", None) or "").startswith(LOST):  # else it had answered
-                raise self.explain(error, "cannot be opened") from None
-            self.query("SELECT 1")
+            raise self.explain(error, "cannot be opened") from None
 
     @property
     def is_open(self) -> bool:
@@ -259,14 +262,10 @@ class Session:
         """Return the connection, made again where it was lost; raises an error of psycopg."""
         self._check_process()
         if self._connection is None:
-            self._connect()
+            self._connection = open_connection(self.place, self._name, self._settings)
             if time.monotonic() - self._heard > GONE_SECONDS / 2:
                 self.returned = time.monotonic()
-        assert self._connection is not None  # as it was just made
         return self._connection
-
-    def _connect(self) -> None:
-        self._connection = open_connection(self.place, self._name, self._settings)
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from benchmarks.chaos import crowded_places, writers
-from benchmarks.chaos.crowd import Crowd, FilePlace, Launch
+from benchmarks.chaos.crowd import Crowd, FilePlace, Launch, Place
 from benchmarks.chaos.crowd_oracle import check_end, check_leases, judge, read_evaluations
 from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.kills import TWICE_RUNNING
@@ -37,11 +37,14 @@ def make_launch(key: str) -> Launch:
 
 @pytest.fixture
 def crowd(tmp_path: Path) -> Crowd:
-    """A crowd of two launches whose first one told four trials, and left a fifth running."""
-    (tmp_path / "logs").mkdir()
     (tmp_path / "study").mkdir()
-    launches = [make_launch("0"), make_launch("1")]
-    crowd = Crowd(FilePlace(tmp_path / "study"), tmp_path / "logs", "random", 0, [], launches)
+    return make_crowd(FilePlace(tmp_path / "study"), tmp_path / "logs")
+
+
+def make_crowd(place: Place, logs: Path) -> Crowd:
+    """Return a crowd of two launches whose first one told four trials, and left a fifth running."""
+    logs.mkdir()
+    crowd = Crowd(place, logs, "random", 0, [], [make_launch("0"), make_launch("1")])
     study = bo.Study(SPACE, method="random", seed=0, storage=crowd.place.storage)
     append_line(crowd.logs / "owner-0", {"owner": study._ledger.owner})
     for _ in range(4):
@@ -141,11 +144,10 @@ def test_a_point_that_no_trial_has_is_found(crowd: Crowd) -> None:
 
 def test_a_lease_of_a_writer_that_has_ended_is_found(crowd: Crowd) -> None:
     rows, verdict = crowd.place.read(), Verdict()
-    crowd.living[0] = crowd.launches[0]
-    check_leases(rows, crowd, "a test", verdict)
+    check_leases(rows, crowd, 1.0, "a test", verdict)
     assert verdict.faults == {}
-    crowd.living.clear()
-    check_leases(rows, crowd, "a test", verdict)
+    crowd.launches[0].ended = 1.0
+    check_leases(rows, crowd, 1.0, "a test", verdict)
     assert len(verdict.faults["stale leases"]) == 1
 
 

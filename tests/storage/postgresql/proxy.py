@@ -1,4 +1,4 @@
-"""A way to a server that can be cut, or be silent, at any moment."""
+"""A way to a server that can be cut, or stand still, at any moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ class Proxy:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
-        self.is_silent = False  # data are swallowed, and nobody is told
+        self._flows = threading.Event()
+        self._flows.set()
         self.refuses = False  # who connects is sent away
         self.on_request: Callable[[bytes], str] = lambda _: "pass"  # or "drop" (before it), "deliver" (and then drop)
         threading.Thread(target=self._accept, daemon=True).start()
@@ -32,18 +33,34 @@ class Proxy:
         for pair in pairs:
             _end(*pair)
 
+    def hold(self) -> None:
+        """Carry nothing in either direction, and tell nobody; who connects waits."""
+        self._flows.clear()
+
+    def go_on(self) -> None:
+        """Carry all that was held back, and what follows."""
+        self._flows.set()
+
     def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)  # so that accept returns
         self._listener.close()
         self.cut()
+        self.go_on()
 
     def _accept(self) -> None:
         with suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
+                self._flows.wait()
                 if self.refuses:
                     client.close()
                     continue
-                server = socket.create_connection(("127.0.0.1", self._server))
+                try:
+                    server = socket.create_connection(("127.0.0.1", self._server))
+                except OSError:  # it is down
+                    client.close()
+                    continue
                 self._pairs.append((client, server))
                 threading.Thread(target=self._carry, args=(client, server, True), daemon=True).start()
                 threading.Thread(target=self._carry, args=(server, client, False), daemon=True).start()
@@ -51,8 +68,7 @@ class Proxy:
     def _carry(self, source: socket.socket, target: socket.socket, is_request: bool) -> None:
         with suppress(OSError):
             while data := source.recv(65536):
-                if self.is_silent:
-                    continue
+                self._flows.wait()
                 fate = self.on_request(data) if is_request else "pass"
                 if fate == "drop":
                     break

@@ -52,9 +52,10 @@ class Server:
     """A server with the user `ann`, who is let in on the socket, and with PASSWORD over TCP.
 
     settings: of its configuration, by name.
+    options: of initdb, besides ours.
     """
 
-    def __init__(self, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, settings: dict[str, str] | None = None, options: Sequence[str] = ()) -> None:
         self._given = settings or {}
         found = find_programs()
         assert found is not None
@@ -64,8 +65,8 @@ class Server:
             shutil.chown(self.folder, "postgres", "postgres")
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
-        options = ["-U", "ann", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"]
-        self.run([self.programs / "initdb", "-D", self.folder / "data", *options])
+        ours = ["-U", "ann", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"]
+        self.run([self.programs / "initdb", "-D", self.folder / "data", *ours, *options])
         self.write("data/pg_hba.conf", HBA)
         self.start()
         self.query(f"ALTER USER ann PASSWORD '{PASSWORD}'")
@@ -87,6 +88,10 @@ class Server:
         command = [*lower_rights(), str(self.programs / "postgres"), "-D", str(self.folder / "data"), *given]
         with open(self.folder / "log", "ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd="/")
+        self.await_answer()
+
+    def await_answer(self) -> None:
+        """Wait until the server answers."""
         deadline = time.monotonic() + 60
         while True:
             try:
@@ -100,9 +105,23 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """Stop the server: SIGINT ends its sessions first, SIGQUIT leaves all to the recovery at the next start."""
         if self._process is not None:
+            sessions = self.find_processes()[1:]  # which outlive it for a moment after SIGKILL
             self._process.send_signal(how)
             self._process.wait(60)
             self._process = None
+            while any(Path(f"/proc/{process}").exists() for process in sessions):
+                time.sleep(0.01)
+
+    def find_processes(self) -> list[int]:
+        """Return its own process, and then those of its sessions and of its housekeeping; none while it is down."""
+        if self._process is None:
+            return []
+        main = self._process.pid
+        try:
+            children = Path(f"/proc/{main}/task/{main}/children").read_text()
+        except OSError:  # it has just ended
+            return []
+        return [main, *map(int, children.split())]
 
     def remove(self) -> None:
         self.stop(signal.SIGQUIT)

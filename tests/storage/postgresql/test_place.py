@@ -17,7 +17,7 @@ import bostruct as bo
 from bostruct.cli import main
 from bostruct.contracts import BostructError, MissingExtra
 from bostruct.storage.backends import open_storage
-from bostruct.storage.postgresql import limits, session
+from bostruct.storage.postgresql import connecting, limits, session
 from bostruct.storage.postgresql.place import Place, is_url
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StorageError
@@ -109,6 +109,7 @@ def test_no_error_shows_the_password(
     server: Server, database: str, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(session, "RECONNECT_SECONDS", 0.2)
+    monkeypatch.setattr(connecting, "OPEN_SECONDS", 0.2)
     proxy = Proxy(server.port)
     url = server.tcp_url(database, proxy.port)
 
@@ -178,4 +179,4 @@ def test_no_command_shows_the_password(
 def test_times_are_in_order() -> None:
     assert limits.TURN_SECONDS < limits.RENEW_SECONDS < limits.GONE_SECONDS / 3
     assert limits.SILENCE_SECONDS + limits.CONNECT_SECONDS < limits.GONE_SECONDS
-    assert limits.LOCK_SECONDS < limits.STATEMENT_SECONDS
+    assert limits.IDLE_SECONDS < limits.LOCK_SECONDS < limits.STATEMENT_SECONDS

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import NotWanted
 from bostruct.storage.postgresql import seat as seat_module
 from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.writer import PostgresqlWriter
@@ -121,6 +123,52 @@ def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(
     assert (len(points), [trial.number for trial in trials]) == (4, [0, 1, 2, 3])
     with first.deciding():
         pass
+
+
+@pytest.mark.parametrize("n_waiting", [0, 2])
+def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(
+    server: Server, pair: tuple[bo.Study, bo.Study], n_waiting: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = pair
+    if n_waiting:
+        first.prepare(n_waiting)
+    ask_again = first._ledger.ask_again
+
+    def be_slow() -> object:
+        server.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
+            f"'{seat_of(first)._session._name}'"
+        )
+        second.ask()
+        return ask_again()
+
+    monkeypatch.setattr(first._ledger, "ask_again", be_slow)
+    with first.deciding(lambda: first.n_finished + first.n_elsewhere < 1):
+        with pytest.raises(NotWanted, match="no further trial is wanted"):
+            first.ask()
+        with pytest.raises(NotWanted):
+            first.ask()
+    monkeypatch.undo()
+    assert (first.held, len(first.trials)) == ({}, max(1, n_waiting))
+    assert first.ask().number == 1
+
+
+def test_who_is_stopped_while_it_decides_holds_others_up_for_as_long_as_its_lease(
+    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = pair
+    for name in ("_PRESENT", "_END_DECIDER"):
+        started = getattr(seat_module, name).replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+        monkeypatch.setattr(seat_module, name, started)
+    seat_of(second)._session.query("SET lock_timeout = '50ms'")
+    with ThreadPoolExecutor(1) as executor, first.deciding():
+        age(server, database, first, 55)
+        asking = executor.submit(second.ask)
+        time.sleep(0.4)
+        assert not asking.done()
+        age(server, database, first, 65)
+        assert asking.result(10).number == 0
+        assert first.ask().number == 1
 
 
 def test_waiting_to_decide_outlasts_a_turn(pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch) -> None:
