@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from numbers import Real
 from typing import Literal
 
@@ -86,9 +87,9 @@ def _check_numbers(name: str, numbers: object, low: float = -math.inf) -> None:
     """Raise TypeError unless all are floats in a tuple, ValueError unless all are finite and at least `low`."""
     if numbers == ():
         return
-    if not isinstance(numbers, tuple) or not all(isinstance(number, float) for number in numbers):
+    if not isinstance(numbers, tuple) or not all(map(isinstance, numbers, repeat(float))):
         raise TypeError(f"{name}: expected numbers of type float, got {short_repr(numbers)}")
-    if not all(math.isfinite(number) and number >= low for number in numbers):
+    if not (all(map(math.isfinite, numbers)) and min(numbers) >= low):
         raise ValueError(f"{name}: expected finite numbers{' from 0' if low == 0 else ''}, got {short_repr(numbers)}")
 
 

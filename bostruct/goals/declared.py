@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, cast
 
 from bostruct.checks import check_choice, check_number, did_you_mean, short_repr
@@ -60,7 +61,7 @@ class Goals:
     repeats: bool = False
     suggest_seconds: float | None = None
 
-    @property
+    @cached_property
     def n_objectives(self) -> int:
         """The number of objectives."""
         return len(self.directions)
@@ -146,6 +147,8 @@ class Goals:
 
     def _check_values(self, outcome: Outcome) -> None:
         count = len(outcome.values)
+        if count == self.n_objectives == 1:
+            return
         if count != self.n_objectives and self.n_objectives == 1:
             raise TypeError(
                 f"value: expected a number, got {count}: {short_repr(outcome.values)}; the study has one objective. "

@@ -34,10 +34,14 @@ from bostruct.study.history import Trial
 from bostruct.study.kept_points import Kept, PointForm
 from bostruct.study.point_texts import read_point_text
 
-_READ = (  # of the info of a trial, what a study itself reads, and its types
-    ("origin", str), ("suggest_seconds", (int, float)), ("attempts", int), ("failed_before", list), ("given", dict),
-    ("retries", int),
-)  # fmt: skip
+_READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, and its types
+    "origin": str,
+    "suggest_seconds": (int, float),
+    "attempts": int,
+    "failed_before": list,
+    "given": dict,
+    "retries": int,
+}
 
 
 class OtherVersion(UserWarning):
@@ -432,7 +436,8 @@ def _show_parts(outcome: Outcome) -> dict[str, Any]:
 
 def _check_info(info: ParsedJson) -> None:
     """Raise TypeError unless it is a JSON object in which what a study itself reads has the right type."""
-    if not isinstance(info, dict) or any(not isinstance(info[name], kind) for name, kind in _READ if name in info):
+    kinds = [_READ.get(name, object) for name in info] if isinstance(info, dict) else []
+    if not isinstance(info, dict) or not all(map(isinstance, info.values(), kinds)):
         raise TypeError(f"info: expected a JSON object about a trial, got {short_repr(info)}")
 
 

@@ -1,4 +1,4 @@
-"""A fast way from JSON to rows, for the points that most files hold: of one column a variable, and of all variables."""
+"""A fast way from JSON to rows and back, for the points that most files hold: one column a variable, none missing."""
 
 from __future__ import annotations
 
@@ -44,6 +44,19 @@ class KnownValues:
         self._columns: list[dict[Presented, int] | _DecodedColumns] | None = None
         if all(one.width == 1 and not one.when for one in variables.values()):
             self._columns = [_tabulate(one) for one in variables.values()]
+        own = (ChoiceVariable.present, ChoiceVariable.encode)
+        are_own = all((type(one).present, type(one).encode) == own for one in variables.values())
+        listed = [list(known) for known in self._columns or () if isinstance(known, dict)]
+        self._choices = listed if are_own and len(listed) == len(variables) else None
+
+    def write(self, x: IntArray) -> dict[str, Presented] | None:
+        """Return a point by names, which is what both `present` and `encode` of its variables make; None where unknown.
+
+        x: integer row (d,).
+        """
+        if self._choices is None:
+            return None
+        return dict(zip(self._names, map(getitem, self._choices, np.asarray(x).tolist()), strict=True))
 
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None where the slow way has to read it, or to say what is wrong.

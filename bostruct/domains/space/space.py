@@ -288,14 +288,16 @@ class Space:
 
         x: integer row (d,).
         """
-        return present_row(self, x)
+        known = self._known_values.write(x)
+        return present_row(self, x) if known is None else known
 
     def encode(self, x: IntArray) -> Json:
         """Return a point as JSON: a dict from names to choices.
 
         x: integer row (d,).
         """
-        return encode_row(self, x)
+        known = self._known_values.write(x)
+        return encode_row(self, x) if known is None else known
 
     def decode(self, data: ParsedJson) -> IntArray:
         """Rebuild a point from the result of `encode`; raises PointError for what it never writes.

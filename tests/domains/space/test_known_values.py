@@ -46,6 +46,25 @@ def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) ->
     assert SPACE.decode_values([[0, True], [0, True, 0.5, 1]]) is None
 
 
+def test_it_shows_and_writes_what_the_variables_do() -> None:
+    listed = bo.Space({"a": [0, 2, 1.0, None, "x"], "b": bool, "c": range(3), "n": bo.Integer(-3, 3)})
+    for x in listed.sample(50, np.random.default_rng(0)):
+        expected = {
+            name: one.present([column]) for (name, one), column in zip(listed.variables.items(), x, strict=True)
+        }
+        found = KnownValues(listed.variables).write(x)
+        assert found is not None
+        assert found == expected == listed.present(x) == listed.encode(x)
+        assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
+    for variable in (
+        bo.Real(0.0, 1.0),
+        bo.Categorical([(1, 2), "x"]),
+        bo.Categorical([[1], "x"]),
+        bo.Permutation([1, 2]),
+    ):
+        assert KnownValues({"b": bo.Binary(), "a": variable}).write(np.zeros(3, dtype=np.int64)) is None
+
+
 @pytest.mark.parametrize("data", [None, [], {}, {"a": 0}, {"b": True, "a": 0}, {"a": [0], "b": True}])
 def test_all_else_is_left_to_the_slow_way(data: object) -> None:
     assert KnownValues({name: SPACE.variables[name] for name in "ab"}).read(data) is None
