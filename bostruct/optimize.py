@@ -131,20 +131,8 @@ def minimize(
 
     Raises what `Study` and `Study.optimize` raise.
     """
-    study_arguments = StudyArguments(
-        space,
-        method,
-        seed,
-        directions,
-        constraints,
-        repeats,
-        suggest_seconds,
-        storage,
-        name,
-        initial_points,
-        threads,
-        prior,
-    )
+    goals = directions, constraints, repeats, suggest_seconds
+    study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
@@ -189,20 +177,8 @@ def maximize(
 
     Raises what `minimize` raises.
     """
-    study_arguments = StudyArguments(
-        space,
-        method,
-        seed,
-        directions,
-        constraints,
-        repeats,
-        suggest_seconds,
-        storage,
-        name,
-        initial_points,
-        threads,
-        prior,
-    )
+    goals = directions, constraints, repeats, suggest_seconds
+    study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
     limits = trial_timeout, load_timeout
     run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)

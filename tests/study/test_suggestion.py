@@ -13,6 +13,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, NumericalError, Suggestion
+from bostruct.goals.declared import Goals
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_points
@@ -29,9 +30,13 @@ class Kept:
         self, initial: list[Any] | None = None, seen: Any = (), length: int = 0, state: str = '{"n": 3}'
     ) -> None:
         self.initial, self.points, self.length, self.state = initial or [], SPACE.join(seen), length, state
+        self.goals = Goals()
 
     def __len__(self) -> int:
         return self.length
+
+    def iterate_back(self) -> Any:
+        return iter(())
 
     def next_initial(self) -> Any:
         return self.initial.pop(0) if self.initial else None

@@ -57,10 +57,19 @@ class ChoiceVariable(Variable):
         """The number of choices."""
         return len(self.choices)
 
-    @cached_property
+    @property
     def has_mutable_choices(self) -> bool:
         """True where a user who is handed a choice could change it."""
+        return self._has_unhashable_choices
+
+    @cached_property
+    def _has_unhashable_choices(self) -> bool:
         return len(self._positions) < len(self.choices)
+
+    @property
+    def reads_listed(self) -> bool:
+        """True where a value is read by looking it up among the choices, in points and in files."""
+        return type(self).parse is ChoiceVariable.parse and type(self).decode is ChoiceVariable.decode
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m choices uniformly (m, 1).

@@ -67,6 +67,12 @@ class Integer(ChoiceVariable):
         """False: they are numbers."""
         return False
 
+    @property
+    def reads_listed(self) -> bool:
+        """True where a value is read by looking it up among the integers, which a logarithmic scale does not."""
+        kind = type(self)
+        return self._grid is None and kind.parse is Integer.parse and kind.decode is ChoiceVariable.decode
+
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
         """Draw m integers uniformly on the variable's scale (m, 1).
 

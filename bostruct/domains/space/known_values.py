@@ -9,7 +9,6 @@ import numpy as np
 
 from bostruct.contracts import IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choices import ChoiceVariable, is_json_scalar, number_grid
-from bostruct.domains.space.integer import Integer
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.variable import Variable
 
@@ -92,9 +91,7 @@ def _look_up(known: dict[Presented, int], values: Sequence[Json]) -> IntArray:
 
 def _tabulate(variable: Variable) -> dict[Presented, int] | _DecodedColumns:
     """Return the columns of a variable, listed where its values are its choices, and these are few scalars."""
-    kind = type(variable)
-    is_listed = kind.decode is ChoiceVariable.decode and kind.parse in (ChoiceVariable.parse, Integer.parse)
-    if not isinstance(variable, ChoiceVariable) or not is_listed or number_grid(variable) is not None:
+    if not isinstance(variable, ChoiceVariable) or not variable.reads_listed or number_grid(variable) is not None:
         return _DecodedColumns(variable)
     is_plain = variable.size <= MAX_CHOICES and all(map(is_json_scalar, variable.choices))
     return dict(zip(variable.choices, range(variable.size), strict=True)) if is_plain else _DecodedColumns(variable)
