@@ -129,3 +129,13 @@ def test_a_described_study_is_made_and_known_again(tmp_path):
                 other.check_same(study)
     with bo.Study.load(file, "s") as study:  # by the file alone
         assert len(study.trials) == 1
+
+
+def test_a_study_that_exists_with_other_initial_points_is_another():
+    given = {"space": JSON_SPACE, "method": "random", "initial_points": [{"x": 0.5, "k": 1}]}
+    described = read_description("a", given)
+    study = described.make(None)
+    described.check_same(study)
+    read_description("a", {**given, "initial_points": []}).check_same(study)
+    with pytest.raises(Refusal, match="exists with another initial_points"):
+        read_description("a", {**given, "initial_points": [{"x": 0.5, "k": 2}]}).check_same(study)

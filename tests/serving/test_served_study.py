@@ -245,3 +245,28 @@ def test_a_point_for_which_json_has_no_word_is_added_as_it_is_shown():
     assert served.study.trials[added["number"]].point == {"shape": (1, 2), "p": ("c", "a", "b")}
     wrong = refuse(served.add, {"shape": {"vertex": 2}, "p": ["c", "a", "b"]}, {"value": 2.0})
     assert "shape: expected one of [(1, 2), (3, 4)]" in str(wrong)
+
+
+def test_a_lease_on_a_trial_that_is_over_does_not_keep_the_others(served, clock):
+    served.ask(2, 10.0)
+    served.study.tell(0, 1.0)  # as another process would
+    clock[0] = 11.0
+    assert numbers(served.ask(1, None)) == [1]
+
+
+def test_an_answer_that_reached_nobody_takes_no_trial_from_its_next_holder(served, clock):
+    lost = served.ask(1, 10.0)
+    clock[0] = 11.0
+    assert numbers(served.ask(1, None)) == [0]
+    served.take_back(lost)
+    assert numbers(served.ask(1, None)) == [1]
+    served.tell(0, None, {"failed": "rain"})
+    served.take_back(lost)
+    assert served.study.trials[0].status == "failed"
+
+
+def test_what_is_on_record_of_a_finished_trial_is_told_to_who_renews_it(served):
+    served.ask(1, 10.0)
+    served.tell(0, None, {"value": 3.0})
+    refused = refuse(served.renew, 0, None, None)
+    assert (refused.code, refused.facts["trial"]["value"]) == ("trial_finished", 3.0)

@@ -8,8 +8,10 @@ import os
 import threading
 from contextlib import ExitStack
 
+import pytest
+
 from bostruct.serving.json_lines import LONGEST
-from bostruct.serving.stdio import MOST_AT_ONCE, serve_lines
+from bostruct.serving.stdio import MOST_AT_ONCE, _has_id, serve_lines
 from tests.serving.doors import ask, make_service
 
 
@@ -95,3 +97,18 @@ def test_what_nobody_reads_is_taken_back_and_ends_it():
     serve_lines(service, source, Closed())
     assert source.tell() < len(source.getvalue())
     assert ask(service, "ask")["trials"][0]["number"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "has_one"),
+    [
+        (b'{"request": "best", "id": 7}', True),
+        (b'{"request": "add", "point": {"id": 1}, "value": 2}', False),
+        (b'{"request": "create", "study": "\\"id\\""}', False),
+        (b'{"request": "best", "id": null}', False),
+        (b'["id"]', False),
+        (b'{"id": ', False),
+    ],
+)
+def test_only_a_field_of_the_request_is_its_id(line, has_one):
+    assert _has_id(line) is has_one

@@ -108,3 +108,19 @@ def test_what_became_of_an_open_file_is_said(tmp_path: Path) -> None:
     path.write_text("another")
     assert "was replaced" in str(file.find_change())
     file.close()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "host=db user=ann password=hunter2 dbname=runs",
+        "dbname = runs password = hunter2",
+        "postgresql:/ann:hunter2@db/runs",
+        " postgres:ann:hunter2@db/runs",
+    ],
+)
+def test_the_text_of_a_connection_is_no_path_and_is_not_shown(given: str, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="text of a connection") as refused:
+        as_path(given)
+    assert "hunter2" not in str(refused.value)
+    assert as_path(str(tmp_path / "password" / "postgres.db")) == tmp_path / "password" / "postgres.db"

@@ -12,6 +12,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import NotWanted
 from bostruct.storage.postgresql import seat as seat_module
+from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import StudyLocked
@@ -208,3 +209,28 @@ def test_rows_of_writers_that_ended_long_ago_are_removed(server: Server, url: st
         )
     with open_study(url) as study:
         assert server.query("SELECT owner FROM bostruct.writers", database) == [(seat_of(study).owner,)]
+
+
+def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(
+    pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, other = pair
+    seat = seat_of(slow)
+    monkeypatch.setattr(session_module, "BUSY_SECONDS", 0.1)
+    taken, answered = threading.Event(), threading.Event()
+
+    def beat() -> None:
+        with seat._session._mutex:
+            taken.set()
+            answered.wait(60.0)
+
+    with seat.deciding():
+        threading.Thread(target=beat).start()
+        taken.wait(60.0)
+    assert seat._owes_turn
+    answered.set()
+    begun = time.monotonic()
+    assert other.ask().number == 0
+    assert slow.ask().number == 1
+    assert time.monotonic() - begun < 30.0
+    assert not seat._owes_turn
