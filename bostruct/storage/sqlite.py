@@ -126,6 +126,7 @@ class SqliteWriter:
             self._study = find_in(connection, name, str(database.path), SCHEMA_VERSION).progress.study
         self._seat = Seat(database.path, self._study, name)
         self._seen = 0  # the step up to which the holder knows the study
+        self._known = 0  # the same in the step that is being made, which may never be done
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
@@ -161,7 +162,8 @@ class SqliteWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            yield step.read_news(self._seen)
+            news, self._known = step.read_news(self._seen), step.before.revision
+            yield news
 
     def look(self) -> News:
         with self._database.reading() as connection:
@@ -213,12 +215,12 @@ class SqliteWriter:
         try:
             with self._unlocked_where_lost(), self._database.writing() as connection:
                 progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-                self._step = Step(connection, progress, self._what)
+                self._step, self._known = Step(connection, progress, self._what), self._seen
                 yield self._step
                 revision = self._step.finish()
         finally:
             self._step = None
-        if self._seen == progress.revision:  # else there are news that nobody asked for
+        if self._known == progress.revision:  # else there are news that nobody asked for
             self._seen = revision
 
     @contextmanager
