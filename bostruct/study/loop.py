@@ -103,7 +103,7 @@ class _Loop:
         while True:
             self._give_up_canceled()
             if self._has_room():
-                self._submit(self._study.ask_jointly(self._room if self._pace.is_behind else 1), callbacks)
+                self._submit(self._room if self._pace.is_behind else 1, callbacks)
             elif self.pending and self._prepares():
                 self._take(self._pool.poll(), callbacks)
             elif self.pending:
@@ -163,9 +163,12 @@ class _Loop:
         with self._study.deciding():
             return self._has_room()
 
-    def _submit(self, asked: Iterator[Trial], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
-        """Submit what is asked for; between two questions, tell what has finished."""
-        while (trial := self._take_next(asked)) is not None:
+    def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
+        """Submit up to n trials of one fit; between two of them, tell what has finished."""
+        asked = self._study.ask_jointly(n)
+        for _ in range(n):
+            if (trial := self._take_next(asked)) is None:
+                return
             self._pool.submit(trial.number, self._watch(trial.point))
             self._pace.note_suggestion(trial)
             self._take(self._pool.poll(), callbacks)

@@ -46,7 +46,7 @@ def remove_folder(file: Path) -> None:
 
 def remove_all(file: Path) -> None:
     for name in file.parent.glob("runs.db*"):
-        name.unlink()
+        name.unlink(missing_ok=True)  # a study that finds its file lost removes its locks
 
 
 def replace(file: Path) -> None:
