@@ -91,9 +91,9 @@ class ServedStudy:
 
         answer: as `ask` returned it.
         """
-        held = self.study.held
+        held, trials = self.study.held, self.study.trials
         gone = [one["number"] for one in answer["trials"] if held.get(one["number"]) == one["started"]]
-        self._give_back([self.study.trials[number] for number in gone])  # the others have another holder by now
+        self._give_back([trials[number] for number in gone])  # the others have another holder by now
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._turns.hurry(), self._changing:

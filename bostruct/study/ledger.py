@@ -8,22 +8,19 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from bostruct.contracts import Domain, Info, Point, Presented
+from bostruct.contracts import Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     StorageLost,
-    StoredStudy,
-    StudyWriter,
     TrialRow,
 )
 from bostruct.storage.undone import repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import CANCELED, Trial
-from bostruct.study.records import read_initial, write_trial
+from bostruct.study.records import write_trial
 from bostruct.study.shared_table import SharedTable, apply_outcome
-from bostruct.study.space_changes import current_row, is_over
 from bostruct.study.trial_table import Record
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
@@ -46,20 +43,7 @@ class NextPoint(NamedTuple):
 
 
 class Ledger(SharedTable):
-    """The trials of a study, which it asks, tells and adds; each change is on disk before it is here.
-
-    domain: of the points.
-    stored: the study as its storage holds it.
-    store: the right to write it, None where it is only read.
-    label: of the storage, for messages.
-
-    Raises StorageError, naming the trial, where a point cannot be decoded.
-    """
-
-    def __init__(self, domain: Domain, stored: StoredStudy, store: StudyWriter | None, label: str) -> None:
-        super().__init__(domain, stored, store, label)
-        row = current_row(stored)
-        self._initial = read_initial(row, domain, self._where) if is_over(row, domain) else []
+    """The trials of a study, which it asks, tells and adds; each change is on disk before it is here."""
 
     @contextmanager
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:

@@ -26,8 +26,8 @@ from bostruct.storage.protocol import (
 from bostruct.storage.undone import repeat_undone
 from bostruct.study.history import Trial
 from bostruct.study.point_texts import find_names, write_point_text
-from bostruct.study.records import read_goals, read_trial, show_outcome, write_trial
-from bostruct.study.space_changes import current_row, read_trials
+from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
+from bostruct.study.space_changes import current_row, is_over, read_trials
 from bostruct.study.trial_table import Record, TrialTable
 
 MAX_ATTEMPTS = 2
@@ -58,6 +58,7 @@ class SharedTable(TrialTable):
         self._made = stored.study
         self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
+        self._initial = read_initial(row, domain, where) if is_over(row, domain) else []
         with pause_collector():
             for one, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, one, found.text)

@@ -92,7 +92,7 @@ def next_points(
         yield NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
         return
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    suggestions = suggest_in_haste(searcher, history, parse(state), rng, haste)
+    suggestions = _suggest(searcher, history, state, rng, haste)
     while True:
         try:
             with limit_calls():
@@ -116,6 +116,13 @@ def next_points(
         yield _through_json(suggestion, info, may_repeat, who)
         began = time.perf_counter()
         number += 1
+
+
+def _suggest(
+    searcher: Searcher, history: HistoryView, state: str, rng: np.random.Generator, haste: int
+) -> Iterator[Suggestion]:
+    """Yield suggestions; a state that cannot be read is an error of the first of them."""
+    yield from suggest_in_haste(searcher, history, parse(state), rng, haste)
 
 
 def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
