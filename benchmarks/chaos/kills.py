@@ -31,7 +31,7 @@ MODES = {  # who gets which signal, and how often that is drawn
     "terminate worker": 8,
     "terminate all": 10,
 }
-TWICE_RUNNING = "the process ended 2 times while this trial was running"
+TWICE_RUNNING = "2 processes that ran this trial ended, or were cut off from the study"
 
 
 class Launch(NamedTuple):

@@ -152,7 +152,7 @@ class SharedTable(TrialTable):
                 return
             if record.attempts >= MAX_ATTEMPTS:
                 times = record.attempts
-                failed = Outcome(failed=f"the process ended {times} times while this trial was running")
+                failed = Outcome(failed=f"{times} processes that ran this trial ended, or were cut off from the study")
                 row, trial = self._write_outcome(record, failed, None, {}, None)
             else:
                 row, trial = write_trial(record.trial, None, "", None, record.attempts), record.trial

@@ -221,7 +221,7 @@ def test_orphans_of_a_crash_are_handed_out_once_more_and_then_failed(tmp_path):
     assert crash(path) == "[0, 1]"
     with bo.Study.load(path) as study:
         assert [t.status for t in study.trials] == ["failed", "failed"]
-        assert study.trials[0].reason == "the process ended 2 times while this trial was running"
+        assert study.trials[0].reason == "2 processes that ran this trial ended, or were cut off from the study"
         assert [t.point for t in study.trials] == points
         assert study.trials[0].info["attempts"] == 2
         assert study.ask().number == 2

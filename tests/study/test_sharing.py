@@ -141,7 +141,7 @@ def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_sec
         assert hold_and_die(file, signal.SIGKILL) == 1
         assert hold_and_die(file, signal.SIGKILL) == 1
         assert study.ask().number == 2
-        assert "the process ended 2 times" in (study.trials[1].reason or "")
+        assert "2 processes that ran this trial ended" in (study.trials[1].reason or "")
         assert study.trials == stored(file)
     assert os.listdir(file.parent) == ["runs.db"]
 
