@@ -1,6 +1,7 @@
 """The schema of the database, version by version, and how an older one is brought forward.
 
-The tables hold the rows of `storage/rows.py`. Beside them, `writers` says who is there.
+The tables hold the rows of `storage/rows.py`. Beside them, `writers` says who is there, and `receipts` which step each
+of them made last.
 """
 
 from __future__ import annotations
@@ -80,8 +81,16 @@ MIGRATIONS: dict[int, tuple[str, ...]] = {
             PRIMARY KEY (study, owner)
         )""",
     ),
+    2: (
+        """CREATE TABLE receipts (         -- of each writer, its last step
+            study     BIGINT NOT NULL REFERENCES studies ON DELETE CASCADE,
+            owner     TEXT NOT NULL,
+            revision  BIGINT NOT NULL,
+            PRIMARY KEY (study, owner)
+        )""",
+    ),
 }
-ROWS_OF = {1: 5}  # the version of storage/schema.py that has the same columns, by our own version
+ROWS_OF = {1: 5, 2: 5}  # the version of storage/schema.py that has the same columns, by our own version
 VERSION = max(MIGRATIONS)
 
 
@@ -142,9 +151,13 @@ def bring_forward(session: Session) -> None:
     session: to the database.
     """
     where = session.place.label
-    if session.read(lambda connection: read_version(connection, where)) == VERSION:
+
+    def is_current(connection: Connection) -> bool:
+        return read_version(connection, where) == VERSION
+
+    if session.read(is_current):
         return
-    with session.writing(LOCK_MAKING) as (connection, _):
+    with session.writing(LOCK_MAKING, is_made=is_current) as (connection, _):
         before = read_version(connection, where)  # another process may have been quicker
         read_rows_version(connection, where)
         if before == 0:

@@ -35,8 +35,13 @@ _END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN p
 WHERE usename = current_user AND datname = current_database()
 AND locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ?
 AND application_name NOT IN (SELECT 'bostruct ' || owner FROM writers WHERE study = ? AND {_IS_PRESENT})"""
-_FORGET = f"DELETE FROM writers WHERE study = ? AND renewed < clock_timestamp() - INTERVAL '{KEPT_DAYS} days'"
-_LEAVE = "DELETE FROM writers WHERE study = ? AND owner = ?"
+_FORGET = f"""WITH gone AS (
+    DELETE FROM writers WHERE study = ? AND renewed < clock_timestamp() - INTERVAL '{KEPT_DAYS} days'
+    RETURNING study, owner
+) DELETE FROM receipts USING gone WHERE receipts.study = gone.study AND receipts.owner = gone.owner"""
+_LEAVE = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner),
+receipt AS (DELETE FROM receipts USING mine WHERE receipts.study = mine.study AND receipts.owner = mine.owner)
+DELETE FROM writers USING mine WHERE writers.study = mine.study AND writers.owner = mine.owner"""
 
 
 class Seat:

@@ -1,7 +1,8 @@
 """Connections to a database that are made again where they are lost, and transactions that are made again with them.
 
-A transaction whose COMMIT was not answered was made or not. The server knows which, by the transaction's number:
-https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`.
+A transaction whose COMMIT was not answered was made or not. The server knows by its number when it is over:
+https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`. Whether it was made is told by what it
+was to write, for a server that crashes may give the number again.
 """
 
 from __future__ import annotations
@@ -126,11 +127,14 @@ class Session:
         return self.repeat(read, "read")
 
     @contextmanager
-    def writing(self, lock: str, parameters: Sequence[Column] = ()) -> Iterator[Writing]:
+    def writing(
+        self, lock: str, parameters: Sequence[Column] = (), *, is_made: Callable[[SqlConnection], bool]
+    ) -> Iterator[Writing]:
         """Make all changes of a block at its end, or none; raise StorageError then.
 
         lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
         parameters: of it.
+        is_made: tells, on a new connection, whether the changes were made; nobody else may make the same.
 
         Where the connection is lost, StepUndone is raised if nothing was written.
         """
@@ -139,7 +143,7 @@ class Session:
             begun, number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
             try:
                 yield begun
-                self._commit(begun.connection, number)
+                self._commit(begun.connection, number, is_made)
             except (self.place.error, UnicodeEncodeError) as error:
                 self._roll_back(error)
                 raise self._refuse(error) from None
@@ -208,26 +212,26 @@ class Session:
                 time.sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
 
-    def _commit(self, connection: SqlConnection, number: str) -> None:
+    def _commit(self, connection: SqlConnection, number: str, is_made: Callable[[SqlConnection], bool]) -> None:
         try:
             answer = connection.commit()
         except self.place.error as error:
             self._roll_back(error)
             refusal = self._refuse(error)
-            if self._connection is None and self._was_committed(number):
+            if self._connection is None and self._was_committed(number, is_made):
                 return
             raise refusal from None
         if answer != "COMMIT":  # an error within, which somebody caught, makes it ROLLBACK
             raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
 
-    def _was_committed(self, number: str) -> bool:
+    def _was_committed(self, number: str, is_made: Callable[[SqlConnection], bool]) -> bool:
         """Tell what became of a transaction whose COMMIT was not answered."""
         deadline = time.monotonic() + RECONNECT_SECONDS
         try:
             while True:
                 ((status,),) = self.query("SELECT pg_xact_status(?::xid8)", (number,))
                 if status != "in progress":
-                    return status == "committed"
+                    return self.repeat(is_made, "read")
                 if time.monotonic() > deadline:
                     raise StorageError(f"{self.place.label}: has not ended an earlier connection")
                 time.sleep(0.05)

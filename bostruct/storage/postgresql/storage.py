@@ -93,7 +93,12 @@ class PostgresqlStorage:
         there = "SELECT 1 FROM studies WHERE name = ?"
         if not is_new and session.query(there, (name,)):
             return
-        with session.writing(LOCK_MAKING) as (connection, _):
+
+        def is_made(connection: Connection) -> bool:
+            made = connection.execute(f"{there} AND created = ?", (name, stored.study.created)).fetchone()
+            return made is not None
+
+        with session.writing(LOCK_MAKING, is_made=is_made) as (connection, _):
             if connection.execute(there, (name,)).fetchone() is None:
                 insert_study(connection, next_study(connection), stored)
             elif is_new:

@@ -25,6 +25,9 @@ from bostruct.storage.undone import repeat_undone
 
 _PROGRESS = f"SELECT {', '.join((*PROGRESS_COLUMNS, 'checksum'))} FROM progress WHERE study = ?"
 _LOCK = f"{_PROGRESS} FOR UPDATE"
+_SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
+ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
+_IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"
 
 
 class PostgresqlWriter:
@@ -164,16 +167,24 @@ class PostgresqlWriter:
     def _stepping(self) -> Iterator[Step]:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
-            with self._noting_loss(), self._session.writing(_LOCK, (self._study,)) as begun:
+            with self._noting_loss(), self._session.writing(_LOCK, (self._study,), is_made=self._is_made) as begun:
                 progress = read_progress_columns(begun.row, self._what)
                 self._step = step = Step(begun.connection, progress, self._what)
                 self._known = self._seen
                 yield step
-                revision = step.finish()
+                with begun.connection.together():
+                    if (revision := step.finish()) > step.before.revision:
+                        begun.connection.execute(_SIGN, (self._study, self.owner, revision))
         finally:
             self._step = None
         if self._known == step.before.revision:  # what others wrote before is news still
             self._seen = revision
+
+    def _is_made(self, connection: Connection) -> bool:
+        """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
+        assert self._step is not None
+        signed = connection.execute(_IS_SIGNED, (self._study, self.owner, self._step.before.revision + 1))
+        return signed.fetchone() is not None
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:

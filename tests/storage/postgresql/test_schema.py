@@ -14,6 +14,8 @@ from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.testing.storage_laws import STUDY
 from tests.storage.postgresql.server import Server
 
+NEXT = schema.VERSION + 1
+
 
 def test_a_new_version_of_the_rows_needs_a_migration() -> None:
     assert schema.ROWS_OF[schema.VERSION] == SCHEMA_VERSION
@@ -26,16 +28,17 @@ def test_an_older_schema_is_brought_forward_and_a_newer_one_is_refused(
     storage = PostgresqlStorage(url)
     storage.begin(STUDY)[1].close()
     with monkeypatch.context() as patched:
-        patched.setitem(schema.MIGRATIONS, 2, ("ALTER TABLE trials ADD COLUMN extra TEXT",))
-        patched.setitem(schema.ROWS_OF, 2, SCHEMA_VERSION)
-        patched.setattr(schema, "VERSION", 2)
+        patched.setitem(schema.MIGRATIONS, NEXT, ("ALTER TABLE trials ADD COLUMN extra TEXT",))
+        patched.setitem(schema.ROWS_OF, NEXT, SCHEMA_VERSION)
+        patched.setattr(schema, "VERSION", NEXT)
         assert storage.read(None).study == STUDY
         storage.begin(STUDY)[1].close()
         assert server.query("SELECT extra FROM bostruct.trials", database) == []
+    newer = rf"newer bostruct \(schema version {NEXT}; this one knows up to {NEXT - 1}\); upgrade"
     for step in (lambda: storage.begin(STUDY), lambda: storage.read(None), storage.studies):
-        with pytest.raises(StorageError, match=r"newer bostruct \(schema version 2; this one knows up to 1\); upgrade"):
+        with pytest.raises(StorageError, match=newer):
             step()
-    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(2,)]
+    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(NEXT,)]
 
 
 def test_a_migration_that_fails_leaves_all_as_it_was(
@@ -43,13 +46,29 @@ def test_a_migration_that_fails_leaves_all_as_it_was(
 ) -> None:
     storage = PostgresqlStorage(url)
     storage.begin(STUDY)[1].close()
-    monkeypatch.setitem(schema.MIGRATIONS, 2, ("ALTER TABLE trials ADD COLUMN extra TEXT", "SELECT 1 / 0"))
-    monkeypatch.setattr(schema, "VERSION", 2)
+    monkeypatch.setitem(schema.MIGRATIONS, NEXT, ("ALTER TABLE trials ADD COLUMN extra TEXT", "SELECT 1 / 0"))
+    monkeypatch.setattr(schema, "VERSION", NEXT)
     with pytest.raises(StorageError, match="division by zero"):
         storage.begin(STUDY)
     columns = "SELECT 1 FROM information_schema.columns WHERE table_schema = 'bostruct' AND column_name = 'extra'"
     assert server.query(columns, database) == []
-    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(1,)]
+    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(NEXT - 1,)]
+
+
+def test_a_study_of_the_first_version_goes_on(url: str, server: Server, database: str) -> None:
+    space = {"x": range(9)}
+    with bo.Study(space, method="random", seed=0, storage=url) as study:
+        study.tell(study.ask(), 1.0)
+    server.query("DROP TABLE bostruct.receipts", database)
+    server.query("UPDATE bostruct.schema_version SET version = 1", database)
+    with bo.Study.load(url, read_only=True) as study:
+        assert [trial.value for trial in study.trials] == [1.0]
+    with bo.Study(space, method="random", seed=0, storage=url) as study:
+        study.tell(study.ask(), 2.0)
+        assert [trial.value for trial in study.trials] == [1.0, 2.0]
+        assert len(server.query("SELECT * FROM bostruct.receipts", database)) == 1
+    assert server.query("SELECT * FROM bostruct.receipts", database) == []
+    assert server.query("SELECT version FROM bostruct.schema_version", database) == [(schema.VERSION,)]
 
 
 def test_a_schema_of_others_is_left_as_it_is(url: str, server: Server, database: str) -> None:

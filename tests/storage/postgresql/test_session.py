@@ -133,6 +133,36 @@ def test_waiting_has_an_end(server: Server, proxy: Proxy, database: str, monkeyp
     study.close()
 
 
+def test_a_step_is_not_taken_for_another_one_that_got_its_number_after_a_crash(
+    server: Server, proxy: Proxy, database: str, url: str
+) -> None:
+    """The server gives the number of a transaction again where it crashes before the disk has anything of it."""
+    with open_study(server.tcp_url(database, proxy.port)) as study:
+        trial, connect = study.ask(), Place.connect
+        crashed = threading.Event()
+
+        def crash() -> None:
+            if not crashed.is_set():
+                crashed.set()
+                server.stop(signal.SIGKILL)
+                server.start()
+
+        def connect_late(place: Place, name: str) -> Any:
+            if crashed.is_set():
+                for _ in range(20):
+                    server.query("SELECT pg_current_xact_id()", database)
+            return connect(place, name)
+
+        server.query("CHECKPOINT", database)
+        proxy.on_request = Once("drop", crash)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Place, "connect", connect_late)
+            assert study.tell(trial, 1.0).value == 1.0
+        assert crashed.is_set()
+        with bo.Study.load(url, read_only=True) as stored:
+            assert [one.value for one in stored.trials] == [1.0]
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 def test_a_server_may_be_restarted(server: Server, url: str, how: signal.Signals) -> None:
     with open_study(url) as study:
@@ -200,7 +230,7 @@ def test_an_error_that_was_caught_within_a_step_is_no_commit(url: str) -> None:
     session = Session(Place(url))
 
     def catch() -> None:
-        with session.writing("SELECT 1") as begun, suppress(session.place.error):
+        with session.writing("SELECT 1", is_made=lambda _: False) as begun, suppress(session.place.error):
             begun.connection.execute("SELECT 1 / 0")
 
     with pytest.raises(StorageError, match="the server rolled a step back"):
