@@ -26,12 +26,13 @@ if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def acquire(path: Path, what: str, *, wait: bool = False) -> int:
+def acquire(path: Path, what: str, *, wait: bool = False, signed: bool = True) -> int:
     """Take a lock, and return the descriptor of its file.
 
     path: of the file, made for the lock.
     what: is locked, for messages.
     wait: until it is free, in place of StudyLocked.
+    signed: whether the file says who holds it, which takes longer.
 
     Raises StudyLocked naming the holder where it is taken, StorageError where the file cannot be made.
     """
@@ -50,8 +51,9 @@ def acquire(path: Path, what: str, *, wait: bool = False) -> int:
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             _check_names(path, descriptor, what)
             if _is_same_file(path, descriptor):
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
+                if signed:
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
                 return descriptor
         except BlockingIOError:
             holder = _holder(descriptor)

@@ -48,7 +48,7 @@ class Seat:
             yield
             return
         try:
-            self._take(path, wait=True)
+            self._take(path, wait=True, signed=False)  # nobody is told who decides
             yield
         finally:
             self._give_back(path)
@@ -84,8 +84,8 @@ class Seat:
     def _path_of(self, owner: str) -> Path:
         return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
 
-    def _take(self, path: Path, *, wait: bool = False) -> None:
-        self._held[path] = acquire(path, self._what, wait=wait)
+    def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
+        self._held[path] = acquire(path, self._what, wait=wait, signed=signed)
 
     def _take_alone(self, network: str) -> None:
         try:
