@@ -22,6 +22,8 @@ from bostruct.storage.postgresql import limits
 METHODS = ("random", "evolution", "hill-climbing", "auto")
 WAYS = ("workers=1", "workers=2", "by hand")
 PAUSE = 0.02  # seconds between two looks at what others do
+AHEAD = 0.3  # of the trials of a loop by hand, after which one more point is chosen ahead
+LAST = 10  # trials before the end, among which none is, since nobody would ask for it
 
 
 def evaluate(point: Any, domain: Any, log: Path) -> float:
@@ -46,7 +48,7 @@ def log_told(trial: bo.Trial, log: Path) -> None:
 
 
 def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> None:
-    """Ask and tell until so many trials have finished, whoever finishes them."""
+    """Ask and tell, and choose some points ahead, until so many trials have finished, whoever finishes them."""
     while True:
         try:
             with study.deciding(lambda: study.n_finished + study.n_elsewhere < n_trials):
@@ -57,6 +59,8 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
             time.sleep(PAUSE)
         else:
             log_told(study.tell(trial, objective(trial.point)), log)
+            if study.n_finished + study.n_elsewhere + LAST < n_trials and random.random() < AHEAD:
+                study.prepare(1)
 
 
 def main() -> None:

@@ -87,8 +87,9 @@ def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, tmp_path: Pat
     assert at > 2 * STRIDE
 
 
+@pytest.mark.parametrize("ask", [bo.Study.ask, lambda study: study.optimize(lambda _: 1.0, 5, progress=False)])
 def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ask: Callable[[bo.Study], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_back = Seat._give_back
 
@@ -100,6 +101,6 @@ def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
         with monkeypatch.context() as patched:
             patched.setattr(Seat, "_give_back", interrupt_first)
             with pytest.raises(KeyboardInterrupt):
-                one.ask()
+                ask(one)
         assert not one.held
         assert another.ask().number == 0
