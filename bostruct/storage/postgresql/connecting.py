@@ -24,7 +24,7 @@ from bostruct.storage.protocol import StorageError
 if TYPE_CHECKING:
     import psycopg
 
-OLDEST_SERVER = 130000  # the first that has pg_xact_status
+OLDEST_SERVER = 130000  # nobody mends older ones any more
 LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
 # libpq tells no SQLSTATE of a server that ends, or is to accept, a connection that is being made.
 PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepting|terminating connection")

@@ -1,8 +1,7 @@
 """Connections to a database that are made again where they are lost, and transactions that are made again with them.
 
-A transaction whose COMMIT was not answered was made or not. The server knows by its number when it is over:
-https://www.postgresql.org/docs/current/functions-info.html, `pg_xact_status`. Whether it was made is told by what it
-was to write, for a server that crashes may give the number again.
+A transaction whose COMMIT was not answered was made or not. It is over when its lock is free, and what it was to write
+then says which. Its number would not do: a server that crashes may give it again.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.storage.postgresql.connecting import (
@@ -134,16 +134,17 @@ class Session:
 
         lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
         parameters: of it.
-        is_made: tells, on a new connection, whether the changes were made; nobody else may make the same.
+        is_made: tells, under the same lock, whether the changes were made; nobody else may make the same.
 
         Where the connection is lost, StepUndone is raised if nothing was written.
         """
         self._check_process()
         with self._mutex:
-            begun, number = self.repeat(lambda connection: _begin(connection, lock, parameters), "written")
+            begin = partial(_begin, lock=lock, parameters=parameters)
+            begun = self.repeat(begin, "written")
             try:
                 yield begun
-                self._commit(begun.connection, number, is_made)
+                self._commit(begun.connection, lambda again: is_made(begin(again).connection))
             except (self.place.error, UnicodeEncodeError) as error:
                 self._roll_back(error)
                 raise self._refuse(error) from None
@@ -212,29 +213,31 @@ class Session:
                 time.sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
 
-    def _commit(self, connection: SqlConnection, number: str, is_made: Callable[[SqlConnection], bool]) -> None:
+    def _commit(self, connection: SqlConnection, is_made: Callable[[SqlConnection], bool]) -> None:
         try:
             answer = connection.commit()
         except self.place.error as error:
             self._roll_back(error)
             refusal = self._refuse(error)
-            if self._connection is None and self._was_committed(number, is_made):
+            if self._connection is None and self._was_committed(is_made):
                 return
             raise refusal from None
         if answer != "COMMIT":  # an error within, which somebody caught, makes it ROLLBACK
             raise StorageError(f"{self.place.label}: cannot be written: the server rolled a step back")
 
-    def _was_committed(self, number: str, is_made: Callable[[SqlConnection], bool]) -> bool:
-        """Tell what became of a transaction whose COMMIT was not answered."""
-        deadline = time.monotonic() + RECONNECT_SECONDS
+    def _was_committed(self, is_made: Callable[[SqlConnection], bool]) -> bool:
+        """Tell what became of a transaction whose COMMIT was not answered, once its lock is free.
+
+        is_made: tells whether its changes were made, in a transaction of its own under the same lock.
+        """
+
+        def read(connection: SqlConnection) -> bool:
+            found = is_made(connection)
+            connection.execute("COMMIT")
+            return found
+
         try:
-            while True:
-                ((status,),) = self.query("SELECT pg_xact_status(?::xid8)", (number,))
-                if status != "in progress":
-                    return self.repeat(is_made, "read")
-                if time.monotonic() > deadline:
-                    raise StorageError(f"{self.place.label}: has not ended an earlier connection")
-                time.sleep(0.05)
+            return self.repeat(read, "read")
         except StorageError as error:
             raise StorageError(
                 f"{error}; whether the last step was written is not known, open the study again"
@@ -285,13 +288,11 @@ class Session:
             )
 
 
-def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> tuple[Writing, str]:
-    """Begin a transaction, take its lock, and return the transaction's number, too."""
+def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
+    """Begin a transaction, and take its lock."""
     with connection.together():
         connection.execute(WRITE)
         locked = connection.execute(lock, parameters)
-        numbered = connection.execute("SELECT pg_current_xact_id()::text")
-    row, ((number,),) = locked.fetchone(), numbered.fetchall()
-    if row is None:
+    if (row := locked.fetchone()) is None:
         raise StorageLost("the study is not there any more")
-    return Writing(connection, row), number
+    return Writing(connection, row)
