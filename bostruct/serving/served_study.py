@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -80,9 +80,9 @@ class ServedStudy:
         if self._finished is not None:
             raise Refusal("study_finished", f"the study was finished: {self._finished}")
         with self._changing:
-            for number in self._leases.find_expired():
-                with suppress(ValueError):  # another process was told of it
-                    self.study.requeue(number)
+            if expired := self._leases.find_expired():
+                self.study.give_back(self._find_held(expired))
+            for number in expired:
                 self._leases.end(number)  # not before: where the file cannot be written it is tried again
         return self.study.ask()
 
@@ -91,16 +91,21 @@ class ServedStudy:
 
         answer: as `ask` returned it.
         """
+        started = {one["number"]: one["started"] for one in answer["trials"]}
+        held = self._find_held(started)
+        self._give_back([trial for trial in held if trial.started == started[trial.number]])  # others have the rest
+
+    def _find_held(self, numbers: Iterable[int]) -> list[Trial]:
+        """Return the trials that are out, as they were handed out last."""
         held, trials = self.study.held, self.study.trials
-        gone = [one["number"] for one in answer["trials"] if held.get(one["number"]) == one["started"]]
-        self._give_back([trials[number] for number in gone])  # the others have another holder by now
+        return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._turns.hurry(), self._changing:
             for trial in trials:
                 self._leases.end(trial.number)
-                with suppress(BostructError, ValueError):  # the file is lost, or somebody told the trial
-                    self.study.requeue(trial)
+            with suppress(BostructError):  # the file is lost
+                self.study.give_back(trials)
 
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
         """Record what came of a trial, also where its lease has run out.

@@ -82,13 +82,22 @@ class Database:
             except OSError as error:
                 raise StorageError(f"{self.path}: cannot be looked at: {error.strerror}") from error
             if change is not None:
-                self.lost = StorageLost(
-                    f"{change} while the study was open: nothing is written there any more. All trials are in memory, "
-                    "and so is every value that you tell; study.save(path) writes them to another file"
-                )
+                raise self.lose(StorageLost(f"{change} while the study was open"))
         if self.lost is not None:
-            self._disconnect()  # not to disturb who opens a new file in its place
             raise StorageLost(str(self.lost))
+
+    def lose(self, error: StorageLost) -> StorageLost:
+        """Write nothing any more, and return what is to be raised now.
+
+        error: why, unless it was lost before.
+        """
+        if self.lost is None:
+            self.lost = StorageLost(
+                f"{error}. Nothing is written there any more. All trials are in memory, and so is every value that you "
+                "tell; study.save(path) writes them to another file"
+            )
+            self._disconnect()  # not to disturb who opens a new file in its place
+        return StorageLost(str(self.lost))
 
     def close(self) -> None:
         """Close the file; nothing in a forked child, or when repeated."""

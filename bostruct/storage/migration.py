@@ -31,7 +31,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
         version = read_version(connection)
         if version in OLD_VERSIONS:  # another process may have been quicker
             studies = {
-                one.progress.study: read_study(connection, one.study.name, str(path), version)[0]
+                one.progress.study: read_study(connection, one.study.name, str(path), version).stored
                 for one in read_studies(connection, str(path), version)
             }
             _keep_copy(path, version)

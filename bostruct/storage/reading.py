@@ -24,6 +24,8 @@ from bostruct.storage.rows import (
 )
 from bostruct.storage.schema import SCHEMA_VERSION
 
+_READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
+
 
 class FoundStudy(NamedTuple):
     """A study in a database.
@@ -34,6 +36,30 @@ class FoundStudy(NamedTuple):
 
     study: StudyRow
     progress: Progress
+
+
+class FoundTrial(NamedTuple):
+    """A trial in a database.
+
+    row: of the trial.
+    checksum: that is stored beside the row, and proves it.
+    """
+
+    row: TrialRow
+    checksum: int
+
+
+class WholeStudy(NamedTuple):
+    """A study in a database, with its trials.
+
+    stored: all of it.
+    progress: what changes at each step.
+    checksums: of its trials, by number; none in a file of schema version 1.
+    """
+
+    stored: StoredStudy
+    progress: Progress
+    checksums: list[int]
 
 
 def read_studies(connection: Connection, where: str, version: int) -> list[FoundStudy]:
@@ -94,7 +120,7 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
     return read_progress_columns(rows[0], where)
 
 
-def read_study(connection: Connection, name: str | None, where: str, version: int) -> tuple[StoredStudy, Progress]:
+def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
     """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
 
     connection: to the database, within a transaction, so that all is of one moment.
@@ -116,10 +142,10 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
     _check_change_order(found, len(trials), where)
-    return StoredStudy(study, trials, found), progress
+    return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if sealed else [])
 
 
-def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[TrialRow]:
+def read_later(connection: Connection, progress: Progress, revision: int, where: str) -> list[FoundTrial]:
     """Return the trials that were changed after a step, by number; raise StorageError where one cannot be read.
 
     connection: to the database, of the current version.
@@ -127,12 +153,32 @@ def read_later(connection: Connection, progress: Progress, revision: int, where:
     revision: the step.
     where: file and study, for messages.
     """
-    if progress.revision == revision:
-        return []
     columns = ", ".join((*TRIAL_COLUMNS, "checksum"))
     later = f"SELECT {columns} FROM trials WHERE study = ? AND revision > ? ORDER BY number"
     rows = connection.execute(later, (progress.study, revision)).fetchall()
-    return [read_trial_columns(row, where, SCHEMA_VERSION) for row in rows]
+    return [FoundTrial(read_trial_columns(row, where, SCHEMA_VERSION), row[-1]) for row in rows]
+
+
+def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
+    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read.
+
+    connection: to the database, of the current version.
+    study: id of the study.
+    number: of the trial.
+    where: file and study, for messages.
+    """
+    found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
+    return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
+
+
+def read_change_checksums(connection: Connection, study: int) -> list[int]:
+    """Return the checksums of the changes of a study's space, in their order.
+
+    connection: to the database, of the current version.
+    study: id of the study.
+    """
+    rows = connection.execute("SELECT checksum FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
+    return [checksum for (checksum,) in rows]
 
 
 def _select_trials(connection: Connection, study: int, version: int) -> list[Columns]:

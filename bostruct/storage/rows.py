@@ -73,12 +73,16 @@ class Progress(NamedTuple):
         told: by which the number of told trials grew.
         state: the searcher's new one; None leaves it as it is.
         """
-        digest, state = _wrap(self.digest + change), self.state if state is None else state
+        digest, state = add_checksums(self.digest, change), self.state if state is None else state
         return self._replace(state=state, told=self.told + told, digest=digest)
 
 
-def _wrap(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63
+def add_checksums(*parts: int) -> int:
+    """Return the sum of checksums modulo 2 to the 64, signed.
+
+    parts: checksums, sums of them and differences.
+    """
+    return (sum(parts) + 2**63) % 2**64 - 2**63
 
 
 def checksum(columns: Columns) -> int:

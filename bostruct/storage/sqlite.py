@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bostruct.storage.database import Database
+from bostruct.storage.known import Known
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
@@ -24,7 +25,7 @@ from bostruct.storage.protocol import (
 from bostruct.storage.reading import find_in, read_progress, read_studies, read_study
 from bostruct.storage.schema import SCHEMA_VERSION, read_version
 from bostruct.storage.seats import Seat
-from bostruct.storage.steps import Step, next_study, read_news
+from bostruct.storage.steps import Step, next_study
 from bostruct.storage.writing import insert_study
 
 
@@ -53,7 +54,7 @@ class SqliteStorage:
 
     def read(self, name: str | None) -> StoredStudy:
         with self.open_to_read() as database, database.reading() as connection:
-            return read_study(connection, name, self.label, read_version(connection))[0]
+            return read_study(connection, name, self.label, read_version(connection)).stored
 
     def begin(self, row: StudyRow) -> tuple[StoredStudy, SqliteWriter]:
         def make(database: Database) -> None:
@@ -63,12 +64,7 @@ class SqliteStorage:
                 ):
                     insert_study(connection, next_study(connection), StoredStudy(row, []))
 
-        writer = self._become_writer(row.name, make)
-        try:
-            return writer.read(), writer
-        except BaseException:
-            writer.close()
-            raise
+        return self._become_writer(row.name, make)
 
     def save(self, stored: StoredStudy) -> SqliteWriter:
         name = stored.study.name
@@ -81,7 +77,7 @@ class SqliteStorage:
                     raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another file")
                 insert_study(connection, next_study(connection), stored)
 
-        return self._become_writer(name, make)
+        return self._become_writer(name, make)[1]
 
     def count_finished(self) -> int:
         """Count the finished trials of the only study, without reading them; raise StorageError."""
@@ -99,13 +95,18 @@ class SqliteStorage:
         finally:
             database.close()
 
-    def _become_writer(self, name: str, make: Callable[[Database], None]) -> SqliteWriter:
+    def _become_writer(self, name: str, make: Callable[[Database], None]) -> tuple[StoredStudy, SqliteWriter]:
         database = Database(self._path, read_only=False)
         try:
             make(database)
-            return SqliteWriter(database, name)
+            writer = SqliteWriter(database, name)
         except BaseException:
             database.close()
+            raise
+        try:
+            return writer.read(), writer
+        except BaseException:
+            writer.close()
             raise
 
 
@@ -125,16 +126,13 @@ class SqliteWriter:
         with database.reading() as connection:
             self._study = find_in(connection, name, str(database.path), SCHEMA_VERSION).progress.study
         self._seat = Seat(database.path, self._study, name)
-        self._seen = 0  # the step up to which the holder knows the study
-        self._known = 0  # the same in the step that is being made, which may never be done
+        self._known = Known(self._what)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
         """Return the study as it is now, from which on `look` tells what changed."""
         with self._database.reading() as connection:
-            stored, progress = read_study(connection, self._name, str(self._database.path), SCHEMA_VERSION)
-        self._seen = progress.revision
-        return stored
+            return self._known.take_all(read_study(connection, self._name, str(self._database.path), SCHEMA_VERSION))
 
     @property
     def lost(self) -> StorageLost | None:
@@ -162,15 +160,12 @@ class SqliteWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            news, self._known = step.read_news(self._seen), step.before.revision
-            yield news
+            yield self._known.read_news(step)
 
     def look(self) -> News:
-        with self._database.reading() as connection:
+        with self._noting_loss(), self._database.reading() as connection:
             progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-            news = read_news(connection, progress, self._seen, self._what)
-        self._seen = progress.revision
-        return news
+            return self._known.take(self._known.read_later(connection, progress))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         with self._stepping() as step:
@@ -196,7 +191,7 @@ class SqliteWriter:
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the file is not in its place any more."""
-        with self._unlocked_where_lost():
+        with self._noting_loss():
             self._database.check_place()
 
     def close(self) -> None:
@@ -213,21 +208,21 @@ class SqliteWriter:
             yield self._step
             return
         try:
-            with self._unlocked_where_lost(), self._database.writing() as connection:
+            with self._noting_loss(), self._database.writing() as connection:
                 progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-                self._step, self._known = Step(connection, progress, self._what), self._seen
-                yield self._step
-                revision = self._step.finish()
+                self._step = step = Step(connection, progress, self._what)
+                self._known.begin(step)
+                yield step
+                after = step.finish()
         finally:
             self._step = None
-        if self._known == progress.revision:  # else there are news that nobody asked for
-            self._seen = revision
+        self._known.end(step, after)
 
     @contextmanager
-    def _unlocked_where_lost(self) -> Iterator[None]:
-        """Leave the locks to whoever opens a new file in the place of one that is lost."""
+    def _noting_loss(self) -> Iterator[None]:
+        """Write nothing any more once the file is lost, and leave the locks to whoever opens a new one in its place."""
         try:
             yield
-        except StorageLost:
+        except StorageLost as error:
             self._seat.leave()
-            raise
+            raise self._database.lose(error) from error

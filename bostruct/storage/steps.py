@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bostruct.storage.protocol import News, SpaceChange, StorageError, TrialRow
-from bostruct.storage.reading import read_later
+from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow
+from bostruct.storage.reading import find_trial, read_change_checksums
 from bostruct.storage.rows import Connection, Progress
-from bostruct.storage.writing import change_trial, find_trial, insert_change, insert_trial, write_progress
+from bostruct.storage.writing import Written, change_trial, insert_change, insert_trial, write_progress
 
 
 class Step:
@@ -14,11 +14,17 @@ class Step:
     connection: to the database.
     before: the progress of the study as it is there.
     where: database and study, for messages.
+
+    connection, before: the arguments.
+    checksums: of the trials that it has written, by number.
+    n_changes: of the study's space, that it has written.
     """
 
     def __init__(self, connection: Connection, before: Progress, where: str) -> None:
-        self._connection = connection
+        self.connection = connection
         self.before = before
+        self.checksums: dict[int, int] = {}
+        self.n_changes = 0
         self._begun = before._replace(revision=before.revision + 1)
         self._progress = self._begun
         self._where = where
@@ -29,7 +35,8 @@ class Step:
         row: the trial.
         state: as JSON text; None leaves it as it is.
         """
-        self._progress = insert_trial(self._connection, self._progress, row).advance(0, 0, state)
+        self._note(row.number, insert_trial(self.connection, self._progress, row))
+        self._progress = self._progress.advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
         """Change a trial, all but its point; raise StorageError where no such trial has this status.
@@ -37,10 +44,11 @@ class Step:
         row: the trial as it is to be.
         status: that it must have.
         """
-        before = find_trial(self._connection, self._progress.study, row.number, self._where)
+        before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
-        self._progress = change_trial(self._connection, self._progress, before, row._replace(point=before.row.point))
+        after = row._replace(point=before.row.point)
+        self._note(row.number, change_trial(self.connection, self._progress, before, after))
 
     def take_back(self, numbers: tuple[int, ...]) -> None:
         """Count an attempt less for those trials that run; nobody owns them then.
@@ -48,10 +56,10 @@ class Step:
         numbers: of the trials, each of which counts once.
         """
         for number in dict.fromkeys(numbers):
-            before = find_trial(self._connection, self._progress.study, number, self._where)
+            before = find_trial(self.connection, self._progress.study, number, self._where)
             if before is not None and before.row.status == "running":
                 after = before.row._replace(attempts=before.row.attempts - 1, owner=None)
-                self._progress = change_trial(self._connection, self._progress, before, after)
+                self._note(number, change_trial(self.connection, self._progress, before, after))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         """Write that the study is over another space, and the searcher's new state.
@@ -59,44 +67,20 @@ class Step:
         change: the next one.
         state: as JSON text.
         """
-        number = count_changes(self._connection, self._progress.study)
-        self._progress = insert_change(self._connection, self._progress, number, change).advance(0, 0, state)
+        number = len(read_change_checksums(self.connection, self._progress.study))
+        self._progress = insert_change(self.connection, self._progress, number, change).advance(0, 0, state)
+        self.n_changes += 1
 
-    def read_news(self, seen: int) -> News:
-        """Return what was written after a step that the holder knows.
-
-        seen: revision of that step.
-        """
-        return read_news(self._connection, self.before, seen, self._where)
-
-    def finish(self) -> int:
-        """Write the progress that goes with the changes, if there were any, and return the revision."""
+    def finish(self) -> Progress:
+        """Write the progress that goes with the changes, if there were any, and return it."""
         if self._progress is self._begun:
-            return self.before.revision
-        write_progress(self._connection, self._progress)
-        return self._progress.revision
+            return self.before
+        write_progress(self.connection, self._progress)
+        return self._progress
 
-
-def read_news(connection: Connection, progress: Progress, seen: int, where: str) -> News:
-    """Return what was written of a study after a step.
-
-    connection: to the database, within a transaction, so that all is of one moment.
-    progress: of the study.
-    seen: revision of the step.
-    where: database and study, for messages.
-    """
-    trials = read_later(connection, progress, seen, where)
-    return News(trials, progress.state, count_changes(connection, progress.study))
-
-
-def count_changes(connection: Connection, study: int) -> int:
-    """Return the number of changes of a study's space.
-
-    connection: to the database.
-    study: id of the study.
-    """
-    ((count,),) = connection.execute("SELECT COUNT(*) FROM changes WHERE study = ?", (study,)).fetchall()
-    return count
+    def _note(self, number: int, written: Written) -> None:
+        self._progress = written.progress
+        self.checksums[number] = written.checksum
 
 
 def next_study(connection: Connection) -> int:

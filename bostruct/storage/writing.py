@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bostruct.storage.protocol import SpaceChange, StoredStudy, TrialRow
+from bostruct.storage.reading import FoundTrial
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     PROGRESS_COLUMNS,
@@ -13,17 +14,14 @@ from bostruct.storage.rows import (
     Connection,
     Progress,
     change_columns,
-    read_trial_columns,
     seal,
     study_columns,
     trial_columns,
 )
-from bostruct.storage.schema import SCHEMA_VERSION
 
 _TRIALS = (*TRIAL_COLUMNS, "checksum")
 _MARKS = ", ".join("?" * len(_TRIALS))
 _INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
-_READ_TRIAL = f"SELECT {', '.join(_TRIALS)} FROM trials WHERE study = ? AND number = ?"
 _UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE study = ? AND number = ?"
 
 
@@ -39,7 +37,7 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
     connection.execute(f"INSERT INTO studies ({columns}) VALUES ({', '.join('?' * len(values))})", values)
     progress = Progress(number, stored.study.state)
     for row in stored.trials:
-        progress = insert_trial(connection, progress, row)
+        progress = insert_trial(connection, progress, row).progress
     for position, change in enumerate(stored.changes):
         progress = insert_change(connection, progress, position, change)
     write_progress(connection, progress)
@@ -73,8 +71,19 @@ def write_progress(connection: Connection, progress: Progress) -> None:
     connection.execute(f"INSERT INTO progress ({columns}) VALUES ({marks}) {replace}", seal(progress))
 
 
-def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> Progress:
-    """Write a new trial, and return the progress of its study after it, which is not written.
+class Written(NamedTuple):
+    """A trial that was written.
+
+    progress: of its study after it, which is not written.
+    checksum: of its row.
+    """
+
+    progress: Progress
+    checksum: int
+
+
+def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> Written:
+    """Write a new trial.
 
     connection: to the database.
     progress: before it.
@@ -82,34 +91,11 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> P
     """
     values = seal(trial_columns(progress.study, row, progress.revision))
     connection.execute(_INSERT_TRIAL, values)
-    return progress.advance(values[-1], row.told is not None)
+    return Written(progress.advance(values[-1], row.told is not None), values[-1])
 
 
-class FoundTrial(NamedTuple):
-    """A trial as it is in the database.
-
-    row: of the trial.
-    checksum: as it is stored beside the row.
-    """
-
-    row: TrialRow
-    checksum: int
-
-
-def find_trial(connection: Connection, study: int, number: int, where: str) -> FoundTrial | None:
-    """Return a trial as it is in the database, None where it is not; raise StorageError where it cannot be read.
-
-    connection: to the database.
-    study: id of the study.
-    number: of the trial.
-    where: file and study, for messages.
-    """
-    found = connection.execute(_READ_TRIAL, (study, number)).fetchone()
-    return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
-
-
-def change_trial(connection: Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Progress:
-    """Change a trial, and return the progress of its study after it, which is not written.
+def change_trial(connection: Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Written:
+    """Change a trial.
 
     connection: to the database.
     progress: before it.
@@ -118,4 +104,5 @@ def change_trial(connection: Connection, progress: Progress, before: FoundTrial,
     """
     values = seal(trial_columns(progress.study, after, progress.revision))
     connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
-    return progress.advance(values[-1] - before.checksum, (after.told is not None) - (before.row.told is not None))
+    told = (after.told is not None) - (before.row.told is not None)
+    return Written(progress.advance(values[-1] - before.checksum, told), values[-1])

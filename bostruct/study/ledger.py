@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -57,8 +57,7 @@ class Ledger(SharedTable):
             yield
         except BaseException:
             with lock:
-                for number in set(self.out).difference(out):
-                    self.requeue(number)
+                self.give_back({number: self._held[number] for number in self.out if number not in out})
             raise
 
     def next_initial(self) -> Point | None:
@@ -194,6 +193,26 @@ class Ledger(SharedTable):
         self._enter(trial, self._form.keep(x), row)
         self._close(trial, outcome, row.told)
         return self._records[trial.number].trial
+
+    @defer_interrupt
+    @repeat_undone
+    def give_back(self, begun: Mapping[int, float]) -> None:
+        """Give running trials back, those alone that nobody told, gave up or took over since they were handed out here.
+
+        begun: when each was handed out, by number.
+        """
+        held = [number for number, when in sorted(begun.items()) if self._held.get(number) == when]
+        if not held:
+            return
+        with self._step() as writer:
+            ours = [number for number in held if number in self._running and self._is_out(number)]
+            if ours:
+                writer.take_back(*ours)
+        for number in held:
+            self._held.pop(number, None)
+        for number in ours:
+            self._records[number].attempts -= 1
+            self._records[number].owner = None
 
     @defer_interrupt
     @repeat_undone

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
@@ -57,7 +58,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         with trial_bar(study.name, study, settings.n_trials, settings.progress) as show:
             return loop.run((*settings.callbacks, show))
     except BaseException as error:
-        _give_back(study, loop.pending, error)
+        _give_back(study, loop, error)
         if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
             error.add_note(
                 f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
@@ -68,18 +69,16 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         pool.close()
 
 
-def _give_back(study: Any, pending: Mapping[int, float], error: BaseException) -> None:
-    """Requeue the trials in flight; where that fails too, the error that ended the run is still the one to be seen.
-
-    pending: when each of them was begun, by its number.
-    """
-    for number, begun in sorted(pending.items()):
-        if study.held.get(number) == begun:  # an interrupt may have come right after it was told
-            try:
-                with suppress(ValueError):  # another process took it over, and told it
-                    study.requeue(number)
-            except BostructError as another:
-                error.add_note(f"Trial {number} is handed out again when the study is next opened: {another}")
+def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
+    """Give the trials in flight back; where that fails, too, the error that ended the run is still the one seen."""
+    in_flight = [replace(study.trials[number], started=begun) for number, begun in sorted(loop.pending.items())]
+    try:
+        if in_flight:
+            study.give_back(in_flight)
+    except BostructError as another:
+        numbers = ", ".join(str(trial.number) for trial in in_flight)
+        which = f"Trials {numbers} are" if len(in_flight) > 1 else f"Trial {numbers} is"
+        error.add_note(f"{which} handed out again when the study is next opened: {another}")
 
 
 class _Loop:
@@ -296,7 +295,8 @@ def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list
         equal_errors.append((kind, trial.number))
     if len(equal_errors) >= MAX_EQUAL_ERRORS and not _has_completed(study):
         for _, number in equal_errors:
-            study.requeue(number)
+            with suppress(ValueError):  # another process gave it another chance, which completed
+                study.requeue(number)
         raise ObjectiveError(
             f"the objective raised {kind} in each of the first {len(equal_errors)} trials, which are given back; "
             "mend it, and "

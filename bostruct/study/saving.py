@@ -6,12 +6,12 @@ import os
 import sqlite3
 import tempfile
 import warnings
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.storage.backends import as_path
-from bostruct.storage.protocol import Storage, StorageError, StorageLost
+from bostruct.storage.protocol import Storage, StorageError, StorageLost, StudyWriter
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.ledger import Ledger
 
@@ -30,17 +30,28 @@ def write_copy(ledger: Ledger, storage: Storage) -> None:
 
 
 @defer_interrupt
-def end(ledger: Ledger) -> None:
+def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
     """Close the storage of a study; where its file is lost, write the study to a new one and warn of that.
 
     ledger: of the study.
+    mutex: of the ledger, which another thread may be telling.
     """
-    store = ledger.store
-    if store is None or not store.is_open:
-        return
+    with mutex:
+        if ledger.store is not None and ledger.store.is_open:
+            _end(ledger, ledger.store)
+
+
+def _end(ledger: Ledger, store: StudyWriter) -> None:
     try:
-        with suppress(StorageLost):  # nobody will hand them out from a file that is gone
-            ledger.let_all_go()
+        ledger.give_back(ledger.held)
+    except StorageLost:  # nobody will hand them out from a file that is gone
+        pass
+    except StorageError as error:
+        warnings.warn(
+            f"study {ledger.name!r}: its running trials were not given back, and are handed out again once this "
+            f"process is known to be gone: {error}",
+            stacklevel=4,
+        )
     finally:
         lost = store.lost
         store.close()
@@ -58,9 +69,9 @@ def _rescue(ledger: Ledger) -> None:
         except (OSError, StorageError) as error:  # the folder is gone too, full, or not to be written
             why = str(error)
         else:
-            warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is in {found}", stacklevel=3)
+            warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is in {found}", stacklevel=4)
             return
-    warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}", stacklevel=3)
+    warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}", stacklevel=4)
 
 
 def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:

@@ -161,14 +161,6 @@ class SharedTable(TrialTable):
         if failed is not None:
             self._close(trial, failed, row.told)
 
-    @defer_interrupt
-    @repeat_undone
-    def let_all_go(self) -> None:
-        """Give all trials back that this object handed out, and that nobody else has taken over."""
-        if self.out:
-            with self._step() as writer:
-                writer.take_back(*self.out)
-
     def adopt_store(self, store: StudyWriter, label: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
 

@@ -306,6 +306,7 @@ class Study:
             self._writable()
             with self._ledger.deciding(wanted):
                 with self._mutex:
+                    self._writable()  # or it was closed meanwhile
                     self._ledger.sync()
                     self._ledger.take_over()
                 yield
@@ -429,6 +430,19 @@ class Study:
         with self._mutex:
             self._writable()
             self._ledger.requeue(self._ledger.check_requeueable(trial))
+
+    def give_back(self, trials: Iterable[Trial]) -> None:
+        """Give trials back that nobody evaluates here any more: the next ask hands them out, as if for the first time.
+
+        Those that were told, given up or handed out again meanwhile, here or by another process, are left as they are.
+
+        trials: as `ask` returned them.
+
+        Raises ValueError for a trial of another study, TypeError for what is none.
+        """
+        with self._mutex:
+            self._writable()
+            self._ledger.give_back({self._ledger.number(trial): trial.started for trial in trials})
 
     def cancel(self, trial: Trial | int) -> Trial:
         """Give a running trial up, and return it: it is not handed out again, and its point is no data.
@@ -689,9 +703,10 @@ class Study:
 
         A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
         """
-        if self._store is not None:
-            with suppress(StorageError):  # `end` does what can be done
-                self._store.check_place()
+        with self._mutex:
+            if self._store is not None:
+                with suppress(StorageError):  # `end` does what can be done
+                    self._store.check_place()
         self._close()
 
     def __enter__(self) -> Study:
@@ -730,7 +745,7 @@ class Study:
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, stored, store, place.label)
-        self._close = weakref.finalize(self, end, self._ledger)
+        self._close = weakref.finalize(self, end, self._ledger, self._mutex)
 
     @property
     def _store(self) -> StudyWriter | None:

@@ -270,3 +270,20 @@ def test_what_is_on_record_of_a_finished_trial_is_told_to_who_renews_it(served):
     served.tell(0, None, {"value": 3.0})
     refused = refuse(served.renew, 0, None, None)
     assert (refused.code, refused.facts["trial"]["value"]) == ("trial_finished", 3.0)
+
+
+def test_a_lease_that_runs_out_leaves_what_another_process_ended(tmp_path, clock):
+    study, other = (bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db") for _ in range(2))
+    served = ServedStudy(study)
+    served._leases = Leases(lambda: clock[0])
+    assert numbers(served.ask(3, 1.0)) == [0, 1, 2]
+    other.sync()
+    other.cancel(0)
+    other.tell(1, failed="the rig burned down")
+    clock[0] = 2.0
+    assert numbers(served.ask(2, None)) == [2, 3]
+    other.sync()
+    assert [trial.status for trial in other.trials] == ["failed", "failed", "running", "running"]
+    assert other.trials[0].is_canceled
+    other.close()
+    study.close()

@@ -16,10 +16,11 @@ from bostruct.storage.database import Database
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.open_files import OpenFile, is_open_here
 from bostruct.storage.protocol import StorageError, StoredStudy, TrialRow
+from bostruct.storage.reading import find_trial
 from bostruct.storage.rows import Progress
 from bostruct.storage.schema import TABLES, check_schema, create_tables, read_version
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.storage.writing import change_trial, find_trial, insert_study, insert_trial
+from bostruct.storage.writing import change_trial, insert_study, insert_trial
 from bostruct.testing.storage_laws import STUDY
 
 
@@ -74,12 +75,12 @@ def test_changing_a_trial_moves_the_digest_by_the_difference() -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         create_tables(connection)
         row = TrialRow(0, "p", "i", 1.0, 1)
-        begun = insert_trial(connection, Progress(1, "{}"), row)
+        begun = insert_trial(connection, Progress(1, "{}"), row).progress
         found = find_trial(connection, 1, 0, "here")
         assert found is not None
         assert found.row == row
         told = row._replace(outcome=Outcome((1.0,)), finished=2.0, told=0)
-        after = change_trial(connection, begun, found, told)
+        after = change_trial(connection, begun, found, told).progress
         again = find_trial(connection, 1, 0, "here")
         assert again is not None
         assert after == Progress(1, "{}", 1, again.checksum)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.storage.protocol import StorageError, StudyMismatch
+from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.sqlite import SqliteStorage
 from tests.stored import forge
@@ -280,12 +280,15 @@ def test_a_closed_study_says_so(path):
 
 
 def test_a_trial_is_never_told_twice_whatever_memory_says(path):
-    with open_study(path) as study:
-        trial = study.ask()
-        change = "UPDATE trials SET status = 'completed', value = 7.0, finished = 1.0, told = 9 WHERE number = ?"
-        forge(path, change, values=(trial.number,))
-        with pytest.raises(StorageError, match="not running there any more"):
-            study.tell(trial, 1.0)
+    study = open_study(path)
+    trial = study.ask()
+    change = "UPDATE trials SET status = 'completed', value = 7.0, finished = 1.0, told = 9 WHERE number = ?"
+    forge(path, change, values=(trial.number,))
+    with pytest.raises(StorageLost, match="is not as this process knew it at step 9"):
+        study.tell(trial, 1.0)
+    assert study.trials[trial.number].value == 1.0
+    with pytest.warns(UserWarning, match="was lost while study"):  # it names the file that has the value
+        study.close()
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("SELECT value FROM trials ORDER BY number DESC").fetchone() == (7.0,)
 

@@ -244,7 +244,7 @@ def test_pages_of_two_moments_are_refused(file: Path, tmp_path: Path) -> None:
 
 def test_a_connection_reads_what_a_study_wrote(file: Path) -> None:
     with closing(connect(file, read_only=True)) as connection:
-        stored, progress = read_study(connection, None, "here", SCHEMA_VERSION)
+        stored, progress, _ = read_study(connection, None, "here", SCHEMA_VERSION)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             connection.execute("DELETE FROM trials")
     assert [json.loads(row.info)["origin"] for row in stored.trials] == ["initial"] * 6

@@ -6,6 +6,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,9 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.storage.protocol import StorageError
+from bostruct.storage.protocol import StorageError, TrialRow
 from bostruct.storage.sqlite import SqliteStorage
+from bostruct.storage.steps import Step
 from bostruct.study.saving import copy_file
 
 ROOT = str(Path(bo.__file__).parent.parent)
@@ -205,3 +209,26 @@ def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="holds no study"):
         copy_file(file, tmp_path / "copy.db")
     assert os.listdir(tmp_path) == ["runs.db"]
+
+
+def test_closing_waits_for_what_another_thread_is_telling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, change = threading.Event(), Step.change
+
+    def change_slowly(step: Step, row: TrialRow, status: str) -> None:
+        change(step, row, status)
+        begun.set()
+        time.sleep(0.3)
+
+    study = open_study(tmp_path / "runs.db")
+    trials = study.ask(4)
+    monkeypatch.setattr(Step, "change", change_slowly)
+    with ThreadPoolExecutor() as threads:
+        told = threads.submit(study.tell, trials[0], 1.0)
+        begun.wait()
+        study.close()
+        assert told.result().value == 1.0
+    with pytest.raises(bo.BostructError, match="is closed"):
+        study.tell(trials[1], 1.0)
+    with bo.Study.load(tmp_path / "runs.db") as again:
+        assert [trial.value for trial in again.trials] == [1.0, None, None, None]
+        assert again.n_waiting == 3

@@ -31,6 +31,7 @@ PASSING = re.compile("starting up|shutting down|in recovery mode|not yet accepti
 SCHEMA = "bostruct"  # in which our tables are, so that those of others may have the same names
 SETTINGS = {
     "search_path": f"{SCHEMA}, pg_temp",
+    "default_transaction_read_only": "off",  # else heartbeats would fail
     "extra_float_digits": "1",  # numbers are read as they were written
     "statement_timeout": f"'{STATEMENT_SECONDS}s'",
     "lock_timeout": f"'{LOCK_SECONDS}s'",
@@ -89,7 +90,7 @@ def open_connection(place: Place, name: str, settings: dict[str, str]) -> psycop
     name: of the connection, as the server lists it; earlier ones of this name are ended.
     settings: of the server, by name, beside SETTINGS.
 
-    Raises StorageError where the server is too old.
+    Raises StorageError where the server is too old, or lists the connection by another name.
     """
     connection = place.connect(name)
     try:
@@ -98,12 +99,23 @@ def open_connection(place: Place, name: str, settings: dict[str, str]) -> psycop
             raise StorageError(f"{place.label}: PostgreSQL {version} is too old; expected 13 or later")
         sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | settings).items())
         connection.execute(cast(LiteralString, sets))
+        _check_name(connection, place, name)
         connection.execute(END_EARLIER, (name,))
     except BaseException:
         connection.close()
         raise
     _open.add(connection)
     return connection
+
+
+def _check_name(connection: psycopg.Connection, place: Place, name: str) -> None:
+    """Refuse a pooler that gives connections other names: living writers would be taken for those that are gone."""
+    found = connection.execute("SELECT current_setting('application_name')").fetchone()
+    if found != (name,):
+        raise StorageError(
+            f"{place.label}: something between here and the server changes application_name, such as a pooler of "
+            "connections; expected a URL of the server itself"
+        )
 
 
 def close_connection(connection: psycopg.Connection) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 import re
 import secrets
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 
 from bostruct.storage.postgresql.limits import (
     GONE_SECONDS,
@@ -44,6 +46,11 @@ receipt AS (DELETE FROM receipts USING mine WHERE receipts.study = mine.study AN
 DELETE FROM writers USING mine WHERE writers.study = mine.study AND writers.owner = mine.owner"""
 
 
+_GIVE_BACK = "SELECT pg_advisory_unlock_all()"
+
+log = logging.getLogger(__name__)
+
+
 class Seat:
     """The place of one writer beside the others: a row with its last heartbeat, by the clock of the server.
 
@@ -68,14 +75,15 @@ class Seat:
         self._session = Session(
             place, f"bostruct {self.owner}", lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off"
         )
-        self._left = threading.Event()
+        self._left: SimpleQueue[None] = SimpleQueue()  # gets something when the heartbeat is to end
         try:
             self._renew()
             self._session.query(_FORGET, (study,))
         except BaseException:
             self._session.close()
             raise
-        threading.Thread(target=self._beat, name=f"bostruct {self.owner}", daemon=True).start()
+        self._heart = threading.Thread(target=self._beat, name=f"bostruct {self.owner}", daemon=True)
+        self._heart.start()
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
@@ -91,7 +99,7 @@ class Seat:
         finally:
             self._is_deciding, self._owes_turn = False, True
             with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back
-                self._give_turn_back()
+                self._give_turn_back(self._session.query_once)
 
     def find_gone(self, session: Session, owners: AbstractSet[str]) -> set[str]:
         """Return those writers that have closed, or have not renewed their rows.
@@ -113,25 +121,30 @@ class Seat:
 
     def leave(self) -> None:
         """Remove the row, and give all locks back; nothing in a forked child."""
-        self._left.set()
+        self._left.put(None)
+        if threading.current_thread() is not self._heart:  # which may be using the session, where it collects garbage
+            self._remove()
+
+    def _remove(self) -> None:
         if self._session.is_open:
             with suppress(StorageError):  # others find the row old in a minute
                 self._session.query_once(_LEAVE, (self._study, self.owner))
             self._session.close()
 
-    def _give_turn_back(self) -> None:
-        """Let another writer decide, where this one was to do so and has not yet; raise StorageError."""
+    def _give_turn_back(self, run: Callable[[str], object]) -> None:
+        """Let another writer decide, where this one was to do so and has not yet; raise StorageError.
+
+        run: runs a statement on the session, which holds no other lock of this kind.
+        """
         with self._giving:
-            if self._owes_turn:  # this session holds no other lock of this kind
-                self._session.query_once("SELECT pg_advisory_unlock_all()")
+            if self._owes_turn:
+                run(_GIVE_BACK)
                 self._owes_turn = False
 
     def _take_turn(self) -> bool:
         """Wait a while for the right to decide, and tell whether it was given."""
-        while self._owes_turn:  # or the server counts two turns, of which one is given back
-            with suppress(StorageError):
-                self._give_turn_back()
         try:
+            self._give_turn_back(self._session.query)  # or the server counts two turns, of which one is given back
             self._session.query(f"SELECT pg_advisory_lock({self._decider})")
         except LockTaken:
             if not self._is_back:
@@ -148,7 +161,25 @@ class Seat:
         self._session.query(_RENEW, (self._study, self.owner, self._process))
 
     def _beat(self) -> None:
-        while not self._left.wait(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
-            with suppress(StorageError):  # it may be there again at the next one
+        is_heard = True
+        while not self._is_left(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
+            try:
                 self._renew()
-                self._give_turn_back()
+                self._give_turn_back(self._session.query_once)
+                is_heard = True
+            except StorageError as error:  # it may be there again at the next one
+                if is_heard and self._session.is_open:
+                    log.warning(
+                        "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process",
+                        error,
+                        GONE_SECONDS,
+                    )
+                is_heard = False
+        self._remove()
+
+    def _is_left(self, seconds: float) -> bool:
+        try:
+            self._left.get(timeout=seconds)
+        except Empty:
+            return False
+        return True

@@ -41,6 +41,7 @@ T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
 
 
 class LockTaken(StorageError):
@@ -51,11 +52,11 @@ class Writing(NamedTuple):
     """A transaction that has begun.
 
     connection: to make it of.
-    row: that its lock selected.
+    row: that its lock selected; None where there is none.
     """
 
     connection: SqlConnection
-    row: Columns
+    row: Columns | None
 
 
 class Session:
@@ -75,11 +76,13 @@ class Session:
         self._process = os.getpid()
         self._mutex = threading.RLock()
         self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
-        self._heard = time.monotonic()
+        self._heard = began = time.monotonic()
+        self._gave_up = -math.inf  # when the server was waited for in vain
         try:
             self._connection: psycopg.Connection | None = await_connection(place, self._name, settings)
         except place.error as error:
             raise self.explain(error, "cannot be opened") from None
+        self._note_return(began)
 
     @property
     def is_open(self) -> bool:
@@ -132,7 +135,7 @@ class Session:
     ) -> Iterator[Writing]:
         """Make all changes of a block at its end, or none; raise StorageError then.
 
-        lock: a statement that selects one row when nobody else can write what is to be written; none is StorageLost.
+        lock: a statement that selects one row when nobody else can write what is to be written.
         parameters: of it.
         is_made: tells, under the same lock, whether the changes were made; nobody else may make the same.
 
@@ -180,13 +183,17 @@ class Session:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
 
-    def repeat(self, work: Callable[[SqlConnection], T], what: str) -> T:
+    def repeat(self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None) -> T:
         """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
+
+        A server that was waited for in vain a short while ago is tried once.
 
         work: makes queries, and is called again where the connection is lost.
         what: it does, for messages, such as "read".
+        patience: seconds within which a lost connection is made again; None for RECONNECT_SECONDS.
         """
         self._check_process()
+        patience = RECONNECT_SECONDS if patience is None else patience
         lost_at: float | None = None
         pause = 0.05
         with self._mutex:
@@ -198,12 +205,13 @@ class Session:
                 except (self.place.error, UnicodeEncodeError) as error:
                     self._roll_back(error)
                     now = time.monotonic()
-                    lost_at = now if lost_at is None else lost_at
-                    if self._connection is not None:
+                    if self._connection is not None and getattr(error, "sqlstate", None) not in ROLLED_BACK:
                         raise self.explain(error, f"cannot be {what}") from None
-                    if now + pause > lost_at + RECONNECT_SECONDS:
-                        problem = f"cannot be reached for {RECONNECT_SECONDS:.0f} s"
-                        raise self.explain(error, problem) from None
+                    if lost_at is None:
+                        lost_at = now if now - self._gave_up > RECONNECT_SECONDS else -math.inf
+                    if now + pause > lost_at + patience:
+                        self._gave_up = now
+                        raise self.explain(error, "cannot be reached") from None
                 except BaseException as error:
                     self._roll_back(error)
                     raise
@@ -245,7 +253,7 @@ class Session:
 
     def _refuse(self, error: BaseException) -> StorageError:
         """Return why nothing was written, once that was rolled back."""
-        if self._connection is None:
+        if self._connection is None or getattr(error, "sqlstate", None) in ROLLED_BACK:
             return StepUndone(f"{self.place.label}: cannot be written: {self.place.describe(error)}")
         return self.explain(error, "cannot be written")
 
@@ -270,9 +278,14 @@ class Session:
         self._check_process()
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings)
-            if time.monotonic() - self._heard > GONE_SECONDS / 2:
-                self.returned = time.monotonic()
+            self._note_return(self._heard)
         return self._connection
+
+    def _note_return(self, since: float) -> None:
+        """Note that the server answers, of which nothing was heard since then."""
+        self._heard = time.monotonic()
+        if self._heard - since > GONE_SECONDS / 2:
+            self.returned = self._heard
 
     def _drop(self) -> None:
         if self._connection is not None:
@@ -293,6 +306,4 @@ def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -
     with connection.together():
         connection.execute(WRITE)
         locked = connection.execute(lock, parameters)
-    if (row := locked.fetchone()) is None:
-        raise StorageLost("the study is not there any more")
-    return Writing(connection, row)
+    return Writing(connection, locked.fetchone())

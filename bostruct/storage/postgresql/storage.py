@@ -51,21 +51,16 @@ class PostgresqlStorage:
 
     def read(self, name: str | None) -> StoredStudy:
         def read(connection: Connection) -> StoredStudy:
-            return read_study(connection, name, self.label, read_rows_version(connection, self.label))[0]
+            return read_study(connection, name, self.label, read_rows_version(connection, self.label)).stored
 
         with self._connecting() as session:
             return session.read(read)
 
     def begin(self, row: StudyRow) -> tuple[StoredStudy, PostgresqlWriter]:
-        writer = self._become_writer(StoredStudy(row, []), is_new=False)
-        try:
-            return writer.read(), writer
-        except BaseException:
-            writer.close()
-            raise
+        return self._become_writer(StoredStudy(row, []), is_new=False)
 
     def save(self, stored: StoredStudy) -> PostgresqlWriter:
-        return self._become_writer(stored, is_new=True)
+        return self._become_writer(stored, is_new=True)[1]
 
     def find_revisions(self) -> dict[int, int] | None:
         """Return the number of steps of each study, by its id; None where that cannot be read now."""
@@ -76,14 +71,19 @@ class PostgresqlStorage:
         except StorageError:
             return None
 
-    def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> PostgresqlWriter:
+    def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> tuple[StoredStudy, PostgresqlWriter]:
         session = Session(self._place)
         try:
             bring_forward(session)
             self._make(session, stored, is_new=is_new)
-            return PostgresqlWriter(session, stored.study.name)
+            writer = PostgresqlWriter(session, stored.study.name)
         except BaseException:
             session.close()
+            raise
+        try:
+            return writer.read(), writer
+        except BaseException:
+            writer.close()
             raise
 
     @repeat_undone

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
+from bostruct.storage.known import Known, Later
+from bostruct.storage.postgresql.limits import OPEN_SECONDS
 from bostruct.storage.postgresql.schema import read_rows_version
 from bostruct.storage.postgresql.seat import Seat
-from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.session import Session, Writing
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
@@ -18,12 +20,14 @@ from bostruct.storage.protocol import (
     TrialRow,
 )
 from bostruct.storage.reading import find_in, read_study
-from bostruct.storage.rows import PROGRESS_COLUMNS, Connection, Progress, read_progress_columns
+from bostruct.storage.rows import PROGRESS_COLUMNS, Columns, Connection, Progress, read_progress_columns
 from bostruct.storage.schema import SCHEMA_VERSION
-from bostruct.storage.steps import Step, read_news
+from bostruct.storage.steps import Step
 from bostruct.storage.undone import repeat_undone
 
-_PROGRESS = f"SELECT {', '.join((*PROGRESS_COLUMNS, 'checksum'))} FROM progress WHERE study = ?"
+# A study that was deleted and made anew may have the id of the first.
+_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
+AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _LOCK = f"{_PROGRESS} FOR UPDATE"
 _SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
 ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
@@ -44,21 +48,17 @@ class PostgresqlWriter:
         self._name = name
         self._label = session.place.label
         self._what = f"{self._label}: study {name!r}"
-        self._study = session.read(self._find)
+        self._study, self._seal = session.read(self._find)
         self._seat = Seat(session.place, self._study)
         self._lost: StorageLost | None = None
-        self._seen = 0  # the step up to which the holder knows the study
-        self._known = 0  # the same within the step that is being made, whose news it has
-        self._n_changes: int | None = None  # of the space, after the step up to which the holder knows the study
+        self._known = Known(self._what)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
         """Return the study as it is now, from which on `look` tells what changed."""
-        stored, progress = self._session.read(
-            lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION)
+        return self._known.take_all(
+            self._session.read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION))
         )
-        self._seen = progress.revision
-        return stored
 
     @property
     def lost(self) -> StorageLost | None:
@@ -87,19 +87,14 @@ class PostgresqlWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            news = self._find_old_news(step.before) or step.read_news(self._seen)
-            self._known = step.before.revision
-            yield news
-        self._n_changes = news.n_changes
+            yield self._known.read_news(step)
 
     def look(self) -> News:
         with self._noting_loss():
             progress = self._session.repeat(self._read_progress, "read")
-            if (known := self._find_old_news(progress)) is not None:
-                return known
-            news, self._seen = self._session.read(self._read_news)
-        self._n_changes = news.n_changes
-        return news
+            if (old := self._known.find_old(progress)) is not None:
+                return old
+            return self._known.take(self._session.read(self._read_later))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         self._make(lambda step: step.insert(row, state))
@@ -117,12 +112,11 @@ class PostgresqlWriter:
         if (holder := self._seat.find_other(self._session)) is not None:
             raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
         self._make(lambda step: step.change_space(change, state))
-        self._n_changes = None
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the study is not there any more."""
         with self._noting_loss():
-            self._session.repeat(self._read_progress, "read")
+            self._session.repeat(self._read_progress, "read", OPEN_SECONDS)
 
     def close(self) -> None:
         if self.is_open:
@@ -131,25 +125,23 @@ class PostgresqlWriter:
             finally:
                 self._session.close()
 
-    def _find(self, connection: Connection) -> int:
+    def _find(self, connection: Connection) -> tuple[int, int]:
+        """Return the id of the study, and the checksum of its row, which tells it from a later one of that id."""
         version = read_rows_version(connection, self._label)
-        return find_in(connection, self._name, self._label, version).progress.study
+        study = find_in(connection, self._name, self._label, version).progress.study
+        ((seal,),) = connection.execute("SELECT checksum FROM studies WHERE id = ?", (study,)).fetchall()
+        return study, seal
 
-    def _read_news(self, connection: Connection) -> tuple[News, int]:
-        progress = self._read_progress(connection)
-        return read_news(connection, progress, self._seen, self._what), progress.revision
+    def _read_later(self, connection: Connection) -> Later:
+        return self._known.read_later(connection, self._read_progress(connection))
 
     def _read_progress(self, connection: Connection) -> Progress:
-        row = connection.execute(_PROGRESS, (self._study,)).fetchone()
-        if row is None:
-            raise StorageLost("the study was removed")
-        return read_progress_columns(row, self._what)
+        return self._check_there(connection.execute(_PROGRESS, (self._study, self._seal)).fetchone())
 
-    def _find_old_news(self, progress: Progress) -> News | None:
-        """Return the news where there is nothing new, as it is most of the time; None where they are to be read."""
-        if progress.revision == self._seen and self._n_changes is not None:
-            return News([], progress.state, self._n_changes)
-        return None
+    def _check_there(self, row: Columns | None) -> Progress:
+        if row is None:
+            raise StorageLost(f"{self._what} was removed while it was open")
+        return read_progress_columns(row, self._what)
 
     def _make(self, change: Callable[[Step], None]) -> None:
         """Make a change within the step that is being made, or a step of its own."""
@@ -167,18 +159,19 @@ class PostgresqlWriter:
     def _stepping(self) -> Iterator[Step]:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
-            with self._noting_loss(), self._session.writing(_LOCK, (self._study,), is_made=self._is_made) as begun:
-                progress = read_progress_columns(begun.row, self._what)
-                self._step = step = Step(begun.connection, progress, self._what)
-                self._known = self._seen
+            with self._noting_loss(), self._writing() as begun:
+                self._step = step = Step(begun.connection, self._check_there(begun.row), self._what)
+                self._known.begin(step)
                 yield step
                 with begun.connection.together():
-                    if (revision := step.finish()) > step.before.revision:
-                        begun.connection.execute(_SIGN, (self._study, self.owner, revision))
+                    if (after := step.finish()) is not step.before:
+                        begun.connection.execute(_SIGN, (self._study, self.owner, after.revision))
         finally:
             self._step = None
-        if self._known == step.before.revision:  # what others wrote before is news still
-            self._seen = revision
+        self._known.end(step, after)
+
+    def _writing(self) -> AbstractContextManager[Writing]:
+        return self._session.writing(_LOCK, (self._study, self._seal), is_made=self._is_made)
 
     def _is_made(self, connection: Connection) -> bool:
         """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
@@ -193,8 +186,9 @@ class PostgresqlWriter:
         try:
             yield
         except StorageLost as error:
+            self._seat.leave()
             self._lost = StorageLost(
-                f"{self._what} was removed while it was open, or its tables were: nothing is written there any more. "
+                f"{error}. Nothing is written there any more. "
                 "All trials are in memory, and so is every value that you tell; study.save(path) writes them elsewhere"
             )
             raise StorageLost(str(self._lost)) from error

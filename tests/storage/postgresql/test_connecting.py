@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from typing import Any
 
 import pytest
 
 import bostruct as bo
 from bostruct.storage.postgresql import connecting
+from bostruct.storage.postgresql.place import Place
 from bostruct.storage.protocol import StorageError
 from tests.storage.postgresql.proxy import Proxy
 from tests.storage.postgresql.server import Server, free_port
@@ -56,3 +58,16 @@ def test_opening_waits_for_nobody_for_long(server: Server, database: str, monkey
 )
 def test_patience_depends_on_what_the_server_says(said: str, seconds: float) -> None:
     assert connecting._find_patience(Exception(said)) == seconds
+
+
+def test_what_gives_connections_other_names_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = Place.connect
+
+    def connect_by_a_pooler(place: Place, name: str) -> Any:
+        connection = connect(place, name)
+        connection.execute(f"SET application_name = '{name} - 10.0.0.7:5432'")  # type: ignore[arg-type]
+        return connection
+
+    monkeypatch.setattr(Place, "connect", connect_by_a_pooler)
+    with pytest.raises(StorageError, match=r"changes application_name.*expected a URL of the server itself"):
+        open_study(url)

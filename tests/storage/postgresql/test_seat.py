@@ -15,7 +15,7 @@ from bostruct.storage.postgresql import seat as seat_module
 from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.writer import PostgresqlWriter
-from bostruct.storage.protocol import StudyLocked
+from bostruct.storage.protocol import StorageError, StudyLocked
 from tests.storage.postgresql.server import Server
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -234,3 +234,45 @@ def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(
     assert slow.ask().number == 1
     assert time.monotonic() - begun < 30.0
     assert not seat._owes_turn
+
+
+def test_a_heartbeat_that_fails_is_said_once(
+    server: Server, database: str, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
+    with open_study(url):
+        server.query("ALTER TABLE bostruct.writers RENAME TO away", database)
+        deadline = time.monotonic() + 20
+        while not caplog.messages and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        server.query("ALTER TABLE bostruct.away RENAME TO writers", database)
+    (said,) = [message for message in caplog.messages if "heartbeat" in message]
+    assert "others are handed the trials of this process" in said
+
+
+def test_the_heartbeat_may_be_the_thread_that_closes_its_study(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
+    study = open_study(url)
+    seat, renew, closing = seat_of(study), Seat._renew, threading.Event()
+
+    def close(self: Seat) -> None:
+        renew(self)
+        if self is seat and not closing.is_set():
+            closing.set()
+            study.close()  # as the garbage collector does, which runs in any thread
+
+    monkeypatch.setattr(Seat, "_renew", close)
+    seat._heart.join(20)
+    assert not seat._heart.is_alive()
+    with open_study(url) as again:
+        assert seat_of(again).find_other(writer_of(again)._session) is None
+
+
+def test_a_closed_writer_takes_no_turn(url: str) -> None:
+    study = open_study(url)
+    seat = seat_of(study)
+    seat._owes_turn = True
+    study.close()
+    with pytest.raises(StorageError, match="closed"), seat.deciding():
+        pass

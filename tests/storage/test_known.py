@@ -1,0 +1,141 @@
+"""A writer goes on where the database holds what its holder knows, and nowhere else."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+
+from bostruct.outcome import Outcome
+from bostruct.storage.known import Known
+from bostruct.storage.protocol import News, SpaceChange, StorageLost, StoredStudy, TrialRow
+from bostruct.storage.reading import read_progress, read_study
+from bostruct.storage.schema import SCHEMA_VERSION, create_tables
+from bostruct.storage.steps import Step
+from bostruct.storage.writing import insert_study
+from bostruct.testing.storage_laws import STUDY
+
+ROW = TrialRow(0, "{}", "{}", 1.0, 1)
+CHANGE = SpaceChange("{}", "{}", "[]", 1, "{}", 1.0, "0")
+Change = Callable[[Step], object]
+
+
+@pytest.fixture
+def connection() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        create_tables(connection)
+        insert_study(connection, 1, StoredStudy(STUDY, [ROW, ROW._replace(number=1)]))
+        yield connection
+
+
+def read(connection: sqlite3.Connection) -> Known:
+    known = Known("here")
+    known.take_all(read_study(connection, None, "here", SCHEMA_VERSION))
+    return known
+
+
+def make(connection: sqlite3.Connection, *changes: Change, known: Known | None = None, reads: bool = False) -> News:
+    """Make a step, as another writer without `known`, and return the news within it."""
+    step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
+    news = News([], "", 0)
+    if known is not None:
+        known.begin(step)
+        news = known.read_news(step) if reads else news
+    for change in changes:
+        change(step)
+    after = step.finish()
+    if known is not None:
+        known.end(step, after)
+    return news
+
+
+def look(connection: sqlite3.Connection, known: Known) -> News:
+    return known.take(known.read_later(connection, read_progress(connection, 1, "here", SCHEMA_VERSION)))
+
+
+def insert(number: int) -> Change:
+    return lambda step: step.insert(ROW._replace(number=number), f"[{number}]")
+
+
+def tell(number: int) -> Change:
+    told = ROW._replace(number=number, outcome=Outcome((1.0,)), finished=2.0, told=0)
+    return lambda step: step.change(told, "running")
+
+
+def test_what_others_wrote_is_news_once(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    assert look(connection, known).trials == []
+    make(connection, insert(2), tell(0))
+    make(connection, lambda step: step.take_back((1,)))
+    found = look(connection, known)
+    assert [row.number for row in found.trials] == [0, 1, 2]
+    assert (found.state, found.n_changes) == ("[2]", 0)
+    assert look(connection, known) == News([], "[2]", 0)
+
+
+def test_what_the_holder_wrote_is_no_news(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, insert(2), known=known)
+    make(connection, tell(2), known=known, reads=True)
+    assert look(connection, known).trials == []
+    make(connection, insert(3))
+    assert [row.number for row in make(connection, tell(3), known=known, reads=True).trials] == [3]
+    assert look(connection, known).trials == []
+
+
+def test_a_step_that_did_not_ask_for_the_news_leaves_them(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, insert(2))
+    make(connection, insert(3), known=known)
+    assert [row.number for row in look(connection, known).trials] == [2, 3]
+
+
+def test_a_step_that_was_never_done_leaves_the_news(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, insert(2))
+    step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
+    known.begin(step)
+    assert [row.number for row in known.read_news(step).trials] == [2]
+    assert [row.number for row in look(connection, known).trials] == [2]
+
+
+def test_changes_of_the_space_are_counted_and_proved(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, lambda step: step.change_space(CHANGE, "[]"))
+    assert look(connection, known).n_changes == 1
+    make(connection, lambda step: step.change_space(CHANGE._replace(trials=2), "[]"), known=known)
+    assert look(connection, known).n_changes == 2
+    make(connection, insert(2))
+    assert look(connection, known).n_changes == 2
+
+
+def go_back(connection: sqlite3.Connection) -> None:
+    connection.execute("ROLLBACK")
+
+
+def go_back_and_on(connection: sqlite3.Connection) -> None:
+    connection.execute("ROLLBACK")
+    make(connection, tell(0))
+
+
+def go_back_and_further(connection: sqlite3.Connection) -> None:
+    go_back_and_on(connection)
+    make(connection, insert(2))
+
+
+@pytest.mark.parametrize("lose", [go_back, go_back_and_on, go_back_and_further])
+@pytest.mark.parametrize("reads", [True, False], ids=["reads", "writes alone"])
+def test_a_database_that_lost_a_step_is_not_written(
+    connection: sqlite3.Connection, lose: Callable[[sqlite3.Connection], None], reads: bool
+) -> None:
+    known = read(connection)
+    connection.execute("BEGIN")
+    make(connection, insert(2), known=known)
+    lose(connection)
+    with pytest.raises(StorageLost, match="here is not as this process knew it at step 1"):
+        look(connection, known)
+    if reads or lose in (go_back, go_back_and_on):  # what is known to be elsewhere is met when it is read
+        with pytest.raises(StorageLost, match="not as this process knew it"):
+            make(connection, tell(1), known=known, reads=reads)

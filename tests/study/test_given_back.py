@@ -1,0 +1,108 @@
+"""Trials given back: what others made of them meanwhile stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import bostruct as bo
+from bostruct.storage.protocol import StorageError
+
+SPACE = {"a": range(12), "b": ["x", "y", "z"]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "runs.db"
+
+
+def open_study(file: Path | None) -> bo.Study:
+    return bo.Study(SPACE, method="random", seed=0, storage=file)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_trials_given_back_are_handed_out_as_if_for_the_first_time(file: Path, stored: bool) -> None:
+    with open_study(file if stored else None) as study:
+        trials = study.ask(3)
+        study.tell(trials[1], 1.0)
+        study.give_back(trials)
+        assert [trial.status for trial in study.trials] == ["running", "completed", "running"]
+        assert (study.n_waiting, dict(study.held)) == (2, {})
+        again = study.ask(2)
+        assert [(one.number, one.point) for one in again] == [(one.number, one.point) for one in trials[::2]]
+        assert "attempts" not in again[0].info
+        study.give_back([trials[0]])  # which has another holder by now
+        assert study.n_waiting == 0
+        assert study.tell(trials[0], 2.0).number == 0  # of the first holder, who told after all
+
+
+def test_what_is_no_trial_of_the_study_is_refused() -> None:
+    with open_study(None) as study, open_study(None) as other:
+        study.ask()
+        with pytest.raises(ValueError, match="of this study"):
+            study.give_back([other.ask()])
+    with pytest.raises(bo.BostructError, match="is closed"):
+        study.give_back([])
+
+
+def cancel(study: bo.Study) -> None:
+    study.cancel(0)
+
+
+def fail(study: bo.Study) -> None:
+    study.tell(0, failed="the rig burned down")
+
+
+def complete(study: bo.Study) -> None:
+    study.tell(0, 1.0)
+
+
+@pytest.mark.parametrize("end", [cancel, fail, complete])
+def test_an_interrupted_run_leaves_what_another_process_ended(file: Path, end: Callable[[bo.Study], None]) -> None:
+    with open_study(file) as mine, open_study(file) as other:
+
+        def objective(_: dict) -> float:
+            other.sync()
+            end(other)
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            mine.optimize(objective, 5)
+        other.sync()
+        assert other.trials[0].status != "running"
+        assert other.trials == mine.trials
+        assert other.ask().number == 1
+        assert other.n_finished == 1
+
+
+def test_an_error_in_an_ask_leaves_what_another_process_ended(file: Path) -> None:
+    with open_study(file) as mine, open_study(file) as other:
+        ask_again = mine._ledger.ask_again
+
+        def ask_once() -> None:
+            if len(mine.trials) == 1:
+                other.sync()
+                cancel(other)
+                raise ArithmeticError
+            return ask_again()
+
+        mine._ledger.ask_again = ask_once  # type: ignore[method-assign]
+        with pytest.raises(ArithmeticError):
+            mine.ask(2)
+        other.sync()
+        assert other.trials[0].is_canceled
+
+
+def test_trials_that_cannot_be_given_back_are_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    def objective(_: dict) -> float:
+        monkeypatch.setattr(bo.Study, "give_back", refuse)
+        raise KeyboardInterrupt
+
+    with open_study(file) as study, pytest.raises(KeyboardInterrupt) as caught:
+        study.optimize(objective, 2)
+    assert any("Trial 0 is handed out again" in note for note in caught.value.__notes__)
