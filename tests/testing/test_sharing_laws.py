@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -32,20 +33,22 @@ def keep_parts(writer: SqliteWriter) -> Iterator[News]:
 @contextmanager
 def forget_news(writer: SqliteWriter) -> Iterator[News]:
     with changing(writer) as news:
-        assert writer._step is not None
-        writer._seen = writer._step.before.revision
+        assert writer._known._pending is not None
+        writer._known.take(writer._known._pending)
         yield news
 
 
 def repeat_news(writer: SqliteWriter) -> News:
-    writer._seen = 0
-    return look(writer)
+    known = deepcopy(writer._known)
+    news = look(writer)
+    writer._known = known
+    return news
 
 
 def hear_oneself(writer: SqliteWriter, *given: Any) -> None:
-    seen = writer._seen
+    known = deepcopy(writer._known)
     insert(writer, *given)
-    writer._seen = seen
+    writer._known = known
 
 
 FAULTS: dict[str, tuple[str, Any, str]] = {
