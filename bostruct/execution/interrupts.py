@@ -9,36 +9,48 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from types import CodeType
 from typing import Any, TypeVar
 
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
+# Those whose handlers raise: objectives set alarms, schedulers send the others before they kill. Windows has not all.
+RAISING = [
+    getattr(signal, name) for name in ("SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGXCPU") if hasattr(signal, name)
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def defer_interrupt(step: Function) -> Function:
-    """Make Ctrl-C and SIGTERM wait for a function: what is on disk and in memory changes together, or neither does.
+    """Make signals wait for a function: what is on disk and in memory changes together, or neither does.
+
+    Ctrl-C and SIGTERM wait, and so do alarms and the like that have a handler.
 
     step: function to protect, which is returned wrapped.
     """
 
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
-        with _defer(signal.SIGINT), _defer(signal.SIGTERM):
+        if threading.current_thread() is not threading.main_thread():  # where no handler runs
+            return step(*args, **kwargs)
+        with ExitStack() as deferred:
+            for number in _list_deferred():
+                deferred.enter_context(_defer(number))
             return step(*args, **kwargs)
 
     return whole  # type: ignore[return-value]
 
 
+def _list_deferred() -> list[signal.Signals]:
+    """Return the signals that could cut a step in two; None is a handler that Python did not set."""
+    ends = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not None]
+    return ends + [number for number in RAISING if callable(signal.getsignal(number))]
+
+
 @contextmanager
 def _defer(number: signal.Signals) -> Iterator[None]:
-    # Python runs signal handlers in the main thread alone, and None is a handler that Python did not set.
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(number) is None:
-        yield
-        return
     waiting: list[Any] = []
     before = signal.signal(number, lambda *received: waiting.append(received))
     try:

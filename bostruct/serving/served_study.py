@@ -91,9 +91,8 @@ class ServedStudy:
 
         answer: as `ask` returned it.
         """
-        started = {one["number"]: one["started"] for one in answer["trials"]}
-        held = self._find_held(started)
-        self._give_back([trial for trial in held if trial.started == started[trial.number]])  # others have the rest
+        trials = self.study.trials
+        self._give_back([replace(trials[one["number"]], started=one["started"]) for one in answer["trials"]])
 
     def _find_held(self, numbers: Iterable[int]) -> list[Trial]:
         """Return the trials that are out, as they were handed out last."""
@@ -102,10 +101,12 @@ class ServedStudy:
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
         with suppress(Refusal), self._turns.hurry(), self._changing:
-            for trial in trials:
+            held = self.study.held
+            ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # others have the rest
+            for trial in ours:
                 self._leases.end(trial.number)
             with suppress(BostructError):  # the file is lost
-                self.study.give_back(trials)
+                self.study.give_back(ours)
 
     def tell(self, trial: int, started: float | None, outcome: Mapping[str, Any]) -> Facts:
         """Record what came of a trial, also where its lease has run out.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bostruct.storage.protocol import News, StorageLost, StoredStudy
-from bostruct.storage.reading import WholeStudy, read_change_checksums, read_later
+from bostruct.storage.reading import WholeStudy, read_change_checksums, read_later, read_trial_checksums
 from bostruct.storage.rows import Connection, Progress, add_checksums
 from bostruct.storage.steps import Step
 
@@ -29,6 +29,21 @@ class Later(NamedTuple):
     checksums: Mapping[int, int]
 
 
+class Mark(NamedTuple):
+    """The step up to which a study is known.
+
+    revision: of the step.
+    digest: of the progress at that step.
+    n_changes: of the space, until then.
+    sum: of the checksums of the trials, modulo 2 to the 64, signed.
+    """
+
+    revision: int
+    digest: int
+    n_changes: int
+    sum: int
+
+
 class Known:
     """The step up to which the holder of a writer knows a study, with the checksum of each trial.
 
@@ -37,11 +52,8 @@ class Known:
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._revision = 0
-        self._digest = 0  # of the progress at that step
-        self._n_changes = 0  # of the space
+        self._mark = Mark(0, 0, 0, 0)
         self._checksums = array("q")  # of the trials, by number
-        self._sum = 0  # of them
         self._pending: Later | None = None  # in the step that is being made, which may never be done
 
     def take_all(self, found: WholeStudy) -> StoredStudy:
@@ -49,8 +61,8 @@ class Known:
 
         found: the study.
         """
-        self._checksums, self._sum = array("q", found.checksums), add_checksums(*found.checksums)
-        self._take(found.progress, {}, len(found.stored.changes))
+        self._checksums = array("q", found.checksums)
+        self._mark_step(found.progress, add_checksums(*found.checksums), len(found.stored.changes))
         return found.stored
 
     def find_old(self, progress: Progress) -> News | None:
@@ -60,11 +72,12 @@ class Known:
 
         Raises StorageLost where the database does not hold the step that the holder knows.
         """
-        if progress.revision > self._revision:
+        mark = self._mark
+        if progress.revision > mark.revision:
             return None
-        if (progress.revision, progress.digest) != (self._revision, self._digest):
+        if (progress.revision, progress.digest) != (mark.revision, mark.digest):
             raise self._explain_loss()
-        return News([], progress.state, self._n_changes)
+        return News([], progress.state, mark.n_changes)
 
     def read_later(self, connection: Connection, progress: Progress) -> Later:
         """Return what was written since; raise StorageLost where the rest is not what the holder knows.
@@ -74,13 +87,28 @@ class Known:
         """
         if (old := self.find_old(progress)) is not None:
             return Later(old, progress, {})
-        found = read_later(connection, progress, self._revision, self._where)
+        found = read_later(connection, progress, self._mark.revision, self._where)
         changes = read_change_checksums(connection, progress.study)
         checksums = {one.row.number: one.checksum for one in found}
-        replaced = (-self._checksums[number] for number in checksums if number < len(self._checksums))
-        if add_checksums(self._sum, *replaced, *checksums.values(), *changes) != progress.digest:
+        # The mark lags behind the checksums where an exception of another thread's making cut `take` short.
+        for known in (lambda: self._mark.sum, lambda: add_checksums(*self._checksums)):
+            if add_checksums(self._find_sum(known(), checksums), *changes) == progress.digest:
+                news = News([one.row for one in found], progress.state, len(changes))
+                return Later(news, progress, checksums)
+        raise self._explain_loss()
+
+    def check_rows(self, connection: Connection, progress: Progress) -> None:
+        """Raise StorageLost where trials are not in the database that were written, by whomever.
+
+        It takes milliseconds, as it reads the checksum of each trial.
+
+        connection: to the database, within a transaction, so that all is of one moment.
+        progress: of the study.
+        """
+        self.find_old(progress)
+        found = (*read_trial_checksums(connection, progress.study), *read_change_checksums(connection, progress.study))
+        if add_checksums(*found) != progress.digest:
             raise self._explain_loss()
-        return Later(News([one.row for one in found], progress.state, len(changes)), progress, checksums)
 
     def take(self, later: Later) -> News:
         """Know what was read, and return the news.
@@ -117,13 +145,24 @@ class Known:
 
     def _explain_loss(self) -> StorageLost:
         return StorageLost(
-            f"{self._where} is not as this process knew it at step {self._revision}: its server lost committed "
-            "steps in a crash, or an earlier copy was put in its place"
+            f"{self._where} is not as this process knew it at step {self._mark.revision}: its server lost committed "
+            "steps in a crash, an earlier copy was put in its place, or trials were removed by hand"
         )
 
     def _take(self, progress: Progress, checksums: Mapping[int, int], n_changes: int) -> None:
-        self._revision, self._digest, self._n_changes = progress.revision, progress.digest, n_changes
+        known = self._find_sum(self._mark.sum, checksums)
         for number in sorted(checksums):
-            place = slice(number, number + 1)
-            self._sum = add_checksums(self._sum, checksums[number], *(-one for one in self._checksums[place]))
-            self._checksums[place] = array("q", [checksums[number]])
+            self._checksums[number : number + 1] = array("q", [checksums[number]])
+        self._mark_step(progress, known, n_changes)
+
+    def _find_sum(self, known: int, checksums: Mapping[int, int]) -> int:
+        """Return the sum of all checksums where some are new.
+
+        known: the sum of those that are kept.
+        checksums: the new ones, by number.
+        """
+        replaced = (-self._checksums[number] for number in checksums if number < len(self._checksums))
+        return add_checksums(known, *replaced, *checksums.values())
+
+    def _mark_step(self, progress: Progress, known: int, n_changes: int) -> None:
+        self._mark = Mark(progress.revision, progress.digest, n_changes, known)

@@ -6,7 +6,15 @@ from collections import Counter
 from typing import NamedTuple
 
 from bostruct.storage.collector import pause_collector
-from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, TrialRow, find_study
+from bostruct.storage.protocol import (
+    SpaceChange,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    StudyRow,
+    TrialRow,
+    find_study,
+)
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     GOALS_SINCE,
@@ -24,6 +32,9 @@ from bostruct.storage.rows import (
 )
 from bostruct.storage.schema import SCHEMA_VERSION
 
+# A study that was deleted and made anew may have the id of the first.
+READ_SEALED = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
+AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
 
 
@@ -120,6 +131,48 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
     return read_progress_columns(rows[0], where)
 
 
+class SealedStudy(NamedTuple):
+    """A study that a writer has found, which no later one of its name or id is taken for.
+
+    study: id of the study.
+    checksum: of its row, which never changes.
+    where: database and study, for messages.
+    """
+
+    study: int
+    checksum: int
+    where: str
+
+    def check_there(self, row: Columns | None) -> Progress:
+        """Return the progress of the study; raise StorageLost where it is not there any more.
+
+        row: that READ_SEALED selects; None for none.
+        """
+        if row is None:
+            raise StorageLost(f"{self.where} was removed while it was open")
+        return read_progress_columns(row, self.where)
+
+    def read_progress(self, connection: Connection) -> Progress:
+        """Return the progress of the study; raise StorageLost where it is not there any more.
+
+        connection: to the database.
+        """
+        return self.check_there(connection.execute(READ_SEALED, (self.study, self.checksum)).fetchone())
+
+
+def find_sealed(connection: Connection, name: str, where: str, version: int) -> SealedStudy:
+    """Return a study of a database for a writer of it; raise StorageError where it is not there.
+
+    connection: to the database.
+    name: of the study.
+    where: the database, for messages.
+    version: of the schema, at least 2.
+    """
+    study = find_in(connection, name, where, version).progress.study
+    ((checksum,),) = connection.execute("SELECT checksum FROM studies WHERE id = ?", (study,)).fetchall()
+    return SealedStudy(study, checksum, f"{where}: study {name!r}")
+
+
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:
     """Return a study with its trials by number, and its progress; raise StorageError where that is not all of it.
 
@@ -178,6 +231,16 @@ def read_change_checksums(connection: Connection, study: int) -> list[int]:
     study: id of the study.
     """
     rows = connection.execute("SELECT checksum FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
+    return [checksum for (checksum,) in rows]
+
+
+def read_trial_checksums(connection: Connection, study: int) -> list[int]:
+    """Return the checksums of the trials of a study, as they stand beside the rows.
+
+    connection: to the database, of the current version.
+    study: id of the study.
+    """
+    rows = connection.execute("SELECT checksum FROM trials WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
 
 

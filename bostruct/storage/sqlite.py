@@ -22,7 +22,7 @@ from bostruct.storage.protocol import (
     StudyRow,
     TrialRow,
 )
-from bostruct.storage.reading import find_in, read_progress, read_studies, read_study
+from bostruct.storage.reading import find_in, find_sealed, read_studies, read_study
 from bostruct.storage.schema import SCHEMA_VERSION, read_version
 from bostruct.storage.seats import Seat
 from bostruct.storage.steps import Step, next_study
@@ -122,11 +122,10 @@ class SqliteWriter:
     def __init__(self, database: Database, name: str) -> None:
         self._database = database
         self._name = name
-        self._what = f"{database.path}: study {name!r}"
         with database.reading() as connection:
-            self._study = find_in(connection, name, str(database.path), SCHEMA_VERSION).progress.study
-        self._seat = Seat(database.path, self._study, name)
-        self._known = Known(self._what)
+            self._sealed = find_sealed(connection, name, str(database.path), SCHEMA_VERSION)
+        self._seat = Seat(database.path, self._sealed.study, name)
+        self._known = Known(self._sealed.where)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
@@ -164,8 +163,7 @@ class SqliteWriter:
 
     def look(self) -> News:
         with self._noting_loss(), self._database.reading() as connection:
-            progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-            return self._known.take(self._known.read_later(connection, progress))
+            return self._known.take(self._known.read_later(connection, self._sealed.read_progress(connection)))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         with self._stepping() as step:
@@ -186,13 +184,16 @@ class SqliteWriter:
     def change_space(self, change: SpaceChange, state: str) -> None:
         with self._stepping() as step:
             if (holder := self._seat.find_other()) is not None:
-                raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
+                raise StudyLocked(f"{self._sealed.where}: its space cannot be changed while it is open in {holder}")
             step.change_space(change, state)
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where the file is not in its place any more."""
+        """Raise StorageLost, now and at every later change, where file, study or trials are not there any more."""
         with self._noting_loss():
             self._database.check_place()
+            if self.is_open:
+                with self._database.reading() as connection:
+                    self._known.check_rows(connection, self._sealed.read_progress(connection))
 
     def close(self) -> None:
         if self.is_open:
@@ -209,8 +210,8 @@ class SqliteWriter:
             return
         try:
             with self._noting_loss(), self._database.writing() as connection:
-                progress = read_progress(connection, self._study, self._what, SCHEMA_VERSION)
-                self._step = step = Step(connection, progress, self._what)
+                progress = self._sealed.read_progress(connection)
+                self._step = step = Step(connection, progress, self._sealed.where)
                 self._known.begin(step)
                 yield step
                 after = step.finish()

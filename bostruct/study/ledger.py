@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from bostruct.contracts import Info, Point, Presented
+from bostruct.contracts import BostructError, Info, Point, Presented
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
@@ -52,12 +52,16 @@ class Ledger(SharedTable):
         lock: of this object, which others may change during the block.
         """
         with lock:
-            out = set(self.out)
+            before = set(self._find_out())
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             with lock:
-                self.give_back({number: self._held[number] for number in self.out if number not in out})
+                asked = [pair for pair in self._find_out() if pair not in before]
+                try:
+                    self.give_back(asked)
+                except BostructError as another:
+                    note_unreturned(error, [number for number, _ in asked], another)
             raise
 
     def next_initial(self) -> Point | None:
@@ -196,12 +200,12 @@ class Ledger(SharedTable):
 
     @defer_interrupt
     @repeat_undone
-    def give_back(self, begun: Mapping[int, float]) -> None:
+    def give_back(self, begun: Iterable[tuple[int, float]]) -> None:
         """Give running trials back, those alone that nobody told, gave up or took over since they were handed out here.
 
-        begun: when each was handed out, by number.
+        begun: the number of each, and when it was handed out.
         """
-        held = [number for number, when in sorted(begun.items()) if self._held.get(number) == when]
+        held = sorted({number for number, when in begun if self._held.get(number) == when})
         if not held:
             return
         with self._step() as writer:
@@ -266,6 +270,10 @@ class Ledger(SharedTable):
         self._let_go(record)
         return trial
 
+    def _find_out(self) -> list[tuple[int, float]]:
+        """Return the number of each trial that is out, and when it was handed out."""
+        return [(number, self._held[number]) for number in self.out]
+
     def _hold(self, record: Record) -> None:
         record.owner = self.owner
         self._held[record.trial.number] = record.trial.started
@@ -280,6 +288,17 @@ class Ledger(SharedTable):
         info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
         running = replace(trial, status="running", reason=None, finished=None, info=info)
         return write_trial(running, None, "", None, record.attempts - 1)
+
+
+def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructError) -> None:
+    """Add to an error that trials could not be given back, which does not take its place.
+
+    error: that ended what was done, and that its caller raises.
+    numbers: of the trials.
+    why: they could not be given back.
+    """
+    which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
+    error.add_note(f"{which} handed out again when the study is next opened: {why}")
 
 
 def count_retries(info: Info) -> int:

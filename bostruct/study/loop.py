@@ -17,7 +17,7 @@ from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
-from bostruct.study.ledger import RETRIES
+from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
@@ -76,9 +76,7 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
         if in_flight:
             study.give_back(in_flight)
     except BostructError as another:
-        numbers = ", ".join(str(trial.number) for trial in in_flight)
-        which = f"Trials {numbers} are" if len(in_flight) > 1 else f"Trial {numbers} is"
-        error.add_note(f"{which} handed out again when the study is next opened: {another}")
+        note_unreturned(error, [trial.number for trial in in_flight], another)
 
 
 class _Loop:

@@ -43,7 +43,7 @@ def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
 
 def _end(ledger: Ledger, store: StudyWriter) -> None:
     try:
-        ledger.give_back(ledger.held)
+        ledger.give_back(ledger.held.items())
     except StorageLost:  # nobody will hand them out from a file that is gone
         pass
     except StorageError as error:

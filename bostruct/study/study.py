@@ -6,7 +6,6 @@ It does no mathematics. Values flip once, here, where they are maximized.
 from __future__ import annotations
 
 import os
-import threading
 import time
 import warnings
 import weakref
@@ -23,6 +22,7 @@ from bostruct.checks import check_integer, check_number, load_by_name, short_rep
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
+from bostruct.execution.fork_locks import ForkSafeLock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -442,7 +442,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
-            self._ledger.give_back({self._ledger.number(trial): trial.started for trial in trials})
+            self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
 
     def cancel(self, trial: Trial | int) -> Trial:
         """Give a running trial up, and return it: it is not handed out again, and its point is no data.
@@ -739,8 +739,8 @@ class Study:
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
-        self._asking = threading.RLock()  # taken before the other one; a tell does not wait for a suggestion
-        self._mutex = threading.RLock()
+        self._asking = ForkSafeLock()  # taken before the other one; a tell does not wait for a suggestion
+        self._mutex = ForkSafeLock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"

@@ -146,6 +146,15 @@ class TrialTable:
             )
         return number
 
+    def identify(self, trial: object) -> tuple[int, float]:
+        """Return the number of a trial, and when it was handed out, as `ask` said; raise as `number`, also for numbers.
+
+        trial: of this study.
+        """
+        if not isinstance(trial, Trial):
+            raise TypeError(f"trials: expected trials as `ask` returned them, got {short_repr(trial)}")
+        return self.number(trial), trial.started
+
     def running(self, trial: Trial | int) -> int:
         """Return the number of a running trial; raise ValueError where it is not running.
 

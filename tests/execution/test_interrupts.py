@@ -203,3 +203,17 @@ def test_no_handler_runs_in_another_thread() -> None:
     thread.start()
     thread.join()
     assert found == [frozenset()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, USR1])
+def test_what_a_handler_of_the_user_raises_waits_for_the_whole_step(number: signal.Signals) -> None:
+    before, steps = signal.signal(number, signal.default_int_handler), Steps(number, signal.SIGTERM)
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            steps.run()
+        assert steps.done == 2
+        assert signal.getsignal(number) is signal.default_int_handler
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -287,3 +288,21 @@ def test_a_lease_that_runs_out_leaves_what_another_process_ended(tmp_path, clock
     assert other.trials[0].is_canceled
     other.close()
     study.close()
+
+
+def test_a_trial_that_finds_another_holder_as_it_is_taken_back_keeps_its_lease(served, clock, monkeypatch):
+    lost, hurry = served.ask(1, 10.0), served._turns.hurry
+
+    @contextmanager
+    def wait_for_an_ask():
+        monkeypatch.undo()
+        clock[0] = 11.0
+        assert numbers(served.ask(1, 10.0)) == [0]
+        with hurry():
+            yield
+
+    monkeypatch.setattr(served._turns, "hurry", wait_for_an_ask)
+    served.take_back(lost)
+    assert numbers(served.ask(1, None)) == [1]
+    clock[0] = 22.0
+    assert numbers(served.ask(1, None)) == [0]

@@ -139,3 +139,47 @@ def test_a_database_that_lost_a_step_is_not_written(
     if reads or lose in (go_back, go_back_and_on):  # what is known to be elsewhere is met when it is read
         with pytest.raises(StorageLost, match="not as this process knew it"):
             make(connection, tell(1), known=known, reads=reads)
+
+
+class Halt(Exception):
+    """An exception that another thread has raised in this one."""
+
+
+class Halting(dict[int, int]):
+    """Checksums of which the last is not taken in."""
+
+    def __getitem__(self, number: int) -> int:
+        if number == max(self):
+            raise Halt
+        return super().__getitem__(number)
+
+
+def test_what_was_half_taken_in_is_no_loss(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, insert(2), tell(0))
+    later = known.read_later(connection, read_progress(connection, 1, "here", SCHEMA_VERSION))
+    with pytest.raises(Halt):
+        known.take(later._replace(checksums=Halting(later.checksums)))
+    assert [row.number for row in look(connection, known).trials] == [0, 2]
+    make(connection, tell(1), known=known, reads=True)
+    assert look(connection, known).trials == []
+
+
+@pytest.mark.parametrize("forge", ["DELETE FROM trials WHERE number = 1", "UPDATE trials SET checksum = 7"])
+def test_rows_that_changed_without_a_step_are_found_where_all_are_counted(
+    connection: sqlite3.Connection, forge: str
+) -> None:
+    known = read(connection)
+    progress = read_progress(connection, 1, "here", SCHEMA_VERSION)
+    known.check_rows(connection, progress)
+    connection.execute(forge)
+    assert look(connection, known).trials == []
+    with pytest.raises(StorageLost, match="or trials were removed by hand"):
+        known.check_rows(connection, progress)
+
+
+def test_rows_that_others_wrote_are_no_loss(connection: sqlite3.Connection) -> None:
+    known = read(connection)
+    make(connection, insert(2), tell(0))
+    known.check_rows(connection, read_progress(connection, 1, "here", SCHEMA_VERSION))
+    assert [row.number for row in look(connection, known).trials] == [0, 2]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +250,50 @@ def test_a_reader_in_the_process_of_a_writer_does_not_give_its_locks_away(file: 
             assert len(reader.trials) == 2
         subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
         study.optimize(objective, 4)
+
+
+def delete_study(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for table in ("trials", "changes", "progress", "studies"):
+            connection.execute(f"DELETE FROM {table}")
+
+
+def make_study_anew(file: Path) -> None:
+    delete_study(file)
+    with bo.Study({"z": range(30)}, method="annealing", seed=3, storage=file) as other:
+        other.ask(6)
+
+
+@pytest.mark.parametrize("lose", [delete_study, make_study_anew])
+def test_a_study_that_is_deleted_from_its_file_is_lost_as_a_file_is(file: Path, lose: Callable[[Path], None]) -> None:
+    study = open_study(file)
+    study.optimize(objective, 5)
+    trial = study.ask()
+    lose(file)
+    for step in (lambda: study.tell(trial, 7.0), study.ask):
+        with pytest.raises(StorageError, match=r"was removed while it was open.*study\.save\(path\)"):
+            step()
+    study.save(file.with_name("saved.db"))
+    study.close()
+    with bo.Study.load(file.with_name("saved.db"), read_only=True) as saved:
+        assert saved.trials[5].value == 7.0
+    if lose is make_study_anew:
+        with bo.Study.load(file, read_only=True) as other:
+            assert [trial.value for trial in other.trials] == [None] * 6
+
+
+def delete_trial(file: Path) -> None:
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM trials WHERE number = 2")
+
+
+@pytest.mark.parametrize("lose", [delete_study, delete_trial])
+def test_what_was_deleted_is_noticed_when_the_study_is_closed(file: Path, lose: Callable[[Path], None]) -> None:
+    study = open_study(file)
+    study.optimize(objective, 5)
+    lose(file)
+    with pytest.warns(UserWarning, match=r"runs\.db was lost .* which is in .*rescued"):
+        study.close()
+    (rescued,) = file.parent.glob("runs-rescued-*.db")
+    with bo.Study.load(rescued, read_only=True) as saved:
+        assert [trial.value for trial in saved.trials] == [trial.value for trial in study.trials]

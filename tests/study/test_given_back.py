@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,3 +107,59 @@ def test_trials_that_cannot_be_given_back_are_named(file: Path, monkeypatch: pyt
     with open_study(file) as study, pytest.raises(KeyboardInterrupt) as caught:
         study.optimize(objective, 2)
     assert any("Trial 0 is handed out again" in note for note in caught.value.__notes__)
+
+
+def test_a_trial_with_two_holders_here_is_taken_from_the_one_that_has_it(file: Path) -> None:
+    with open_study(file) as study:
+        first = study.ask()
+        study.requeue(first)
+        second = study.ask()
+        study.give_back([second, first])
+        assert (study.n_waiting, dict(study.held)) == (1, {})
+
+
+@pytest.mark.parametrize("trials", [[0], [None], ["0"]])
+def test_what_is_no_trial_at_all_is_refused(trials: list) -> None:
+    with open_study(None) as study:
+        study.ask()
+        with pytest.raises(TypeError, match="trials: expected trials as `ask` returned them, got"):
+            study.give_back(trials)
+        assert study.held.keys() == {0}
+
+
+def test_an_ask_that_fails_gives_back_what_was_out_before_and_is_out_anew(file: Path) -> None:
+    with open_study(file) as study:
+        first = study.ask()
+        begin_next = study._begin_next
+
+        def begin_once(*_: object) -> None:
+            if len(study.trials) == 2:
+                raise ArithmeticError
+            trial = begin_next(*_)
+            study.requeue(first)
+            return trial
+
+        study._begin_next = begin_once  # type: ignore[method-assign]
+        with pytest.raises(ArithmeticError):
+            study.ask(3)  # the second is the first one anew
+        assert (study.n_waiting, dict(study.held)) == (2, {})
+
+
+def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise StorageError("the server is away")
+
+    with open_study(file) as study:
+        ask_next = study._ask_next
+
+        def ask_once(*given: Any) -> bo.Trial:
+            trial = ask_next(*given)
+            monkeypatch.setattr(study._ledger, "give_back", refuse)
+            raise KeyboardInterrupt
+            return trial
+
+        study._ask_next = ask_once  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt) as caught:
+            study.ask()
+        monkeypatch.undo()
+    assert caught.value.__notes__ == ["Trial 0 is handed out again when the study is next opened: the server is away"]

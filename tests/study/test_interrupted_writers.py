@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,14 @@ STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
 
 
 class Interrupter:
-    """A trace function that sends SIGINT at one line of the study and its storage.
+    """A trace function that sends a signal at one line of the study and its storage.
 
     at: number of the line, from 1, in the order in which they are run.
+    number: of the signal.
     """
 
-    def __init__(self, at: int) -> None:
-        self._left = at
+    def __init__(self, at: int, number: signal.Signals) -> None:
+        self._left, self._number = at, number
 
     @property
     def is_done(self) -> bool:
@@ -47,13 +48,13 @@ class Interrupter:
     def _count(self, _: Any, event: str, __: Any) -> Any:
         self._left -= event == "line"
         if event == "line" and self._left == 0:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(self._number)
         return self._count
 
 
-def interrupt(step: Callable[[], object], at: int) -> bool:
+def interrupt(step: Callable[[], object], at: int, number: signal.Signals) -> bool:
     """Interrupt a step at a line; return whether it has so many."""
-    interrupter, before = Interrupter(at), sys.gettrace()
+    interrupter, before = Interrupter(at, number), sys.gettrace()
     sys.settrace(interrupter)
     try:
         step()
@@ -64,15 +65,25 @@ def interrupt(step: Callable[[], object], at: int) -> bool:
     return interrupter.is_done
 
 
+@pytest.fixture
+def raising_alarm() -> Iterator[None]:
+    """Alarms raise, as those do that an objective sets, and that ring after it has returned."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("raising_alarm")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
 @pytest.mark.parametrize("name", STEPS)
-def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, tmp_path: Path) -> None:
+def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, number: signal.Signals, tmp_path: Path) -> None:
     at, goes_on = 1, True
     while goes_on:
         (folder := tmp_path / str(at)).mkdir()
         one, another = open_study(folder / "runs.db"), open_study(folder / "runs.db")
         theirs, mine = another.ask(), one.ask()
         another.tell(theirs, 2.0)
-        goes_on = interrupt(lambda one=one, mine=mine: STEPS[name](one, mine), at)
+        goes_on = interrupt(lambda one=one, mine=mine: STEPS[name](one, mine), at, number)
         with ThreadPoolExecutor(1) as executor:
             another.tell(executor.submit(another.ask).result(60), 3.0)
         one.close()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -202,8 +204,8 @@ def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) 
 
 def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
     file = tmp_path / "runs.db"
-    with open_study(file) as study:
-        connection = study._store._database.connection
+    open_study(file).close()
+    with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DELETE FROM progress")
         connection.execute("DELETE FROM studies")
     with pytest.raises(StorageError, match="holds no study"):

@@ -60,15 +60,15 @@ if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def await_connection(place: Place, name: str, settings: dict[str, str]) -> psycopg.Connection:
+def await_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
     """Open a connection, and wait a while for a server that is restarting; raise as `open_connection` does.
 
-    place, name, settings: arguments of `open_connection`.
+    place, name, settings, writes: arguments of `open_connection`.
     """
     began, pause = time.monotonic(), 0.05
     while True:
         try:
-            return open_connection(place, name, settings)
+            return open_connection(place, name, settings, writes=writes)
         except place.error as error:
             if time.monotonic() + pause > began + _find_patience(error):
                 raise
@@ -83,16 +83,17 @@ def _find_patience(error: BaseException) -> float:
     return 0.0 if "FATAL" in str(error) or "ERROR" in str(error) else OPEN_SECONDS
 
 
-def open_connection(place: Place, name: str, settings: dict[str, str]) -> psycopg.Connection:
+def open_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
     """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
 
     place: of the database.
     name: of the connection, as the server lists it; earlier ones of this name are ended.
     settings: of the server, by name, beside SETTINGS.
+    writes: whether a standby is refused.
 
     Raises StorageError where the server is too old, or lists the connection by another name.
     """
-    connection = place.connect(name)
+    connection = place.connect(name, writes=writes)
     try:
         if connection.info.server_version < OLDEST_SERVER:
             version = connection.info.server_version // 10000

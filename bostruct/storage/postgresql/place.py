@@ -50,16 +50,23 @@ class Place:
         self.label = _write_url({name: text for name, text in self._parameters.items() if name not in SECRETS})
 
     @property
+    def _primary(self) -> str:
+        """Return how libpq calls a server that is no standby; before 14 it knew by the settings of a session alone."""
+        return "primary" if self._psycopg.pq.version() >= 140000 else "read-write"
+
+    @property
     def error(self) -> type[psycopg.Error]:
         """The class of all errors of psycopg."""
         return self._psycopg.Error
 
-    def connect(self, name: str) -> psycopg.Connection:
+    def connect(self, name: str, *, writes: bool) -> psycopg.Connection:
         """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
 
         name: of the connection, as the server lists it.
+        writes: whether a standby, which may lag behind, is refused, or passed over where the URL names several hosts.
         """
-        given = DEFAULTS | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
+        wanted = {"target_session_attrs": self._primary} if writes else {}
+        given = DEFAULTS | wanted | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
         return self._psycopg.connect(**given, autocommit=True)
 
     def describe(self, error: BaseException) -> str:

@@ -136,6 +136,8 @@ class Seat:
 
         run: runs a statement on the session, which holds no other lock of this kind.
         """
+        if not self._session.is_open:  # in a forked child the lock may belong to a thread that is not there
+            return
         with self._giving:
             if self._owes_turn:
                 run(_GIVE_BACK)

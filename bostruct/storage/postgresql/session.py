@@ -64,14 +64,16 @@ class Session:
 
     place: of the database.
     name: by which the server lists its connections, and no others; None for a new one.
+    writes: whether a standby is refused, which may lag behind what was written.
     settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
-    def __init__(self, place: Place, name: str | None = None, **settings: str) -> None:
+    def __init__(self, place: Place, name: str | None = None, *, writes: bool = True, **settings: str) -> None:
         self.place = place
         self._settings = settings
+        self._writes = writes
         self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
@@ -79,7 +81,7 @@ class Session:
         self._heard = began = time.monotonic()
         self._gave_up = -math.inf  # when the server was waited for in vain
         try:
-            self._connection: psycopg.Connection | None = await_connection(place, self._name, settings)
+            self._connection: psycopg.Connection | None = await_connection(place, self._name, settings, writes=writes)
         except place.error as error:
             raise self.explain(error, "cannot be opened") from None
         self._note_return(began)
@@ -115,10 +117,11 @@ class Session:
         finally:
             self._mutex.release()
 
-    def read(self, work: Callable[[SqlConnection], T]) -> T:
+    def read(self, work: Callable[[SqlConnection], T], patience: float | None = None) -> T:
         """Return what a function finds that sees one moment of the database; raise StorageError.
 
         work: makes queries, and is called again where the connection is lost.
+        patience: as of `repeat`.
         """
 
         def read(connection: SqlConnection) -> T:
@@ -127,7 +130,7 @@ class Session:
             connection.execute("COMMIT")
             return found
 
-        return self.repeat(read, "read")
+        return self.repeat(read, "read", patience)
 
     @contextmanager
     def writing(
@@ -277,7 +280,7 @@ class Session:
         """Return the connection, made again where it was lost; raises an error of psycopg."""
         self._check_process()
         if self._connection is None:
-            self._connection = open_connection(self.place, self._name, self._settings)
+            self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
             self._note_return(self._heard)
         return self._connection
 

@@ -106,7 +106,7 @@ class PostgresqlStorage:
 
     @contextmanager
     def _connecting(self) -> Iterator[Session]:
-        session = Session(self._place)
+        session = Session(self._place, writes=False)
         try:
             yield session
         finally:

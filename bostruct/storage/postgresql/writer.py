@@ -19,16 +19,13 @@ from bostruct.storage.protocol import (
     StudyLocked,
     TrialRow,
 )
-from bostruct.storage.reading import find_in, read_study
-from bostruct.storage.rows import PROGRESS_COLUMNS, Columns, Connection, Progress, read_progress_columns
+from bostruct.storage.reading import READ_SEALED, SealedStudy, find_sealed, read_study
+from bostruct.storage.rows import Connection
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step
 from bostruct.storage.undone import repeat_undone
 
-# A study that was deleted and made anew may have the id of the first.
-_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
-AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
-_LOCK = f"{_PROGRESS} FOR UPDATE"
+_LOCK = f"{READ_SEALED} FOR UPDATE"
 _SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
 ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
 _IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"
@@ -47,11 +44,10 @@ class PostgresqlWriter:
         self._session = session
         self._name = name
         self._label = session.place.label
-        self._what = f"{self._label}: study {name!r}"
-        self._study, self._seal = session.read(self._find)
-        self._seat = Seat(session.place, self._study)
+        self._sealed = session.read(self._find)
+        self._seat = Seat(session.place, self._sealed.study)
         self._lost: StorageLost | None = None
-        self._known = Known(self._what)
+        self._known = Known(self._sealed.where)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
@@ -91,7 +87,7 @@ class PostgresqlWriter:
 
     def look(self) -> News:
         with self._noting_loss():
-            progress = self._session.repeat(self._read_progress, "read")
+            progress = self._session.repeat(self._sealed.read_progress, "read")
             if (old := self._known.find_old(progress)) is not None:
                 return old
             return self._known.take(self._session.read(self._read_later))
@@ -110,13 +106,13 @@ class PostgresqlWriter:
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         if (holder := self._seat.find_other(self._session)) is not None:
-            raise StudyLocked(f"{self._what}: its space cannot be changed while it is open in {holder}")
+            raise StudyLocked(f"{self._sealed.where}: its space cannot be changed while it is open in {holder}")
         self._make(lambda step: step.change_space(change, state))
 
     def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where the study is not there any more."""
+        """Raise StorageLost, now and at every later change, where the study or trials are not there any more."""
         with self._noting_loss():
-            self._session.repeat(self._read_progress, "read", OPEN_SECONDS)
+            self._session.read(self._check_rows, OPEN_SECONDS)
 
     def close(self) -> None:
         if self.is_open:
@@ -125,23 +121,14 @@ class PostgresqlWriter:
             finally:
                 self._session.close()
 
-    def _find(self, connection: Connection) -> tuple[int, int]:
-        """Return the id of the study, and the checksum of its row, which tells it from a later one of that id."""
-        version = read_rows_version(connection, self._label)
-        study = find_in(connection, self._name, self._label, version).progress.study
-        ((seal,),) = connection.execute("SELECT checksum FROM studies WHERE id = ?", (study,)).fetchall()
-        return study, seal
+    def _find(self, connection: Connection) -> SealedStudy:
+        return find_sealed(connection, self._name, self._label, read_rows_version(connection, self._label))
 
     def _read_later(self, connection: Connection) -> Later:
-        return self._known.read_later(connection, self._read_progress(connection))
+        return self._known.read_later(connection, self._sealed.read_progress(connection))
 
-    def _read_progress(self, connection: Connection) -> Progress:
-        return self._check_there(connection.execute(_PROGRESS, (self._study, self._seal)).fetchone())
-
-    def _check_there(self, row: Columns | None) -> Progress:
-        if row is None:
-            raise StorageLost(f"{self._what} was removed while it was open")
-        return read_progress_columns(row, self._what)
+    def _check_rows(self, connection: Connection) -> None:
+        self._known.check_rows(connection, self._sealed.read_progress(connection))
 
     def _make(self, change: Callable[[Step], None]) -> None:
         """Make a change within the step that is being made, or a step of its own."""
@@ -160,23 +147,23 @@ class PostgresqlWriter:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
             with self._noting_loss(), self._writing() as begun:
-                self._step = step = Step(begun.connection, self._check_there(begun.row), self._what)
+                self._step = step = Step(begun.connection, self._sealed.check_there(begun.row), self._sealed.where)
                 self._known.begin(step)
                 yield step
                 with begun.connection.together():
                     if (after := step.finish()) is not step.before:
-                        begun.connection.execute(_SIGN, (self._study, self.owner, after.revision))
+                        begun.connection.execute(_SIGN, (self._sealed.study, self.owner, after.revision))
         finally:
             self._step = None
         self._known.end(step, after)
 
     def _writing(self) -> AbstractContextManager[Writing]:
-        return self._session.writing(_LOCK, (self._study, self._seal), is_made=self._is_made)
+        return self._session.writing(_LOCK, self._sealed[:2], is_made=self._is_made)
 
     def _is_made(self, connection: Connection) -> bool:
         """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
         assert self._step is not None
-        signed = connection.execute(_IS_SIGNED, (self._study, self.owner, self._step.before.revision + 1))
+        signed = connection.execute(_IS_SIGNED, (self._sealed.study, self.owner, self._step.before.revision + 1))
         return signed.fetchone() is not None
 
     @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 
 PASSWORD = "pl@nted/secret"  # which no message may show
 QUOTED = "pl%40nted%2Fsecret"
-HBA = "local all all trust\nhost all all all scram-sha-256\n"
+HBA = "local all all trust\nlocal replication all trust\nhost all all all scram-sha-256\n"
 
 
 def find_programs() -> Path | None:
@@ -53,9 +53,12 @@ class Server:
 
     settings: of its configuration, by name.
     options: of initdb, besides ours.
+    primary: the server of which it is a standby; None for none.
     """
 
-    def __init__(self, settings: dict[str, str] | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self, settings: dict[str, str] | None = None, options: Sequence[str] = (), primary: Server | None = None
+    ) -> None:
         self._given = settings or {}
         found = find_programs()
         assert found is not None
@@ -65,11 +68,19 @@ class Server:
             shutil.chown(self.folder, "postgres", "postgres")
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
+        if primary is not None:
+            self._follow(primary)
+            return
         ours = ["-U", "ann", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"]
         self.run([self.programs / "initdb", "-D", self.folder / "data", *ours, *options])
         self.write("data/pg_hba.conf", HBA)
         self.start()
         self.query(f"ALTER USER ann PASSWORD '{PASSWORD}'")
+
+    def _follow(self, primary: Server) -> None:
+        source = ["-h", primary.folder, "-p", primary.port, "-U", "ann"]
+        self.run([self.programs / "pg_basebackup", *source, "-D", self.folder / "data", "-R", "--no-sync"])
+        self.start()
 
     def run(self, command: Sequence[object]) -> None:
         """Run a program as the user that owns the server."""

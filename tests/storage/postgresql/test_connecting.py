@@ -63,8 +63,8 @@ def test_patience_depends_on_what_the_server_says(said: str, seconds: float) -> 
 def test_what_gives_connections_other_names_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     connect = Place.connect
 
-    def connect_by_a_pooler(place: Place, name: str) -> Any:
-        connection = connect(place, name)
+    def connect_by_a_pooler(place: Place, name: str, **given: bool) -> Any:
+        connection = connect(place, name, **given)
         connection.execute(f"SET application_name = '{name} - 10.0.0.7:5432'")  # type: ignore[arg-type]
         return connection
 

@@ -114,7 +114,7 @@ def test_a_role_needs_rights_which_the_message_names(server: Server, url: str, d
 def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bostruct.storage.postgresql.connecting.OLDEST_SERVER", 990000)
     with pytest.raises(StorageError, match=r"PostgreSQL \d+ is too old; expected 13 or later"):
-        open_connection(Place(url), "test", {})
+        open_connection(Place(url), "test", {}, writes=True)
 
 
 def test_a_damaged_row_is_named(url: str, server: Server, database: str) -> None:

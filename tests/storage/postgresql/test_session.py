@@ -82,9 +82,9 @@ def test_others_may_write_before_the_fate_of_a_commit_is_known(
         trial = study.ask()
         connect, calls = Place.connect, []
 
-        def connect_late(place: Place, name: str) -> Any:
+        def connect_late(place: Place, name: str, **given: bool) -> Any:
             calls.append(other.add({"a": len(calls), "b": "y"}, 2.0).number)
-            return connect(place, name)
+            return connect(place, name, **given)
 
         proxy.on_request = Once(fate)
         with pytest.MonkeyPatch.context() as patched:
@@ -152,11 +152,11 @@ def test_a_step_is_not_taken_for_another_one_that_got_its_number_after_a_crash(
                 server.stop(signal.SIGKILL)
                 server.start()
 
-        def connect_late(place: Place, name: str) -> Any:
+        def connect_late(place: Place, name: str, **given: bool) -> Any:
             if crashed.is_set():
                 for _ in range(n_others):
                     server.query("SELECT pg_current_xact_id()", database)
-            return connect(place, name)
+            return connect(place, name, **given)
 
         server.query("CHECKPOINT", database)
         proxy.on_request = Once("drop", crash)

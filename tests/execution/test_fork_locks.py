@@ -1,0 +1,119 @@
+"""Locks in a forked child: free where their holder is not there, kept where it is."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from multiprocessing import get_context
+
+import pytest
+
+import bostruct as bo
+from bostruct.execution.fork_locks import ForkSafeLock
+
+PATIENCE_SECONDS = 30.0
+
+
+def succeeds_in_child(check: Callable[[], bool]) -> bool:
+    """Fork, and tell whether a check is true in the child, before the time is over and with a clean end."""
+
+    def run() -> None:
+        assert check()
+
+    child = get_context("fork").Process(target=run)
+    child.start()
+    child.join(PATIENCE_SECONDS)
+    if child.exitcode is None:
+        child.kill()
+    return child.exitcode == 0
+
+
+class Holder:
+    """A thread that holds locks for as long as a block lasts."""
+
+    def __init__(self, *locks: ForkSafeLock) -> None:
+        self._locks = locks
+        self._holds, self._ends = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._hold)
+
+    def _hold(self) -> None:
+        for lock in self._locks:
+            lock.__enter__()
+        self._holds.set()
+        self._ends.wait()
+        for lock in reversed(self._locks):
+            lock.__exit__()
+
+    def __enter__(self) -> None:
+        self._thread.start()
+        assert self._holds.wait(PATIENCE_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        self._thread.join()
+
+
+def can_take(lock: ForkSafeLock) -> bool:
+    with lock, lock:
+        return True
+
+
+def test_a_lock_of_another_thread_is_free_in_a_child_alone() -> None:
+    lock, taken = ForkSafeLock(), threading.Event()
+    waits = threading.Thread(target=lambda: can_take(lock) and taken.set())
+    with Holder(lock):
+        assert succeeds_in_child(lambda: can_take(lock))
+        waits.start()
+        assert not taken.wait(0.05)
+    assert taken.wait(PATIENCE_SECONDS)
+    waits.join()
+
+
+def test_a_lock_of_the_forking_thread_stays_its_own() -> None:
+    lock = ForkSafeLock()
+
+    def others_wait() -> bool:
+        taken = threading.Event()
+        threading.Thread(target=lambda: can_take(lock) and taken.set(), daemon=True).start()
+        waited = not taken.wait(0.05)
+        lock.__exit__()
+        return waited and taken.wait(PATIENCE_SECONDS)
+
+    with lock:
+        assert succeeds_in_child(others_wait)
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_a_child_that_is_forked_while_another_thread_tells_ends(stored: bool, tmp_path: object) -> None:
+    study = bo.Study({"a": range(9)}, method="random", seed=0, storage=f"{tmp_path}/runs.db" if stored else None)
+    trial = study.ask()
+
+    def ends() -> bool:
+        study.close()
+        with pytest.raises(bo.BostructError):
+            study.tell(trial, 1.0)
+        return True
+
+    with Holder(study._mutex):
+        assert succeeds_in_child(ends)
+    assert study.tell(trial, 2.0).value == 2.0
+    study.close()
+
+
+def test_a_child_that_exits_by_itself_ends(tmp_path: object) -> None:
+    study = bo.Study({"a": range(9)}, method="random", seed=0, storage=f"{tmp_path}/runs.db")
+    with Holder(study._mutex):
+        child = os.fork()
+        if child == 0:
+            study._close()  # as at the end of the interpreter
+            os._exit(7)
+        done = threading.Event()
+        waits = threading.Thread(target=lambda: (status.append(os.waitpid(child, 0)[1]), done.set()))
+        status: list[int] = []
+        waits.start()
+        if not done.wait(PATIENCE_SECONDS):
+            os.kill(child, 9)
+        waits.join()
+    assert os.waitstatus_to_exitcode(status[0]) == 7
+    study.close()
