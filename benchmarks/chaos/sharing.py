@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import bostruct as bo
 from benchmarks.chaos.isolation import call_isolated
-from benchmarks.chaos.places import check_file, open_study, step
+from benchmarks.chaos.places import check_file, check_values, open_study, step
 from benchmarks.chaos.row import Verdict
 from bostruct.storage.protocol import StorageError
 
@@ -45,11 +43,7 @@ def use_threads(folder: Path, verdict: Verdict, method: str) -> None:
     if len(set(points)) != len(points):
         verdict.blame("otherwise than documented", f"{len(points) - len(set(points))} points were suggested twice")
     study.close()
-    with closing(sqlite3.connect(file)) as connection:
-        found = dict(connection.execute("SELECT number, value FROM trials WHERE told IS NOT NULL").fetchall())
-    if found != told:
-        verdict.blame("lost", f"told {told}, in the file {found}")
-    verdict.count("values told", len(told))
+    check_values(file, told, verdict)
 
 
 def race_processes(folder: Path, verdict: Verdict) -> None:
@@ -86,7 +80,7 @@ def race_processes(folder: Path, verdict: Verdict) -> None:
     with bo.Study.load(file, read_only=True) as study:
         if len(study.trials) != sum(answer.value for answer in answers[:2]):
             verdict.blame("lost", f"{len(study.trials)} trials for {answers}")
-        check_file(file, [float(trial.point["x"]) for trial in study.trials], verdict)
+        check_values(file, {trial.number: float(trial.point["x"]) for trial in study.trials}, verdict)
 
 
 def fork_after_opening(folder: Path, verdict: Verdict) -> None:

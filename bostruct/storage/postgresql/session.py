@@ -306,7 +306,4 @@ class Session:
 
 def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
     """Begin a transaction, and take its lock."""
-    with connection.together():
-        connection.execute(WRITE)
-        locked = connection.execute(lock, parameters)
-    return Writing(connection, locked.fetchone())
+    return Writing(connection, connection.begin(WRITE, lock, parameters))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bostruct.checks import optional_import
 from bostruct.storage.postgresql.place import EXTRA
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 ESCAPE = "\x1a"
 ESCAPED = {ESCAPE: ESCAPE + "1", "\0": ESCAPE + "0"}
 
+Statement: TypeAlias = tuple[str, Sequence[Column]]  # with a question mark for each parameter
+
 
 class SqlConnection:
     """A connection of psycopg as the SQL that all back ends share knows it.
@@ -28,18 +29,44 @@ class SqlConnection:
 
     def __init__(self, connection: psycopg.Connection) -> None:
         self._connection = connection
+        self._last: list[Statement] = []
 
     def execute(self, statement: str, parameters: Sequence[Column] = (), /) -> _Rows:
-        given = [_escape(one) if isinstance(one, str) else one for one in parameters]
-        return _Rows(self._connection.execute(_translate(statement), given or None))
+        return _Rows(self._connection.execute(_translate(statement), _escape_all(parameters)))
 
-    def together(self) -> AbstractContextManager[object]:
-        """Send the statements of a block at once, whose rows are to be had after it."""
-        return self._connection.pipeline() if _has_pipelines() else nullcontext()
+    def begin(self, begin: str, lock: str, parameters: Sequence[Column]) -> Columns | None:
+        """Begin a transaction and lock a row in one round trip; return the row, None where there is none.
+
+        begin: the statement that begins it.
+        lock: selects at most one row.
+        parameters: of the lock.
+        """
+        return _Rows(self._execute_together((begin, ()), (lock, parameters))).fetchone()
+
+    def execute_last(self, statement: str, parameters: Sequence[Column]) -> None:
+        """Have a statement executed at the end of the transaction, in the round trip of its COMMIT.
+
+        statement: selects nothing.
+        parameters: of it.
+        """
+        self._last.append((statement, parameters))
 
     def commit(self) -> str | None:
-        """Commit, and return what the server says that it did."""
-        return self._connection.execute("COMMIT", prepare=False).statusmessage
+        """Commit, and return the server's word for what it did."""
+        return self._execute_together(*self._last, ("COMMIT", ())).statusmessage
+
+    def _execute_together(self, *statements: Statement) -> psycopg.Cursor[Any]:
+        """Execute statements in one round trip, and return the cursor of the last one.
+
+        They are one simple query. psycopg ends a pipeline by a Flush, which reaches the server after it has begun to
+        count for how long the transaction is idle. It stops counting then, and never ends one that stands still.
+        """
+        cursor = optional_import("psycopg", EXTRA).ClientCursor(self._connection)
+        given = [one for _, parameters in statements for one in parameters]
+        cursor.execute("; ".join(_translate(statement) for statement, _ in statements), _escape_all(given))
+        while cursor.nextset():
+            pass
+        return cursor
 
 
 class _Rows:
@@ -57,14 +84,12 @@ class _Rows:
 
 
 @cache
-def _has_pipelines() -> bool:
-    """Tell whether libpq is new enough to send several statements at once."""
-    return optional_import("psycopg", EXTRA).Pipeline.is_supported()
-
-
-@cache
 def _translate(statement: str) -> Any:
     return statement.replace("%", "%%").replace("?", "%s") if "?" in statement else statement
+
+
+def _escape_all(parameters: Sequence[Column]) -> list[Column] | None:
+    return [_escape(one) if isinstance(one, str) else one for one in parameters] or None
 
 
 def _escape(text: str) -> str:

@@ -150,9 +150,8 @@ class PostgresqlWriter:
                 self._step = step = Step(begun.connection, self._sealed.check_there(begun.row), self._sealed.where)
                 self._known.begin(step)
                 yield step
-                with begun.connection.together():
-                    if (after := step.finish()) is not step.before:
-                        begun.connection.execute(_SIGN, (self._sealed.study, self.owner, after.revision))
+                if (after := step.finish()) is not step.before:
+                    begun.connection.execute_last(_SIGN, (self._sealed.study, self.owner, after.revision))
         finally:
             self._step = None
         self._known.end(step, after)

@@ -19,12 +19,13 @@ from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.storage import PostgresqlStorage
-from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
 from bostruct.testing.storage_laws import STUDY
 from tests.storage.postgresql.proxy import COMMIT, Proxy
 from tests.storage.postgresql.server import Server
 
 SPACE = {"a": range(50), "b": ["x", "y", "z"]}
+LOCK = "SELECT study, state FROM progress WHERE study = ? FOR UPDATE"
 
 
 @pytest.fixture
@@ -287,3 +288,30 @@ def test_a_step_that_a_deadlock_undid_is_made_again(url: str) -> None:
     with bo.Study.load(url, read_only=True) as stored:
         assert len(stored.trials) == 1
     study.close()
+
+
+@pytest.mark.parametrize("statement", [None, "SELECT 1"])
+def test_a_step_that_stands_still_is_taken_back_by_the_server(url: str, statement: str | None) -> None:
+    with open_study(url):
+        pass
+    session = Session(Place(url), idle_in_transaction_session_timeout="'100ms'")
+    with suppress(StepUndone), session.writing(LOCK, (1,), is_made=lambda _: False) as begun:
+        if statement is not None:
+            begun.connection.execute(statement)
+        time.sleep(1.0)
+        begun.connection.execute_last("DELETE FROM progress WHERE study = ?", (1,))
+    assert session.query("SELECT study FROM progress") == [(1,)]
+    session.close()
+
+
+def test_statements_of_one_round_trip_are_made_together_or_not_at_all(url: str) -> None:
+    with open_study(url):
+        pass
+    session = Session(Place(url))
+    name = "a '%s' \\ \x1a0\0?"
+    for table in ("studies", "no_table"):
+        with suppress(StorageError), session.writing(LOCK, (1,), is_made=lambda _: False) as begun:
+            begun.connection.execute("UPDATE studies SET name = 'study' WHERE id = 1")
+            begun.connection.execute_last(f"UPDATE {table} SET name = ? WHERE id = ?", (name, 1))
+        assert session.query("SELECT name FROM studies") == [(name,)]
+    session.close()
