@@ -265,9 +265,9 @@ def describe_need(capability: type) -> str:
 
 def count_own_frames() -> int:
     """Return the `stacklevel` with which the caller's warning points to the code that called the package."""
-    frame, package = inspect.currentframe(), __name__.partition(".")[0]
+    frame, own = inspect.currentframe(), {__name__.partition(".")[0], "weakref", "contextlib"}  # which call back
     level = 0  # of this function, which the warning does not see
-    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in own:
         frame, level = frame.f_back, level + 1
     return level
 

@@ -44,7 +44,7 @@ from bostruct.contracts import (
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.joint import choose_beside
-from bostruct.searchers.proposals import Design, draw_candidates, fall_back, neighbors_of, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
 from bostruct.searchers.views import keep
@@ -181,7 +181,7 @@ class BayesianSearch:
             yield Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
             return
         if not len(history.values):
-            yield fall_back(self.domain, history, state, rng, "no trial has completed")
+            yield draw_blindly(self.domain, history, state, rng)
             return
         if self.exploration is not None:
             explored = self.exploration(self.domain, history, state.get("exploration"), rng)

@@ -21,7 +21,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import fall_back
+from bostruct.searchers.proposals import draw_blindly, fall_back
 
 
 class Regression(Protocol):
@@ -93,7 +93,7 @@ class BOCS:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
-            return fall_back(self.domain, history, state, rng, "no trial has completed")
+            return draw_blindly(self.domain, history, state, rng)
         try:
             sample, state, info = self.regression.draw(history.completed, history.values, state, rng)
         except NumericalError as error:

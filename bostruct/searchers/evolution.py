@@ -20,7 +20,7 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import Design, fall_back, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
 
 ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
@@ -67,8 +67,7 @@ class EvolutionSearch:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):
-            why = "no trial has completed"
-            return fall_back(self.domain, history, state, rng, why)
+            return draw_blindly(self.domain, history, state, rng)
         child = self._child(history, rng)
         if child is None:
             why = f"{self.tries} mutations met seen points alone"

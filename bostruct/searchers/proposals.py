@@ -104,6 +104,22 @@ def nothing_around(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     return domain.join()
 
 
+def draw_blindly(domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+    """Suggest a random unseen point, as no trial has completed; raises SpaceExhausted where none is left.
+
+    That is a fallback where trials have failed, and the usual start of a run with many workers where they still run.
+
+    domain: to draw from.
+    history: whose points are not drawn.
+    state: of the searcher, kept.
+    rng: the only source of chance.
+    """
+    why = "no trial has completed"
+    if len(history.failed):
+        return fall_back(domain, history, state, rng, why)
+    return Suggestion(domain.sample_unseen(history.seen, rng), state, {"origin": "random", "why": why})
+
+
 def fall_back(
     domain: Domain,
     history: HistoryView,

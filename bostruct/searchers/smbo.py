@@ -22,7 +22,7 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.searchers.bayesian import describe_part
-from bostruct.searchers.proposals import Design, draw_candidates, fall_back, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, random_design
 from bostruct.searchers.tree_search import TreeSearch
 
 
@@ -79,7 +79,7 @@ class SMBO:
         if rng.random() < self.exploration:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
         if not len(history.values):
-            return fall_back(self.domain, history, state, rng, "no trial has completed")
+            return draw_blindly(self.domain, history, state, rng)
         try:
             posterior, learned, info = self.surrogate.condition(
                 history.completed, history.values, state["surrogate"], rng

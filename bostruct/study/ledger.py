@@ -47,7 +47,7 @@ class Ledger(SharedTable):
 
     @contextmanager
     def requeue_on_error(self, lock: AbstractContextManager[object]) -> Iterator[None]:
-        """A trial that nobody received, as an interrupt came first, is given back.
+        """Give back the trials of a block that ends in an error, such as an interrupt, since nobody received them.
 
         lock: of this object, which others may change during the block.
         """
@@ -136,12 +136,16 @@ class Ledger(SharedTable):
 
         Where another told of it meanwhile, the outcome is another trial of its point, which names the first in
         ``info["double_of"]``. Where the file was lost the outcome is kept here, and StorageLost is raised then.
+
+        Raises ValueError where another told of it, and who tells now was not handed the trial here.
         """
         record, lost = self._records[number], None
         begun = self._held.get(number) if begun is None else begun
         told = (record, outcome, ended, noted or {}, begun)
         try:
             with self._step() as writer:
+                if CANCELED not in told[3]:
+                    self._check_tellable(number, begun)
                 row, trial = self._write_outcome(*told)
                 if trial.number != number and CANCELED in trial.info:  # nobody waits for it any more
                     return record.trial
@@ -298,7 +302,7 @@ def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructE
     why: they could not be given back.
     """
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
-    error.add_note(f"{which} handed out again when the study is next opened: {why}")
+    error.add_note(f"{which} handed out again once this process has ended: {why}")
 
 
 def count_retries(info: Info) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +28,8 @@ MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of th
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 
 log = logging.getLogger(__name__)
+# The trials in flight of each run of a study, since threads may share it.
+_in_flight: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
 
 
 class ObjectiveError(BostructError):
@@ -66,6 +69,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
             )
         raise
     finally:
+        loop.leave()
         pool.close()
 
 
@@ -94,6 +98,12 @@ class _Loop:
         self._equal_errors: list[tuple[str, int]] = []
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
+        self._runs = _in_flight.setdefault(study, [])
+        self._runs.append(self.pending)
+
+    def leave(self) -> None:
+        """Let other runs of the study know that nothing is in flight here any more."""
+        self._runs[:] = [pending for pending in self._runs if pending is not self.pending]
 
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell to the end, and say why it came."""
@@ -125,8 +135,9 @@ class _Loop:
 
     @property
     def _missing(self) -> int:
-        """The number of trials that this process has still to evaluate, with those in flight."""
-        return self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere
+        """The number of trials that this run has still to evaluate, with those in flight."""
+        beside = sum(len(pending) for pending in list(self._runs) if pending is not self.pending)
+        return self._settings.n_trials - self._study.n_finished - self._study.n_elsewhere - beside
 
     @property
     def _room(self) -> int:
@@ -303,5 +314,6 @@ def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list
 
 
 def _stop_reason(settings: RunSettings, n_elsewhere: int) -> str:
-    elsewhere = f", of which {n_elsewhere} are evaluated by other processes" if n_elsewhere else ""
+    are = "is" if n_elsewhere == 1 else "are"
+    elsewhere = f", of which {n_elsewhere} {are} still evaluated by other processes" if n_elsewhere else ""
     return f"n_trials reached ({settings.n_trials}){elsewhere}"

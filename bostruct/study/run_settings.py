@@ -65,8 +65,8 @@ class RunSettings:
         rule = self.stopping_rule
         if rule is not None and (isinstance(rule, type) or not isinstance(rule, StoppingRule)):
             raise TypeError(f"stopping_rule: expected a rule, such as MedianRule(), got {short_repr(rule)}")
-        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
-            raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}")
+        if self.executor is not None:
+            _check_executor(self.executor)
 
     @classmethod
     def from_arguments(
@@ -108,3 +108,10 @@ class RunSettings:
         if self.workers == 1 and self.trial_timeout is None:
             return InProcessPool(self.objective)
         return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
+
+
+def _check_executor(executor: object) -> None:
+    """Raise TypeError for what has no `submit`, a class, and a Dask client, whose futures are of another kind."""
+    hint = "; give client.get_executor()" if hasattr(executor, "get_executor") else ""
+    if hint or isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(executor)}{hint}")

@@ -9,6 +9,7 @@ import warnings
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
+from bostruct.checks import count_own_frames
 from bostruct.execution.interrupts import defer_interrupt
 from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import Storage, StorageError, StorageLost, StudyWriter
@@ -50,7 +51,7 @@ def _end(ledger: Ledger, store: StudyWriter) -> None:
         warnings.warn(
             f"study {ledger.name!r}: its running trials were not given back, and are handed out again once this "
             f"process is known to be gone: {error}",
-            stacklevel=4,
+            stacklevel=count_own_frames(),
         )
     finally:
         lost = store.lost
@@ -60,18 +61,24 @@ def _end(ledger: Ledger, store: StudyWriter) -> None:
 
 
 def _rescue(ledger: Ledger) -> None:
-    is_file = "://" not in ledger.label
-    lost = Path(ledger.label).absolute() if is_file else ledger.label
-    file = Path(lost) if is_file else Path.cwd() / "study.db"
+    file = ledger.file
+    lost = ledger.label if file is None else file
+    file = Path.cwd() / "study.db" if file is None else file
     for folder in (file.parent, Path(tempfile.gettempdir())):
         try:
             found = _save_in(folder, file, ledger)
         except (OSError, StorageError) as error:  # the folder is gone too, full, or not to be written
             why = str(error)
         else:
-            warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is in {found}", stacklevel=4)
+            warnings.warn(
+                f"{lost} was lost while study {ledger.name!r} was open, which is in {found}",
+                stacklevel=count_own_frames(),
+            )
             return
-    warnings.warn(f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}", stacklevel=4)
+    warnings.warn(
+        f"{lost} was lost while study {ledger.name!r} was open, which is lost with it: {why}",
+        stacklevel=count_own_frames(),
+    )
 
 
 def _save_in(folder: Path, lost: Path, ledger: Ledger) -> str:

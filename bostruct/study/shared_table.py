@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import cast
 
 from bostruct.checks import has_capability
@@ -25,12 +27,15 @@ from bostruct.storage.protocol import (
 )
 from bostruct.storage.undone import repeat_undone
 from bostruct.study.history import Trial
+from bostruct.study.kept_points import Kept
 from bostruct.study.point_texts import find_names, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
 from bostruct.study.space_changes import current_row, is_over, read_trials
 from bostruct.study.trial_table import Record, TrialTable
 
 MAX_ATTEMPTS = 2
+
+log = logging.getLogger(__name__)
 
 
 class SharedTable(TrialTable):
@@ -54,6 +59,9 @@ class SharedTable(TrialTable):
         self.changes = stored.changes
         self.is_resumed = bool(stored.trials)  # nothing that this process made has been asked since
         self._wanted: Callable[[], bool] | None = None  # asked before a trial is handed out
+        self._folder = _find_folder()  # in which the label is a path
+        self._is_stepping = False
+        self._contradiction: StorageLost | None = None  # between the storage and what is here
         self._can_share = store is not None and has_capability(store, SharedWriter)
         self._made = stored.study
         self._names = find_names(parse(row.domain))
@@ -63,6 +71,11 @@ class SharedTable(TrialTable):
             for one, found in zip(stored.trials, read_trials(stored, self._form, where), strict=True):
                 self._enter(found.trial, found.kept, one, found.text)
             self._close_stored(stored.trials)
+
+    @property
+    def file(self) -> Path | None:
+        """The absolute path of the study's file; None for a database."""
+        return None if "://" in self.label else self._folder / self.label
 
     @property
     def writer(self) -> StudyWriter:
@@ -119,10 +132,19 @@ class SharedTable(TrialTable):
 
     @defer_interrupt
     def sync(self) -> None:
-        """Learn what other writers wrote; nothing where there can be none, and where the file was lost."""
-        if self.is_shared:
+        """Learn what other writers wrote; do nothing where there can be none, within a step, and for a lost file."""
+        if self.is_shared and not self._is_stepping:
             with suppress(StorageLost):  # as the next change says
                 self._learn(self._shared.look())
+
+    def learn_of(self, trial: object) -> None:
+        """Learn what other writers wrote where a trial that somebody means is not known to run.
+
+        trial: or its number; anything else is left alone.
+        """
+        number = getattr(trial, "number", trial)
+        if isinstance(number, int) and number not in self._running:
+            self.sync()
 
     def take_over(self) -> None:
         """Let trials wait that a writer left running which is gone; fail those that were left so for the second time.
@@ -160,6 +182,8 @@ class SharedTable(TrialTable):
         record.owner = None
         if failed is not None:
             self._close(trial, failed, row.told)
+        fate = "has failed" if failed is not None else "is handed out again"
+        log.warning("study %r: trial %d %s, as the process that ran it has ended", self.name, number, fate)
 
     def adopt_store(self, store: StudyWriter, label: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
@@ -169,6 +193,7 @@ class SharedTable(TrialTable):
         """
         out = self.out
         self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
+        self._folder = _find_folder()
         for number in out:
             record = self._records[number]
             store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
@@ -194,8 +219,12 @@ class SharedTable(TrialTable):
             yield self.writer
             return
         with self._shared.changing() as news:
-            self._learn(news)
-            yield self.writer
+            self._is_stepping = True
+            try:
+                self._learn(news)
+                yield self.writer
+            finally:
+                self._is_stepping = False
 
     def _is_out(self, number: int) -> bool:
         """Tell whether a running trial is in the hands of who was given it here."""
@@ -206,14 +235,15 @@ class SharedTable(TrialTable):
         if news.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
         found = [read_trial(row, self._form, self._names, self._where) for row in news.trials]
+        self._check_agreement(news, found)
         for row, (trial, kept) in zip(news.trials, found, strict=True):
             if row.number == len(self):
                 self._enter(trial, kept, row)
                 continue
             record = self._records[row.number]
             if record.outcome is not None:
-                if (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished):
-                    continue  # known, and with what only this process works out
+                if _is_known(record, row):
+                    continue  # and with what only this process works out
                 self._reopen(record)
             if trial.started != record.trial.started:
                 record.earlier |= {record.trial.started}
@@ -223,6 +253,33 @@ class SharedTable(TrialTable):
                 record.open = frozenset()
         self._close_stored([row for row in news.trials if self._records[row.number].outcome is None])
         self.state = news.state
+
+    def _check_agreement(self, news: News, found: Sequence[tuple[Trial, Kept]]) -> None:
+        """Raise StorageLost, from now on, where a trial has another point than here, or another value.
+
+        Neither ever changes. A server that lost steps that this process knows may have made others in their place.
+        """
+        for row, (trial, kept) in zip(news.trials, found, strict=True):
+            if row.number < len(self) and self._contradiction is None:
+                self._contradiction = self._find_contradiction(self._records[row.number], row, trial, kept)
+        if self._contradiction is not None:
+            raise self._contradiction
+
+    def _find_contradiction(self, record: Record, row: TrialRow, trial: Trial, kept: Kept) -> StorageLost | None:
+        if record.trial.status == "completed" and not _is_known(record, row):
+            what = "value"
+        elif self._is_other_point(record, trial, kept):
+            what = "point"
+        else:
+            return None
+        return StorageLost(
+            f"{self._where}: trial {row.number} has another {what} there than in this process, as where a server lost "
+            "committed steps in a crash, and others were made instead"
+        )
+
+    def _is_other_point(self, record: Record, trial: Trial, kept: Kept) -> bool:
+        is_readable = record.trial.unread is None and trial.unread is None
+        return is_readable and self._form.key(kept) != self._form.key(record.kept)
 
     def _close_stored(self, rows: list[TrialRow]) -> None:
         """Take in the outcomes of trials that are here already, in the order told."""
@@ -256,6 +313,18 @@ class SharedTable(TrialTable):
 
     def _write_point(self, x: Point) -> str:
         return write_point_text(self._domain, x, self._names)
+
+
+def _find_folder() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # removed by others
+        return Path()
+
+
+def _is_known(record: Record, row: TrialRow) -> bool:
+    """Tell whether what came of a trial is what a row says."""
+    return (record.told, record.outcome, record.trial.finished) == (row.told, row.outcome, row.finished)
 
 
 def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) -> Trial:

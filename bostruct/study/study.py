@@ -357,6 +357,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
+            self._ledger.learn_of(trial)
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
             noted = describe_reports(reports)
@@ -429,6 +430,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
+            self._ledger.learn_of(trial)
             self._ledger.requeue(self._ledger.check_requeueable(trial))
 
     def give_back(self, trials: Iterable[Trial]) -> None:
@@ -458,6 +460,7 @@ class Study:
         """
         with self._mutex:
             self._writable()
+            self._ledger.learn_of(trial)
             return self._ledger.cancel(self._ledger.running(trial))
 
     def optimize(
@@ -639,10 +642,11 @@ class Study:
     @property
     def result(self) -> Result:
         """The result of the study so far."""
-        method, trials, order = method_label(self._row), self.trials, self._ledger.order
-        order = tuple(number for number in order if trials[number].unread is None)
-        outcomes = self._ledger.outcomes
-        fit = Fit(self._model(), trials, outcomes, order, self._ledger.points, self.goals, self.seed, self._limit)
+        method = method_label(self._row)
+        with self._mutex:  # all of one moment
+            trials, outcomes, points, model = self.trials, self._ledger.outcomes, self._ledger.points, self._model()
+            order = tuple(number for number in self._ledger.order if trials[number].unread is None)
+        fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit)
         stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, method)
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 

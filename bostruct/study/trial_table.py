@@ -163,17 +163,19 @@ class TrialTable:
         number = self.number(trial)
         self._check_readable(number)
         begun = trial.started if isinstance(trial, Trial) else self._held.get(number)
-        if begun in self._records[number].open:
-            return number
-        if number not in self._running:
-            status = self._records[number].trial.status
-            raise ValueError(f"trial: expected a running one, but trial {number} is already {status}")
-        if number in self._held and self._held[number] != begun:
+        self._check_tellable(number, begun)
+        if begun not in self._records[number].open and number in self._held and self._held[number] != begun:
             raise ValueError(
                 f"trial: expected one that was not told, but trial {number} was, and is in other hands now; give its "
                 "number for these"
             )
         return number
+
+    def _check_tellable(self, number: int, begun: float | None) -> None:
+        """Raise ValueError where a trial is over, and nobody here who has still to tell was handed it at a time."""
+        record = self._records[number]
+        if number not in self._running and begun not in record.open:
+            raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
 
     def trial(self, number: int) -> Trial:
         """Return a trial.

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.storage.protocol import StorageError
+from bostruct.storage.protocol import News, StorageError
 
 ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(30), "b": ["x", "y"]}
@@ -285,6 +285,65 @@ def test_a_study_that_is_deleted_from_its_file_is_lost_as_a_file_is(file: Path, 
 def delete_trial(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DELETE FROM trials WHERE number = 2")
+
+
+def read_rows(file: Path) -> list[list[tuple]]:
+    """Return all rows of trials, and the progress."""
+    with closing(sqlite3.connect(file)) as connection:
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in ("trials", "progress")]
+
+
+def write_rows(file: Path, rows: list[list[tuple]]) -> None:
+    """Put earlier rows in the place of those that are there, as a server does that lost steps."""
+    with closing(sqlite3.connect(file)) as connection, connection:
+        for table, found in zip(("trials", "progress"), rows, strict=True):
+            connection.execute(f"DELETE FROM {table}")
+            connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(found[0]))})", found)
+
+
+def test_a_value_that_was_lost_and_told_otherwise_is_noticed(file: Path) -> None:
+    study = open_study(file, method="random")
+    study.tell(study.ask(), 5.0)
+    trial = study.ask()
+    before = read_rows(file)
+    study.tell(trial, 42.0)
+    write_rows(file, before)
+    with bo.Study.load(file) as other:
+        other.requeue(1)
+        other.tell(other.ask(), 7.0)
+    study.sync()
+    for step in (study.ask, lambda: study.add({"a": 0, "b": "x"}, 0.0)):
+        with pytest.raises(StorageError, match="trial 1 has another value there than in this process"):
+            step()
+    study.save(file.with_name("saved.db"))
+    study.close()
+    with bo.Study.load(file.with_name("saved.db"), read_only=True) as saved:
+        assert [one.value for one in saved.trials] == [5.0, 42.0]
+
+
+def test_a_trial_whose_point_is_another_one_is_noticed(file: Path) -> None:
+    study = open_study(file, method="random")
+    trial = study.ask()
+    study.add({"a": (trial.point["a"] + 1) % 30, "b": "x"}, 1.0)
+    row, other = study._ledger.export().trials
+    with pytest.raises(StorageError, match="trial 0 has another point there than in this process"):
+        study._ledger._learn(News([row._replace(point=other.point)], study._ledger.state, 0))
+    with pytest.warns(UserWarning, match="was lost"):
+        study.close()
+
+
+def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(
+    file: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(file.parent)
+    study = open_study(Path(file.name))
+    study.optimize(objective, 2)
+    remove_all(file)
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    with pytest.warns(UserWarning, match=r"runs\.db was lost") as warned:
+        study.close()
+    assert warned[0].filename == __file__
+    assert len(list(file.parent.glob("runs-rescued-*.db"))) == 1
 
 
 @pytest.mark.parametrize("lose", [delete_study, delete_trial])

@@ -162,4 +162,4 @@ def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkey
         with pytest.raises(KeyboardInterrupt) as caught:
             study.ask()
         monkeypatch.undo()
-    assert caught.value.__notes__ == ["Trial 0 is handed out again when the study is next opened: the server is away"]
+    assert caught.value.__notes__ == ["Trial 0 is handed out again once this process has ended: the server is away"]

@@ -30,15 +30,19 @@ def trials(*told: tuple[float, int], origin: str = "model") -> list[Trial]:
     [
         ([], 0),
         ([(0.5, 0)], 0),
-        ([(1.5, 0)], 1),
-        ([(1.5, 0), (1.5, 1)], 2),
+        ([(1.5, 0)], 0),  # a single one may be late for another reason
+        ([(1.5, 0), (1.5, 0)], 1),
+        ([(1.5, 0), *[(0.5, 0)] * (PATIENCE - 2), (1.5, 0)], 1),
+        ([(1.5, 0), *[(0.5, 0)] * (PATIENCE - 1), (1.5, 0)], 0),
+        ([(1.5, 0), (1.5, 1)], 1),
+        ([(1.5, 0), (1.5, 1), (1.5, 1)], 2),
         ([(1.5, 0), (0.5, 1)], 1),
         ([(1.5, 1), *[(0.5, 2)] * (PATIENCE - 1)], 2),
         ([(1.5, 1), *[(0.5, 2)] * PATIENCE], 1),
-        ([*[(0.5, 2)] * PATIENCE, (1.5, 1)], 2),
+        ([*[(0.5, 2)] * PATIENCE, (1.5, 1), (1.5, 1)], 2),
         ([(0.5, 0)] * 50, 0),
-        ([(9.0, 4)], 5),
-        ([(9.0, 5)], 5),  # nothing takes less time
+        ([(9.0, 4)] * 2, 5),
+        ([(9.0, 5)] * 2, 5),  # nothing takes less time
     ],
 )
 def test_a_suggestion_that_took_too_long_makes_the_next_one_cheaper(told: Any, haste: int) -> None:
@@ -46,7 +50,7 @@ def test_a_suggestion_that_took_too_long_makes_the_next_one_cheaper(told: Any, h
 
 
 def test_points_that_no_model_chose_do_not_count() -> None:
-    late = trials((1.5, 0))
+    late = trials((1.5, 0), (1.5, 0))
     joint = [Trial(9, {}, "running", info={"origin": "model", "suggest_seconds": 0.1, "joint": 1})]
     assert find_haste([*trials((0.1, 0), origin="initial"), *joint, *late], 1.0, 1_000) == 1
     assert find_haste(late, None, 1_000) == 0
@@ -69,12 +73,12 @@ def run(study: bo.Study, n: int) -> None:
 
 def test_a_study_is_in_haste_once_it_is_slow_and_tries_again_later() -> None:
     study = bo.Study(SPACE, method=Slow(SPACE), seed=0, suggest_seconds=LIMIT)
-    run(study, 62 + PATIENCE)
+    run(study, 63 + PATIENCE)
     hastes = [trial.info.get("haste", 0) for trial in study.trials]
-    assert hastes[:61] == [0] * 61  # the last of these was the first to see 60 values
-    assert hastes[61 : 61 + PATIENCE] == [1] * PATIENCE
-    assert hastes[61 + PATIENCE] == 0
-    assert study.trials[61].info["learned_from"] == 0
+    assert hastes[:62] == [0] * 62  # the last two of these were the first to see 60 values
+    assert hastes[62 : 62 + PATIENCE] == [1] * PATIENCE
+    assert hastes[62 + PATIENCE] == 0
+    assert study.trials[62].info["learned_from"] == 0
 
 
 def test_a_resumed_study_goes_on_in_the_haste_that_is_on_record(tmp_path: Path) -> None:

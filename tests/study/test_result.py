@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import pickle
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -183,3 +185,17 @@ def test_a_table_has_a_column_for_each_part_of_a_point():
     first, second = TrialTable(trials).rows()
     assert (first["point.a"], first["point.b"], first["seconds"], first["value"]) == (1, "x", 3.0, 2.0)
     assert (second["point"], second["seconds"], second["value"]) == ("whole", None, None)
+
+
+def test_a_result_is_of_one_moment_while_others_add() -> None:
+    study = bo.Study({"a": range(500)}, method="random", seed=0)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(1) as executor:
+            adding = executor.submit(lambda: [study.add({"a": a}, 1.0) for a in range(500)])
+            while not adding.done():
+                assert all(trial.value == 1.0 for trial in study.result.trials)
+            adding.result()
+    finally:
+        sys.setswitchinterval(before)

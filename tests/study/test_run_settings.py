@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+import bostruct as bo
 from bostruct.execution.pools import InProcessPool
 from bostruct.execution.processes import ProcessPool
 from bostruct.study.run_settings import RunSettings
@@ -25,3 +27,19 @@ def test_a_time_out_asks_for_processes() -> None:
         pools.append(settings.pool())
         pools[-1].close()
     assert [type(pool) for pool in pools] == [InProcessPool, ProcessPool]
+
+
+class Client:
+    """Has a `submit` of its own, as the client of Dask has."""
+
+    def submit(self) -> None: ...
+    def get_executor(self) -> None: ...
+
+
+@pytest.mark.parametrize("executor", [Client(), ThreadPoolExecutor, 3])
+def test_what_is_no_executor_is_refused(executor: Any) -> None:
+    study = bo.Study({"x": range(9)})
+    with pytest.raises(TypeError, match=r"executor: expected a concurrent\.futures\.Executor, got") as caught:
+        study.optimize(float, 2, executor=executor)
+    assert str(caught.value).endswith("; give client.get_executor()") == isinstance(executor, Client)
+    assert not study.trials

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import SpaceExhausted, Suggestion
+from bostruct.contracts import NotWanted, SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
@@ -317,3 +317,61 @@ def test_a_run_that_is_interrupted_leaves_a_trial_that_another_process_finished(
         with pytest.raises(KeyboardInterrupt):
             first.optimize(objective, 3, progress=False)
     assert [(trial.status, trial.value) for trial in stored(file)] == [("completed", 5.0)]
+
+
+def test_a_trial_is_told_and_canceled_by_its_number_in_another_process(file: Path) -> None:
+    with open_study(file) as one, open_study(file) as other:
+        first, second, third = one.ask(), one.ask(), one.ask()
+        assert other.tell(first.number, 1.0).value == 1.0
+        assert other.cancel(second.number).is_canceled
+        other.tell(third.number, failed="rain")
+        one.requeue(third.number)
+        assert other.requeue(third.number) is None
+        assert other.ask().number == third.number
+
+
+@pytest.mark.parametrize("syncs", [True, False])
+def test_who_was_handed_no_trial_may_not_tell_of_one_that_is_over(file: Path, syncs: bool) -> None:
+    with open_study(file) as one, open_study(file) as other:
+        trial = one.ask()
+        other.sync()
+        one.tell(trial, 1.0)
+        if syncs:
+            other.sync()
+        with pytest.raises(ValueError, match="trial 0 is already completed"):
+            other.tell(trial.number, 2.0)
+        assert [one.value for one in other.trials] == [1.0]
+        assert other.ask().number == 1
+
+
+def test_a_condition_may_take_in_what_others_wrote(file: Path) -> None:
+    with open_study(file) as one, open_study(file) as other:
+        other.tell(other.ask(), 1.0)
+
+        def is_wanted() -> bool:
+            one.sync()
+            return one.n_finished < 2
+
+        with one.deciding(is_wanted):
+            one.tell(one.ask(), 2.0)
+        with pytest.raises(NotWanted), one.deciding(is_wanted):
+            one.ask()
+
+
+def test_runs_that_share_a_study_end_together(file: Path) -> None:
+    def run(study: bo.Study) -> str:
+        with ThreadPoolExecutor(3) as executor:
+            return study.optimize(lambda point: float(point["a"]), 10, executor=executor, workers=3).stopped_because
+
+    with open_study(file) as study, ThreadPoolExecutor(2) as executor:
+        assert list(executor.map(run, [study] * 2)) == ["n_trials reached (10)"] * 2
+        assert study.n_finished == 10
+
+
+def test_a_trial_that_is_handed_out_again_is_said(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with open_study(file) as study:
+        for fate in ("is handed out again", "has failed"):
+            assert hold_and_die(file, signal.SIGKILL) == 0
+            caplog.clear()
+            study.give_back([study.ask()])
+            assert f"study 'study': trial 0 {fate}, as the process that ran it has ended" in caplog.text
