@@ -1,20 +1,26 @@
-"""The clients of `bostruct serve` in other languages run, find good points, and are short."""
+"""The clients of `bostruct serve` in other languages run, find good points and are short; the docs begin likewise."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from bostruct.serving.descriptions import space_from_json
+from tests.serving.doors import make_service, run_server
+
 ROOT = Path(__file__).parents[1]
 CLIENTS = ROOT / "examples" / "clients"
-MOST_LINES = 20
+PAGE = ROOT / "docs" / "serve.md"
+LIMIT_OF_LINES = 40
 
 
 @pytest.fixture(scope="module")
@@ -55,20 +61,22 @@ def check_refused(line, folder):
     assert "Authorization: Bearer TOKEN" in done.stderr
 
 
-def test_c(served, tmp_path):
-    need("gcc")
-    port, token = served
-    subprocess.run(["gcc", "-Wall", "-Wextra", "-o", tmp_path / "client", CLIENTS / "client.c"], check=True)
-    for check in (check_run, check_refused):
-        check([tmp_path / "client", port, token], tmp_path)
+def build_line(client, port, token, folder):
+    """The line that runs a client; the test is skipped where its language is not installed."""
+    if client == "client.c":
+        need("gcc")
+        subprocess.run(["gcc", "-Wall", "-Wextra", "-o", folder / "client", CLIENTS / client], check=True)
+        return [folder / "client", str(port), token]
+    tools = {"client.sh": ("sh", "curl", "jq"), "client.mjs": ("node",)}[client]
+    need(*tools)
+    return [tools[0], CLIENTS / client, f"http://127.0.0.1:{port}/v1", token]
 
 
-@pytest.mark.parametrize(("program", "client"), [("sh", "client.sh"), ("node", "client.mjs")])
-def test_scripts(served, tmp_path, program, client):
-    need(program, *(("curl", "jq") if program == "sh" else ()))
-    port, token = served
+@pytest.mark.parametrize("client", ["client.c", "client.sh", "client.mjs"])
+def test_a_client_finds_a_good_point_and_shows_why_it_is_refused(served, tmp_path, client):
+    line = build_line(client, *served, tmp_path)
     for check in (check_run, check_refused):
-        check([program, CLIENTS / client, f"http://127.0.0.1:{port}/v1", token], tmp_path)
+        check(line, tmp_path)
 
 
 def test_a_shell_without_curl_says_so(tmp_path):
@@ -79,7 +87,50 @@ def test_a_shell_without_curl_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("client", ["client.c", "client.sh", "client.mjs"])
-def test_a_client_is_short(client):
-    lines = (line.split("//")[0].strip() for line in (CLIENTS / client).read_text().splitlines())
-    code = [line for line in lines if re.search(r"\w", line) and not re.match(r"#|import|done$", line)]
-    assert len(code) <= MOST_LINES
+def test_a_client_is_as_short_as_the_docs_say(client):
+    assert f"less than {LIMIT_OF_LINES} lines" in PAGE.read_text()
+    assert len((CLIENTS / client).read_text().splitlines()) < LIMIT_OF_LINES
+
+
+@pytest.mark.parametrize("client", ["client.c", "client.sh", "client.mjs"])
+def test_a_client_says_with_each_value_whose_it_is(tmp_path, client):
+    given = json.loads((CLIENTS / "study.json").read_text())["space"]
+    service, asked, told = make_service("demo", space=space_from_json(given)), [], []
+    answer = service.answer
+
+    def note(text):
+        request, found = json.loads(text), answer(text)
+        if request["request"] == "ask":
+            asked.extend((one["number"], one["started"]) for one in json.loads(found.body)["trials"])
+        elif request["request"] == "tell":
+            told.append((request["trial"], request.get("started")))
+        return found
+
+    service.answer = note
+    with run_server(service) as server:
+        (tmp_path / "token").write_text(f"{server.token}\n")
+        check_run(build_line(client, server.server_port, tmp_path / "token", tmp_path), tmp_path)
+    assert len(asked) == 10
+    assert told == asked
+
+
+def test_the_blocks_that_the_docs_begin_with_run_from_top_to_bottom(tmp_path):
+    need("curl")
+    begin = PAGE.read_text().partition("## Begin\n")[2].partition("\n## ")[0]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        begin = begin.replace("8765", str(free.getsockname()[1]))
+    serve, *blocks = re.findall(r"```sh\n(.*?)```", begin, re.DOTALL)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    program = f'bostruct() {{ "{sys.executable}" -m bostruct "$@"; }}\n'
+    settings = {"cwd": tmp_path, "stdout": subprocess.PIPE, "text": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
+    with subprocess.Popen(
+        ["sh", "-c", serve.replace("bostruct", f"exec {sys.executable} -m bostruct")], **settings
+    ) as server:
+        try:
+            assert [server.stdout.readline() for _ in range(4)][-1] == "Ctrl-C ends.\n"
+            for block in blocks:
+                done = subprocess.run(["sh", "-c", program + block], timeout=120, **settings)
+                answers = [json.loads(line) for line in done.stdout.splitlines()]
+                assert [one["ok"] for one in answers] == [True] * block.count('{"request"')
+        finally:
+            server.terminate()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,6 +138,18 @@ def open_place(storage: str) -> Storage:
     from bostruct.storage.backends import open_storage
 
     return open_storage(storage)
+
+
+def check_names(place: Storage, names: Sequence[str]) -> None:
+    """Raise StorageError where a storage holds no study, as where there is no such file.
+
+    place: the storage.
+    names: of the studies in it.
+    """
+    from bostruct.storage.protocol import StorageError
+
+    if not names:
+        raise StorageError(f"{place.label}: holds no study")
 
 
 def short_name(place: Storage) -> str:

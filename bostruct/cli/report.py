@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.cli.options import check_folder, file_to_write, json_option, open_place, plain_errors, short_name
+from bostruct.cli.options import (
+    check_folder,
+    check_names,
+    file_to_write,
+    json_option,
+    open_place,
+    plain_errors,
+    short_name,
+)
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
-    from bostruct.storage.protocol import Storage
     from bostruct.study.study import Study
 
 
@@ -21,7 +28,10 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(dir_okay=False))
 @click.option("--name", help="Of the study; without it the page tells of all in the file.")
 @click.option(
-    "--out", type=file_to_write, callback=check_folder, help="The page to write; FILE with the ending .html by default."
+    "--out",
+    type=file_to_write,
+    callback=check_folder,
+    help="The page to write; FILE with the ending .html by default. Needed for a database.",
 )
 @json_option
 def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
@@ -33,25 +43,33 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
     Examples:
       bostruct report runs.db
       bostruct report runs.db --name "branin auto seed=0" --out branin.html
+      bostruct report postgresql://ann@db.lab/runs --out runs.html
     """
     with plain_errors():
         from bostruct.display import printable
 
         place = open_place(file)
-        text, names = render_file(file, name)  # first: a file that holds no studies is said to hold none
-        page = _choose_page(place) if out is None else Path(out)
+        if out is None and "://" in place.label:
+            raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
+        text, names = render_file(file, name)  # first: a file that is none of ours is refused as such
+        check_names(place, names)
+        page = Path(place.label).with_suffix(".html") if out is None else Path(out)
         if page.exists() and Path(file).exists() and page.samefile(file):
             raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
-        page.write_text(text, encoding="utf-8", newline="\n")
+        _write_page(page, text, is_chosen=out is not None)
     if as_json:
         echo_json({"file": place.label, "page": str(page), "studies": names})
     else:
-        click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names)) or 'no study'}")
+        click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names))}")
 
 
-def _choose_page(place: Storage) -> Path:
-    """Return a page beside the file, or for a database in the working directory."""
-    return Path(short_name(place) if "://" in place.label else place.label).with_suffix(".html")
+def _write_page(page: Path, text: str, *, is_chosen: bool) -> None:
+    """Write a page; raise OSError, which says how to choose another one where the user chose none."""
+    try:
+        page.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        hint = "" if is_chosen else "; give another page by --out"
+        raise OSError(error.errno, f"{error.strerror}{hint}", str(page)) from error
 
 
 def render_file(file: str, name: str | None) -> tuple[str, list[str]]:

@@ -9,8 +9,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
+from click.core import ParameterSource
 
 from bostruct.cli.options import (
+    StorageRefused,
     check_folder,
     error_text,
     file_to_write,
@@ -22,10 +24,14 @@ from bostruct.cli.options import (
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Domain
     from bostruct.serving.http_server import StudyServer
     from bostruct.serving.service import Service
     from bostruct.study.study import Study
 
+OF_HTTP = {"path": "--socket", "host": "--host", "port": "--port", "token_file": "--token-file"}
+OF_ADDRESS = {"host": "--host", "port": "--port"}
+OF_PROBLEM = {"method": "--method", "seed": "--seed", "name": "--name"}
 EXPOSED = (
     "Warning: {host} is not a loopback address. Whoever reaches it and knows the token uses the studies, and the "
     "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
@@ -86,11 +92,13 @@ def serve(
       bostruct serve runs.db --study study.json --socket bostruct.sock
       bostruct serve --create --stdio
     """
-    _check_doors(stdio, path, token_file)
+    _check_options(stdio, path, problem)
     with ExitStack() as stack:
         answers = stack.enter_context(_reserve_stdout()) if stdio else None
         with plain_errors():
             label = None if file is None else open_place(file).label
+            if not (problem or description or create) and label is not None and not _is_there(file):
+                raise StorageRefused(f"{label}: no such file; --study, --problem or --create makes it")
         stack.enter_context(plain_errors("" if label is None else f"The studies are in {label}."))
         studies = [] if problem is None else [_open_problem(problem, method, seed, name, file)]
         studies += [] if description is None else [_open_described(description, file)]
@@ -102,20 +110,38 @@ def serve(
             _listen(service, host, port, path, token_file, as_json)
 
 
-def _check_doors(stdio: bool, path: str | None, token_file: str | None) -> None:
+def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
+    """Raise UsageError for an option that another one leaves without a meaning."""
     import socket
 
-    if stdio and (path is not None or token_file is not None):
-        raise click.UsageError("--stdio: expected neither --socket nor --token-file, which are for HTTP")
+    if stdio:
+        _refuse(OF_HTTP, "expected none with --stdio, which is no HTTP")
+    if path is not None:
+        _refuse(OF_ADDRESS, "expected none with --socket, which is an address of its own")
+    if problem is None:
+        _refuse(OF_PROBLEM, "expected none without --problem, whose study it is for")
     if path is not None and not hasattr(socket, "AF_UNIX"):
         raise click.UsageError("--socket: this system has no Unix sockets")
+
+
+def _refuse(options: dict[str, str], why: str) -> None:
+    """Raise UsageError for the first of these options that was given; it names the option."""
+    context = click.get_current_context()
+    for parameter, option in options.items():
+        if context.get_parameter_source(parameter) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option}: {why}")
+
+
+def _is_there(file: str | None) -> bool:
+    """Tell whether there is a file to look for studies in; of a database its server knows."""
+    return file is not None and ("://" in file or os.path.exists(file))
 
 
 def _start(studies: list[Study], file: str | None, create: bool) -> Service:
     """Serve these studies, and the others in a file; raise UsageError where there is nothing to serve."""
     from bostruct.serving.service import Service
 
-    if file is not None and ("://" in file or os.path.exists(file)):
+    if file is not None and _is_there(file):
         studies = studies + _open_file(file, {study.name for study in studies})
     if not studies and not create:
         raise click.UsageError("no study to serve: give a FILE with studies, --problem, --study or --create")
@@ -130,6 +156,7 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
     problem = load_problem(spec)
     default = name_in_file(file, f"{problem.name} {method} seed={seed}")
     goals = study_goals(problem.goals)
+    _check_readable(file, name or default, problem.space, f"--problem {spec}", "--name")
     return Study(problem.space, method=method, seed=seed, storage=file, name=name or default, **goals)
 
 
@@ -141,13 +168,40 @@ def _open_described(path: str, file: str | None) -> Study:
     from bostruct.serving.refusals import Refusal
 
     try:
-        with open(path, "rb") as described:
-            given = read_request(described.read())
+        with open(path, "rb") as text:
+            given = read_request(text.read())
         if unknown := given.keys() - {*CREATED, "study"}:
             raise ValueError(f"expected the fields study, {', '.join(CREATED)}; got {min(unknown)!r}")
-        return read_description(read_text("study", given.get("study", "study")), given).make(file)
+        described = read_description(read_text("study", given.get("study", "study")), given)
+        _check_readable(file, described.name, described.space, path, '"study"')
+        return described.make(file)
     except (Refusal, TypeError, ValueError) as error:
         raise click.UsageError(f"--study: {path}: {error_text(error)}") from error
+
+
+def _check_readable(file: str | None, name: str, space: Domain, given: str, named_by: str) -> None:
+    """Raise StorageError where a stored study has trials, of which not one can be read in a space; it is left as is.
+
+    file: that holds studies; None for memory.
+    name: of the study.
+    space: that it is to be served with.
+    given: what says so, for the message.
+    named_by: what gives a study another name, for the message.
+    """
+    from bostruct.storage.protocol import StorageError
+    from bostruct.study.study import Study
+
+    if file is None or not _is_there(file):
+        return
+    place, trials = open_place(file), ()
+    with suppress(StorageError):  # it is not there yet; what else is wrong shows when it is opened for writing
+        trials = Study.load(place, name, space=space, read_only=True).trials
+    if trials and all(trial.unread is not None for trial in trials):
+        raise StorageError(
+            f"{place.label}: none of the {len(trials)} trials of study {name!r} can be read in the space of {given}: "
+            f"{trials[0].unread}. Give the space that the study has, or another name by {named_by}; the study is as it "
+            "was"
+        )
 
 
 def _open_file(file: str, others: set[str]) -> list[Study]:
@@ -179,30 +233,17 @@ def _reserve_stdout() -> Iterator[BinaryIO]:
         yield answers
 
 
-@contextmanager
-def _keep_token(path: str, token: str) -> Iterator[None]:
-    """Keep a token in a new file that only the user of this process can read, until the server ends."""
-    with suppress(FileNotFoundError):
-        os.unlink(path)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(token + "\n")
-    try:
-        yield
-    finally:
-        with suppress(OSError):
-            os.unlink(path)
-
-
 def _listen(service: Service, host: str, port: int, path: str | None, token_file: str | None, as_json: bool) -> None:
     from bostruct.execution.interrupts import exit_on_sigterm
     from bostruct.serving.http_server import StudyServer
+    from bostruct.serving.token_file import keep_token
 
     with ExitStack() as stack:
         server = stack.enter_context(StudyServer(service, host, port, path))
         if not server.is_loopback:
             click.echo(EXPOSED.format(host=ascii(host)[1:-1], port=server.server_port), err=True)
         if token_file is not None:
-            stack.enter_context(_keep_token(token_file, server.token))
+            stack.enter_context(keep_token(token_file, server.token))
         _announce(server, path, token_file, as_json)
         stack.enter_context(exit_on_sigterm())
         try:

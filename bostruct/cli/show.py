@@ -11,7 +11,15 @@ import click
 
 from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
-from bostruct.cli.options import check_folder, file_to_write, json_option, open_place, plain_errors, plot_option
+from bostruct.cli.options import (
+    check_folder,
+    check_names,
+    file_to_write,
+    json_option,
+    open_place,
+    plain_errors,
+    plot_option,
+)
 from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
 
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
-STATUSES = ("completed", "failed", "infeasible", "running")
+STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of those that run, some wait for an `ask`
 
 
 @click.command()
@@ -42,11 +50,10 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
 
         place = open_place(file)
         names = [row.name for row in place.studies()]
+        check_names(place, names)
         if name is None and len(names) != 1:
             if csv is not None or plot is not None:
-                raise click.UsageError(
-                    f"--name: expected one of {', '.join(map(repr, names)) or 'none, for it is empty'}"
-                )
+                raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
             _list_studies(place, names, as_json)
             return
         with Study.load(place, name, read_only=True) as study:
@@ -55,7 +62,8 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
 
 def _study_facts(study: Study) -> Facts:
     result = study.result
-    counts = Counter(trial.status for trial in result.trials)
+    counts = Counter(trial.status for trial in result.trials) + Counter(waiting=study.n_waiting)
+    counts["running"] -= study.n_waiting
     best = study.incumbent
     return {
         "study": study.name,
@@ -93,9 +101,6 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
         return
     from bostruct.goals.declared import Goals
 
-    if not listed:
-        click.echo(f"{place.label} holds no study.")
-        return
     header = ("study", "method", "goals", *STATUSES, "best value")
     rows = [
         (
@@ -124,6 +129,8 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     facts["space_changes"] = _describe_changes(study)
     facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
     facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
+    facts["suggest_seconds"] = study.goals.suggest_seconds
+    facts["hasty"] = sum(trial.info.get("haste", 0) > 0 for trial in result.trials)
     if csv is not None:
         result.to_csv(csv)
     if plot is not None:
@@ -142,6 +149,8 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
         ("chosen by", ", ".join(f"{origin} {count}" for origin, count in facts["origins"].items())),
         ("seconds", f"{facts['seconds_suggesting']:.2f} suggesting, {facts['seconds_evaluating']:.2f} evaluating"),
     ]
+    if (limit := facts["suggest_seconds"]) is not None:
+        rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
     rows += _best_of(result, facts, incumbents)
     rows += [
         (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")

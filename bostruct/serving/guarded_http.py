@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import ipaddress
 import os
@@ -66,8 +67,13 @@ class GuardedServer(ThreadingHTTPServer):
         super().__init__(address, handler)  # type: ignore[arg-type]  # typeshed knows no Unix sockets here
 
     def server_bind(self) -> None:
-        """Bind the address; no name server is asked for the name of the machine."""
-        socketserver.TCPServer.server_bind(self)
+        """Bind the address, without a question to a name server; raise OSError, which names it, where it is taken."""
+        try:
+            socketserver.TCPServer.server_bind(self)
+        except OSError as error:
+            taken = "already in use, perhaps by another bostruct serve or watch"
+            why = taken if error.errno == errno.EADDRINUSE else error.strerror
+            raise OSError(error.errno, why, _write_address(self.server_address)) from error
         self.server_name, self.server_port = "localhost", 0
         if self.has_address:
             self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
@@ -278,6 +284,14 @@ def is_equal(given: str, secret: str) -> bool:
     secret: of the server.
     """
     return secrets.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
+
+
+def _write_address(address: object) -> str:
+    """Return an address as people write it: the path of a Unix socket, or host and port."""
+    if not isinstance(address, tuple):
+        return str(address)
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def _read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:

@@ -143,7 +143,8 @@ class _Handler(GuardedHandler):
         return b"".join(parts)
 
     def reject(self, status: HTTPStatus, message: str, headers: dict[str, str] | None = None) -> None:
-        refusal = Refusal(OF_STATUS.get(status, "bad_request"), message)
+        said = f"send POST to {PATH}" if status == HTTPStatus.METHOD_NOT_ALLOWED else message
+        refusal = Refusal(OF_STATUS.get(status, "bad_request"), said)
         self._send(status, write_refusal(refusal), headers)
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_STUDIES = 100
+MOST_NAMED = 10  # studies in a message
 CLOSE_SECONDS = 5.0  # for requests that are being answered when the server ends
 
 Request = dict[str, ParsedJson]
@@ -121,8 +122,11 @@ class Service:
             return next(iter(studies.values()))
         if isinstance(name, str) and name in studies:
             return studies[name]
-        known = ", ".join(map(repr, list(studies)[:10])) or "none so far"
-        raise Refusal("unknown_study", f"study: expected one of {known}; got {short_repr(name)}")
+        if not studies:
+            raise Refusal("unknown_study", "study: none is served so far; `create` makes one")
+        if name is None:
+            raise Refusal("bad_request", f"the field study is needed, as {len(studies)} are served: {_list(studies)}")
+        raise Refusal("unknown_study", f"study: expected one of {_list(studies)}; got {short_repr(name)}")
 
     def _create_study(self, request: Request) -> ServedStudy:
         if self._create is None:
@@ -147,6 +151,12 @@ def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
     """
     error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
     return write_answer({"ok": False, "id": number, "error": error})
+
+
+def _list(names: Iterable[str]) -> str:
+    """Write the first names of studies; the rest are an ellipsis."""
+    shown = list(map(repr, names))
+    return ", ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
 
 
 def _run(operation: Operation, study: ServedStudy, request: Request) -> bytes:

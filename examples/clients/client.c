@@ -24,7 +24,9 @@ int main(int argc, char **argv) {
         request(atoi(argv[1]), "{\"request\": \"ask\", \"lease\": 60}");
         double x = atof(strstr(answer, "\"x\": ") + 5) - 0.3, value = x * x + !strstr(answer, "\"exact\"");
         int number = atoi(strstr(answer, "\"number\": ") + 10);
-        snprintf(told, sizeof told, "{\"request\": \"tell\", \"trial\": %d, \"value\": %.17g}", number, value);
+        char *started = strstr(answer, "\"started\": ") + 11;  // sent back as it came: it says whose value this is
+        snprintf(told, sizeof told, "{\"request\": \"tell\", \"trial\": %d, \"started\": %.*s, \"value\": %.17g}",
+                 number, (int)strcspn(started, ",}"), started, value);
         request(atoi(argv[1]), told);
     }
     request(atoi(argv[1]), "{\"request\": \"best\"}");

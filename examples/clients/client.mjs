@@ -13,8 +13,8 @@ async function request(body) {
 }
 
 for (let i = 0; i < 10; i++) {
-  const { trials: [{ number, point }] } = await request({ request: "ask", lease: 60 });
+  const { trials: [{ number, started, point }] } = await request({ request: "ask", lease: 60 });
   const value = (point.x - 0.3) ** 2 + (point.mode === "exact" ? 0 : 1);
-  await request({ request: "tell", trial: number, value });
+  await request({ request: "tell", trial: number, started, value }); // started: whose value this is
 }
 console.log(JSON.stringify(await request({ request: "best" })));

@@ -19,5 +19,5 @@ with tempfile.TemporaryDirectory() as folder:
     jobs.update_parameters(timeout_min=10, cpus_per_task=1)  # and slurm_partition=, slurm_account=, mem_gb=, ...
     with SubmititExecutor(jobs, poll_seconds=0.1) as executor:
         study = bo.Study({"threads": range(1, 17), "layout": ["rows", "columns"]}, seed=0)
-        result = study.optimize(seconds, 8, executor=executor, workers=2)
+        result = study.optimize(seconds, 16, executor=executor, workers=2)
 print(f"best {result.best_value}: {result.best_point}")

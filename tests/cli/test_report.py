@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
+import pytest
+
 import bostruct as bo
 from bostruct.cli.report import open_studies, render_file
+from bostruct.storage.database import Database
 from tests.analysis.report.runs import check_page
 from tests.cli.invoke import SMALL, as_json, call
 
@@ -50,6 +56,32 @@ def test_never_writes_over_studies(tmp_path):
     before = file.read_bytes()
     assert "expected another file" in call("report", file, "--out", file, code=2).stderr
     assert file.read_bytes() == before
+
+
+def test_a_file_without_a_study_is_refused(tmp_path):
+    Database(tmp_path / "r.db", read_only=False).close()
+    assert "holds no study" in call("report", tmp_path / "r.db", code=3).stderr
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_another(tmp_path, monkeypatch):
+    file = make_file(tmp_path, 1)
+
+    def refuse(page, *given, **settings):
+        del given, settings
+        raise PermissionError(errno.EACCES, "Permission denied", str(page))
+
+    monkeypatch.setattr(Path, "write_text", refuse)  # root may write anywhere
+    page = tmp_path / "r.html"
+    assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page by --out\n"
+    assert call("report", file, "--out", page, code=1).stderr == f"Error: {page}: Permission denied\n"
+
+
+def test_a_database_needs_the_name_of_the_page(tmp_path, monkeypatch):
+    pytest.importorskip("psycopg")
+    monkeypatch.chdir(tmp_path)
+    assert "--out: expected" in call("report", "postgresql://ann:secret@db.lab/runs", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_or_a_study_that_is_not_there_is_refused(tmp_path):

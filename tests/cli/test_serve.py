@@ -17,7 +17,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.cli.serve import EXPOSED
-from tests.cli.invoke import call
+from tests.cli.invoke import SMALL, call
 from tests.serving.doors import JSON_SPACE, post
 
 SPACE = {"a": range(9), "b": bool}
@@ -170,9 +170,9 @@ def test_a_study_that_cannot_be_opened_is_left_out_with_a_note(tmp_path):
 def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "no study to serve" in call("serve", code=2).stderr
-    assert "no study to serve" in call("serve", "no.db", code=2).stderr
+    made_by = "no.db: no such file; --study, --problem or --create makes it"
+    assert made_by in call("serve", "no.db", code=3).stderr
     assert list(tmp_path.iterdir()) == []
-    assert "--stdio: expected neither" in call("serve", "--create", "--stdio", "--socket", "s", code=2).stderr
     assert "the directory of" in call("serve", "--create", "--socket", "nowhere/s", code=2).stderr
     (tmp_path / "text.db").write_text("not a database")
     assert "text.db" in call("serve", "text.db", code=3).stderr
@@ -185,6 +185,58 @@ def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
     ]:
         (tmp_path / "s.json").write_text(text)
         assert message in call("serve", "--study", "s.json", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("--stdio", "--socket", "s"),
+        ("--stdio", "--token-file", "t"),
+        ("--stdio", "--host", "127.0.0.1"),
+        ("--stdio", "--port", 0),
+        ("--socket", "s", "--port", 3),
+        ("--create", "--name", "x"),
+        ("--create", "--method", "auto"),
+        ("--create", "--seed", 0),
+    ],
+)
+def test_an_option_without_a_meaning_is_refused(line):
+    assert f"{line[-2]}: expected none" in call("serve", "--create", *line, code=2).stderr
+
+
+def test_the_token_file_and_the_address_of_a_living_server_are_refused(tmp_path):
+    token = tmp_path / "token"
+    with run_serve("--create", "--token-file", token) as process:
+        port = re.search(r":(\d+)/v1", [process.stdout.readline() for _ in range(4)][1])[1]
+        held = token.read_text()
+        refused = call("serve", "--create", "--token-file", token, code=1).stderr
+        assert f"{token}: holds the token of another bostruct serve" in refused
+        taken = call("serve", "--create", "--port", port, code=1).stderr
+        assert taken == f"Error: 127.0.0.1:{port}: already in use, perhaps by another bostruct serve or watch\n"
+        assert token.read_text() == held
+
+
+def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space = bo.Space({"x": bo.Real(0, 1), "k": bo.Ordinal([1, 2, 4])})
+    with bo.Study(space, method="random", seed=0, storage="r.db", name="net") as study:
+        study.add({"x": 0.5, "k": 1}, 1.0)
+        study.add({"x": 0.25, "k": 2}, 2.0)
+    before = (tmp_path / "r.db").read_bytes()
+    variables = dict(JSON_SPACE["variables"])
+    variables["rate"] = variables.pop("x")
+    (tmp_path / "s.json").write_text(json.dumps(DESCRIBED | {"space": {"variables": variables}}))
+    refused = call("serve", "r.db", "--study", "s.json", code=3).stderr
+    assert "r.db: none of the 2 trials of study 'net' can be read in the space of s.json: rate: " in refused
+    assert 'another name by "study"' in refused
+    assert (
+        "can be read in the space of --problem"
+        in call("serve", "r.db", "--problem", SMALL, "--name", "net", code=3).stderr
+    )
+    assert (tmp_path / "r.db").read_bytes() == before
+    (tmp_path / "s.json").write_text(json.dumps(DESCRIBED))
+    with run_serve("r.db", "--study", "s.json", "--stdio") as process:
+        assert speak(process, {"request": "best"})[0]["trials"][0]["value"] == 1.0
 
 
 def test_an_open_address_is_warned_of(monkeypatch):

@@ -11,6 +11,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.cli import text
 from bostruct.cli.show import STATUSES
+from bostruct.storage.database import Database
 from tests.cli.invoke import SMALL, as_json, call
 from tests.stored import forge
 
@@ -121,9 +122,41 @@ def test_every_status_is_counted(tmp_path):
         study.tell(study.ask(), infeasible="too hot")
         study.ask()
         facts = as_json("show", tmp_path / "r.db")
-    assert {status: facts[status] for status in STATUSES} == dict.fromkeys(STATUSES, 1)
+    assert {status: facts[status] for status in STATUSES} == dict.fromkeys(STATUSES, 1) | {"waiting": 0}
     assert facts["trials"] == 4
-    assert "4: 1 completed, 1 failed, 1 infeasible, 1 running" in call("show", tmp_path / "r.db").stdout
+    assert "4: 1 completed, 1 failed, 1 infeasible, 1 waiting" in call("show", tmp_path / "r.db").stdout
+
+
+def test_trials_that_were_given_back_wait_and_do_not_run(tmp_path):
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.ask(2)
+        study.requeue(0)
+        facts = as_json("show", tmp_path / "r.db")
+    assert (facts["trials"], facts["running"], facts["waiting"]) == (2, 1, 1)
+    assert "2: 2 waiting" in call("show", tmp_path / "r.db").stdout
+    bo.Study({"a": bool}, method="random", seed=0, storage=tmp_path / "r.db", name="other").close()
+    assert [facts["waiting"] for facts in as_json("show", tmp_path / "r.db")["studies"]] == [2, 0]
+    assert "waiting" in call("show", tmp_path / "r.db").stdout.splitlines()[0]
+
+
+def test_a_limit_on_suggestions_is_shown_with_those_that_it_made_cheaper(tmp_path):
+    space = {f"x{i}": bool for i in range(6)}
+    with bo.Study(space, seed=0, storage=tmp_path / "r.db", suggest_seconds=0.001) as study:
+        study.optimize(lambda point: float(sum(point.values())), 14, progress=False)
+        hasty = sum("haste" in trial.info for trial in study.trials)
+    assert hasty > 0
+    assert f"limit        0.001 s for a suggestion; {hasty} were made cheaper" in call("show", tmp_path / "r.db").stdout
+    facts = as_json("show", tmp_path / "r.db")
+    assert (facts["suggest_seconds"], facts["hasty"]) == (0.001, hasty)
+
+
+def test_a_file_without_a_study_is_refused_as_one_that_is_not_there(tmp_path):
+    Database(tmp_path / "r.db", read_only=False).close()
+    for line in [("show", "--json"), ("show", "--csv", tmp_path / "t.csv")]:
+        assert (
+            call(line[0], tmp_path / "r.db", *line[1:], code=3).stderr
+            == f"Error: {tmp_path / 'r.db'}: holds no study\n"
+        )
 
 
 def test_a_change_of_the_space_is_shown(tmp_path):

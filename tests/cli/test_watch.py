@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -41,7 +42,11 @@ def test_shows_what_is_told_and_ends_by_ctrl_c(tmp_path, default_sigint):
 def test_a_file_or_an_address_that_is_not_there_is_refused(tmp_path):
     assert "no such file" in call("watch", tmp_path / "no.db", code=3).stderr
     bo.Study({"a": bool}, storage=tmp_path / "r.db").close()
-    assert call("watch", tmp_path / "r.db", "--host", "203.0.113.7", code=1).stderr.startswith("Error: ")
+    assert "Error: 203.0.113.7:0: " in call("watch", tmp_path / "r.db", "--host", "203.0.113.7", code=1).stderr
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        taken = call("watch", tmp_path / "r.db", "--port", port, code=1).stderr
+    assert f"127.0.0.1:{port}: already in use" in taken
 
 
 def test_an_open_address_is_warned_of(tmp_path, monkeypatch):

@@ -25,6 +25,15 @@ def test_tokens_are_long_random_and_new():
         assert (one.is_loopback, one.url) == (True, f"http://127.0.0.1:{one.server_port}")
 
 
+def test_an_address_that_is_taken_is_named():
+    with (
+        GuardedServer("127.0.0.1", 0, GuardedHandler, 1) as server,
+        pytest.raises(OSError, match="already in use, perhaps by another bostruct serve") as refused,
+    ):
+        GuardedServer("127.0.0.1", server.server_port, GuardedHandler, 1)
+    assert refused.value.filename == f"127.0.0.1:{server.server_port}"
+
+
 @pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="no Unix sockets here")
 def test_a_unix_socket_has_one_name(tmp_path):
     with GuardedServer(str(tmp_path / "s"), 0, GuardedHandler, 1, socket.AF_UNIX) as server:

@@ -68,6 +68,10 @@ def test_what_is_not_served_says_why_in_the_form_of_the_protocol(server, change,
     assert post(server, {"request": "describe"})[1]["trials"] == 0
 
 
+def test_who_sends_another_method_is_told_which_is_meant(server):
+    assert post(server, b"", method="GET")[1]["error"]["message"] == "send POST to /v1"
+
+
 def test_a_body_that_came_with_its_head_or_after_it_is_read(server):
     body = b'{"request": "describe"}'
     whole = request(body, server.token)

@@ -19,9 +19,19 @@ def test_one_study_needs_no_name_and_several_do():
     assert ask(one, "describe")["study"] == "a"
     assert ask(two, "describe", study="b")["study"] == "b"
     assert ask(two, "studies")["studies"] == ["a", "b"]
-    for name in (None, "c", 5, ["a"], "__class__"):
+    for name in ("c", 5, ["a"], "__class__"):
         assert code_of(two, "describe", study=name) == "unknown_study"
     assert ask(two, "describe", study="c")["error"]["message"] == "study: expected one of 'a', 'b'; got 'c'"
+
+
+def test_a_study_that_is_not_named_is_asked_for_and_of_many_names_the_first_are_shown():
+    many, none = make_service(*map(str, range(11))), make_service(create=True)
+    first = ", ".join(repr(str(number)) for number in range(10))
+    error = ask(many, "describe")["error"]
+    assert error == {"code": "bad_request", "message": f"the field study is needed, as 11 are served: {first}, ..."}
+    unknown = ask(many, "describe", study="c")["error"]
+    assert unknown == {"code": "unknown_study", "message": f"study: expected one of {first}, ...; got 'c'"}
+    assert ask(none, "describe")["error"]["message"] == "study: none is served so far; `create` makes one"
 
 
 def test_the_description_is_of_the_space_and_the_goals():

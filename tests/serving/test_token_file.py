@@ -1,0 +1,85 @@
+"""The file of a token: its server's alone while that lives, anybody's afterwards."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from bostruct.serving.token_file import keep_token
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+HOLD = (
+    "import sys\nfrom bostruct.serving.token_file import keep_token\n"
+    "with keep_token(sys.argv[1], 'theirs'):\n    print('kept', flush=True)\n    sys.stdin.read()\n"
+)
+
+
+def test_a_token_is_for_its_user_alone_and_goes_with_the_block(tmp_path):
+    path = tmp_path / "token"
+    path.write_text("an old one, which everybody may read")
+    path.chmod(0o666)
+    with keep_token(str(path), "ours"):
+        assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("ours\n", 0o600)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(tmp_path):
+    path = tmp_path / "token"
+    line = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "kept\n"
+            with pytest.raises(FileExistsError, match="holds the token of another bostruct serve"):
+                keep_token(str(path), "ours").__enter__()
+            assert path.read_text() == "theirs\n"
+        finally:
+            process.send_signal(signal.SIGKILL)
+    assert path.read_text() == "theirs\n"
+    with keep_token(str(path), "ours"):
+        assert path.read_text() == "ours\n"
+
+
+def test_a_file_that_somebody_put_in_its_place_is_left(tmp_path):
+    path = tmp_path / "token"
+    with keep_token(str(path), "ours"):
+        path.unlink()
+        path.write_text("another\n")
+    assert path.read_text() == "another\n"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("elsewhere")])
+def test_what_is_no_file_is_refused_and_left(tmp_path, make):
+    path = tmp_path / "token"
+    make(path)
+    with pytest.raises(FileExistsError, match="is no regular file"):
+        keep_token(str(path), "ours").__enter__()
+    assert os.path.lexists(path)
+
+
+def test_of_many_that_begin_at_once_one_has_the_file(tmp_path):
+    path, barrier, kept, refused = tmp_path / "token", threading.Barrier(8), [], []
+    path.write_text("left behind\n")
+
+    def begin(token):
+        barrier.wait()
+        try:
+            with keep_token(str(path), token):
+                kept.append(path.read_text() == f"{token}\n")
+                barrier.wait()
+        except FileExistsError:
+            refused.append(token)
+            barrier.wait()
+
+    threads = [threading.Thread(target=begin, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (kept, len(refused), path.exists()) == ([True], 7, False)
