@@ -6,33 +6,26 @@ import os
 import threading
 import weakref
 
-_all: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
+_all: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
 
-class ForkSafeLock:
-    """A reentrant lock for `with`; in a forked child it is free, unless the thread that forked holds it."""
+def make_lock() -> threading.RLock:
+    """Make a reentrant lock; in a forked child it is free, unless the thread that forked holds it.
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        _all.add(self)
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(self, *exception: object) -> None:
-        self._lock.release()
-
-    def free_in_child(self) -> None:
-        """Take a new lock in the place of one that belongs to a thread of the parent."""
-        if self._lock.acquire(blocking=False):  # it is free, or this thread's
-            self._lock.release()
-        else:
-            self._lock = threading.RLock()
+    It is one of the library, whose `with` no signal can interrupt halfway, as it could that of a class in Python.
+    """
+    lock = threading.RLock()
+    _all.add(lock)
+    return lock
 
 
 def _free_all() -> None:
+    """Make those locks new that belong to threads of the parent."""
     for lock in list(_all):
-        lock.free_in_child()
+        if lock.acquire(blocking=False):  # it is free, or this thread's
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the modules of the library do with theirs
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork

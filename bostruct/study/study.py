@@ -22,7 +22,7 @@ from bostruct.checks import check_integer, check_number, load_by_name, short_rep
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
-from bostruct.execution.fork_locks import ForkSafeLock
+from bostruct.execution.fork_locks import make_lock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -743,8 +743,8 @@ class Study:
         self._searcher = searcher
         self._method: str | Searcher | None = None  # what `load` was given for reading alone
         self._limit = limit
-        self._asking = ForkSafeLock()  # taken before the other one; a tell does not wait for a suggestion
-        self._mutex = ForkSafeLock()
+        self._asking = make_lock()  # taken before the other one; a tell does not wait for a suggestion
+        self._mutex = make_lock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"

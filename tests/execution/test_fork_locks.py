@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
 
 import pytest
 
 import bostruct as bo
-from bostruct.execution.fork_locks import ForkSafeLock
+from bostruct.execution.fork_locks import make_lock
 
 PATIENCE_SECONDS = 30.0
 
@@ -32,18 +35,18 @@ def succeeds_in_child(check: Callable[[], bool]) -> bool:
 class Holder:
     """A thread that holds locks for as long as a block lasts."""
 
-    def __init__(self, *locks: ForkSafeLock) -> None:
+    def __init__(self, *locks: threading.RLock) -> None:
         self._locks = locks
         self._holds, self._ends = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._hold)
 
     def _hold(self) -> None:
         for lock in self._locks:
-            lock.__enter__()
+            lock.acquire()
         self._holds.set()
         self._ends.wait()
         for lock in reversed(self._locks):
-            lock.__exit__()
+            lock.release()
 
     def __enter__(self) -> None:
         self._thread.start()
@@ -54,13 +57,13 @@ class Holder:
         self._thread.join()
 
 
-def can_take(lock: ForkSafeLock) -> bool:
+def can_take(lock: threading.RLock) -> bool:
     with lock, lock:
         return True
 
 
 def test_a_lock_of_another_thread_is_free_in_a_child_alone() -> None:
-    lock, taken = ForkSafeLock(), threading.Event()
+    lock, taken = make_lock(), threading.Event()
     waits = threading.Thread(target=lambda: can_take(lock) and taken.set())
     with Holder(lock):
         assert succeeds_in_child(lambda: can_take(lock))
@@ -71,13 +74,13 @@ def test_a_lock_of_another_thread_is_free_in_a_child_alone() -> None:
 
 
 def test_a_lock_of_the_forking_thread_stays_its_own() -> None:
-    lock = ForkSafeLock()
+    lock = make_lock()
 
     def others_wait() -> bool:
         taken = threading.Event()
         threading.Thread(target=lambda: can_take(lock) and taken.set(), daemon=True).start()
         waited = not taken.wait(0.05)
-        lock.__exit__()
+        lock.release()
         return waited and taken.wait(PATIENCE_SECONDS)
 
     with lock:
@@ -117,3 +120,23 @@ def test_a_child_that_exits_by_itself_ends(tmp_path: object) -> None:
         waits.join()
     assert os.waitstatus_to_exitcode(status[0]) == 7
     study.close()
+
+
+def test_an_interrupt_leaves_no_lock_taken() -> None:
+    lock, until = make_lock(), time.monotonic() + 0.5
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        while time.monotonic() < until:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 20e-6)
+                while True:
+                    with lock:
+                        pass
+            except KeyboardInterrupt:
+                pass
+            with ThreadPoolExecutor(1) as executor:
+                assert executor.submit(lock.acquire, blocking=False).result()
+            lock = make_lock()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
