@@ -35,7 +35,7 @@ class Seat:
         self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._prefix = file.with_name(f"{file.name}.{study}")
         self._what = f"study {name!r} in {path}"
-        self._held: dict[Path, int] = {}  # descriptors of the locks that are ours
+        self._held: dict[str, int] = {}  # descriptors of the locks that are ours, by path
         if (network := find_network_filesystem(file)) is not None:
             self._take_alone(network)
         self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
@@ -44,7 +44,7 @@ class Seat:
     def deciding(self) -> Iterator[None]:
         """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
         path = self._decider
-        if path in self._held:
+        if str(path) in self._held:
             yield
             return
         try:
@@ -67,14 +67,14 @@ class Seat:
     def leave(self) -> None:
         """Give all locks back, and remove the files of those that were killed."""
         for path in list(self._held):
-            self._give_back(path)
+            self._give_back(Path(path))
         for _ in self._find_others():
             pass
 
     def _find_others(self) -> Iterator[str]:
         """Look for other writers, and remove the files of those that are gone."""
         for path in sorted(self._prefix.parent.glob(f"{_escape(self._prefix.name)}.*.writer")):
-            if path not in self._held and (holder := find_holder(path)) is not None:
+            if str(path) not in self._held and (holder := find_holder(path)) is not None:
                 yield holder
 
     @property
@@ -85,7 +85,8 @@ class Seat:
         return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
 
     def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
-        self._held[path] = acquire(path, self._what, wait=wait, signed=signed)
+        name = str(path)  # Python code, such as the hash of a path, is where a signal could come with the lock unnoted
+        self._held[name] = acquire(path, self._what, wait=wait, signed=signed)
 
     def _take_alone(self, network: str) -> None:
         try:
@@ -97,7 +98,7 @@ class Seat:
             ) from None
 
     def _give_back(self, path: Path) -> None:
-        if (descriptor := self._held.pop(path, None)) is not None:
+        if (descriptor := self._held.pop(str(path), None)) is not None:
             release(path, descriptor)
 
 

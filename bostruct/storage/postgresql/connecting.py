@@ -41,6 +41,8 @@ SETTINGS = {
     "tcp_keepalives_count": "2",
     "tcp_user_timeout": f"'{SILENCE_SECONDS}s'",
 }
+LATER_SERVER = 140000
+LATER_SETTINGS = {"idle_session_timeout": "0"}  # else the right to decide would go with an idle connection
 # What an earlier connection of ours holds is free at once, not when the server finds it lost.
 END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
@@ -95,10 +97,11 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
     """
     connection = place.connect(name, writes=writes)
     try:
-        if connection.info.server_version < OLDEST_SERVER:
-            version = connection.info.server_version // 10000
-            raise StorageError(f"{place.label}: PostgreSQL {version} is too old; expected 13 or later")
-        sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | settings).items())
+        version = connection.info.server_version
+        if version < OLDEST_SERVER:
+            raise StorageError(f"{place.label}: PostgreSQL {version // 10000} is too old; expected 13 or later")
+        later = LATER_SETTINGS if version >= LATER_SERVER else {}
+        sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | later | settings).items())
         connection.execute(cast(LiteralString, sets))
         _check_name(connection, place, name)
         connection.execute(END_EARLIER, (name,))

@@ -67,7 +67,10 @@ class Place:
         """
         wanted = {"target_session_attrs": self._primary} if writes else {}
         given = DEFAULTS | wanted | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
-        return self._psycopg.connect(**given, autocommit=True)
+        try:
+            return self._psycopg.connect(**given, autocommit=True)
+        except OSError as error:  # such as no descriptor that is free, which may pass as an outage does
+            raise self._psycopg.OperationalError(str(error)) from None
 
     def describe(self, error: BaseException) -> str:
         """Return the message of an error on one line, without what is secret.

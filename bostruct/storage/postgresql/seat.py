@@ -8,7 +8,6 @@ import platform
 import re
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
@@ -27,10 +26,16 @@ from bostruct.storage.protocol import StorageError
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
-_RENEW = """INSERT INTO writers (study, owner, process, renewed) VALUES (?, ?, ?, clock_timestamp())
+# The heartbeats of others are never in the future, unless the clock of the server was set back since.
+_RENEW = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner, ? AS process),
+ahead AS (
+    UPDATE writers SET renewed = clock_timestamp() FROM mine
+    WHERE writers.study = mine.study AND writers.owner <> mine.owner AND writers.renewed > clock_timestamp()
+) INSERT INTO writers (study, owner, process, renewed) SELECT study, owner, process, clock_timestamp() FROM mine
 ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
-# Nobody could renew anything while the server was down.
-_IS_PRESENT = f"GREATEST(renewed, pg_postmaster_start_time()) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
+# Nobody could renew anything while the server was down. A start in the future says that its clock was set back since.
+_STARTED = "CASE WHEN pg_postmaster_start_time() <= clock_timestamp() THEN pg_postmaster_start_time() END"
+_IS_PRESENT = f"GREATEST(renewed, {_STARTED}) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
 _PRESENT = f"SELECT owner, process, {_IS_PRESENT} FROM writers WHERE study = ?"
 # A process that was stopped keeps its connection, and what that locks.
 _END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
@@ -108,7 +113,8 @@ class Seat:
         owners: names of writers.
         """
         present = {row[0]: row[2] for row in session.query(_PRESENT, (self._study,))}
-        here = {owner for owner, is_recent in present.items() if is_recent or self._is_back} | {self.owner}
+        is_back = self._is_back or session.is_back  # asked last: the heartbeat may have been answered meanwhile
+        here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
         return {owner for owner in owners if not _OWNER.fullmatch(owner) or owner not in here}
 
     def find_other(self, session: Session) -> str | None:
@@ -156,8 +162,8 @@ class Seat:
 
     @property
     def _is_back(self) -> bool:
-        """Tell whether this writer was cut off a short while ago, as others may have been, too."""
-        return time.monotonic() - self._session.returned < GONE_SECONDS
+        """Tell whether heartbeats are not answered, or were not a short while ago; those of others may not be, too."""
+        return self._session.is_back or self._session.silence > GONE_SECONDS / 2
 
     def _renew(self) -> None:
         self._session.query(_RENEW, (self._study, self.owner, self._process))
@@ -169,7 +175,7 @@ class Seat:
                 self._renew()
                 self._give_turn_back(self._session.query_once)
                 is_heard = True
-            except StorageError as error:  # it may be there again at the next one
+            except Exception as error:  # it may be there again at the next one
                 if is_heard and self._session.is_open:
                     log.warning(
                         "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process",

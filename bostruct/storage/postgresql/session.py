@@ -77,7 +77,7 @@ class Session:
         self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
         self._process = os.getpid()
         self._mutex = threading.RLock()
-        self.returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
+        self._returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
         self._heard = began = time.monotonic()
         self._gave_up = -math.inf  # when the server was waited for in vain
         try:
@@ -90,6 +90,16 @@ class Session:
     def is_open(self) -> bool:
         """True until it is closed, in the process that opened it."""
         return self._process == os.getpid()
+
+    @property
+    def is_back(self) -> bool:
+        """True for a while after a long silence, in which the server was out of reach, or stood still, for all."""
+        return time.monotonic() - self._returned < GONE_SECONDS
+
+    @property
+    def silence(self) -> float:
+        """The seconds since the server answered."""
+        return time.monotonic() - self._heard
 
     def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
         """Run one statement that may be made twice, and return what it selects; raise StorageError.
@@ -201,14 +211,16 @@ class Session:
         pause = 0.05
         with self._mutex:
             while True:
+                began = time.monotonic()
                 try:
                     found = work(SqlConnection(self._live()))
-                    self._heard = time.monotonic()
+                    self._note_return(began)
                     return found
                 except (self.place.error, UnicodeEncodeError) as error:
                     self._roll_back(error)
                     now = time.monotonic()
                     if self._connection is not None and getattr(error, "sqlstate", None) not in ROLLED_BACK:
+                        self._note_return(began)
                         raise self.explain(error, f"cannot be {what}") from None
                     if lost_at is None:
                         lost_at = now if now - self._gave_up > RECONNECT_SECONDS else -math.inf
@@ -286,9 +298,10 @@ class Session:
 
     def _note_return(self, since: float) -> None:
         """Note that the server answers, of which nothing was heard since then."""
-        self._heard = time.monotonic()
-        if self._heard - since > GONE_SECONDS / 2:
-            self.returned = self._heard
+        now = time.monotonic()
+        if now - since > GONE_SECONDS / 2:
+            self._returned = now
+        self._heard = now
 
     def _drop(self) -> None:
         if self._connection is not None:

@@ -19,13 +19,16 @@ from bostruct.storage.protocol import (
     StudyLocked,
     TrialRow,
 )
-from bostruct.storage.reading import READ_SEALED, SealedStudy, find_sealed, read_study
-from bostruct.storage.rows import Connection
+from bostruct.storage.reading import SealedStudy, find_sealed, read_study
+from bostruct.storage.rows import PROGRESS_COLUMNS, Connection
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step
 from bostruct.storage.undone import repeat_undone
 
-_LOCK = f"{READ_SEALED} FOR UPDATE"
+# A DELETE of the study locks its row first, too. A weaker lock would let steps pass by a DELETE that waits.
+_LOCK = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "progress.checksum"))} FROM studies
+JOIN progress ON progress.study = studies.id WHERE studies.id = ? AND studies.checksum = ?
+FOR NO KEY UPDATE OF studies FOR UPDATE OF progress"""
 _SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
 ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
 _IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct.storage.postgresql import connecting
 from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.session import Session
 from bostruct.storage.protocol import StorageError
 from tests.storage.postgresql.proxy import Proxy
 from tests.storage.postgresql.server import Server, free_port
@@ -71,3 +73,11 @@ def test_what_gives_connections_other_names_is_refused(url: str, monkeypatch: py
     monkeypatch.setattr(Place, "connect", connect_by_a_pooler)
     with pytest.raises(StorageError, match=r"changes application_name.*expected a URL of the server itself"):
         open_study(url)
+
+
+def test_the_right_to_decide_does_not_go_with_a_connection_that_is_idle(
+    server: Server, database: str, url: str
+) -> None:
+    server.query(f"ALTER DATABASE {database} SET idle_session_timeout = '1s'")
+    with closing(Session(Place(url))) as session:
+        assert session.query("SHOW idle_session_timeout") == [("0",)]

@@ -158,12 +158,22 @@ def test_no_command_shows_the_password(
     ran = run("run", "branin", "--method", "random", "--trials", "3", "--storage", url)
     said.append(ran.output)
     assert ran.exit_code == 0, ran.output
-    for command in (["show", url], ["show", url, "--json"], ["report", url], ["show", url, "--name", "no"]):
+    for command in (
+        ["show", url],
+        ["show", url, "--json"],
+        ["report", url, "--out", "a.html"],
+        ["show", url, "--name", "no"],
+    ):
         said.append(run(*command).output)
-    assert (tmp_path / f"{database}.html").exists()
+    assert (tmp_path / "a.html").exists()
     said += [file.read_text() for file in tmp_path.iterdir()]
     assert f"postgresql://ann@127.0.0.1:{server.port}/{database}" in said[-1]
-    for command in (["copy", url, "b.db"], ["show", url.replace(QUOTED, "s3cr3t")], ["watch", "mysql://a:s3cr3t@h/d"]):
+    said.append(run("copy", url, "b.db").output)
+    for command in (
+        ["copy", url.replace(QUOTED, "s3cr3t"), "c.db"],
+        ["show", url.replace(QUOTED, "s3cr3t")],
+        ["watch", "mysql://a:s3cr3t@h/d"],
+    ):
         ran = run(*command)
         said.append(ran.output)
         assert ran.exit_code == 3, ran.output

@@ -58,7 +58,7 @@ def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
     assert quick.ask().number == 1
     age(server, database, slow, 65)
     assert quick.ask().number == 2, "the server was not up for as long"
-    started = seat_module._PRESENT.replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+    started = seat_module._PRESENT.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
     monkeypatch.setattr(seat_module, "_PRESENT", started)
     again = quick.ask()
     assert (again.number, again.point, again.info["attempts"]) == (0, late.point, 2)
@@ -70,7 +70,7 @@ def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
 def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
     server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = seat_module._PRESENT.replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+    started = seat_module._PRESENT.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
     monkeypatch.setattr(seat_module, "_PRESENT", started)
     first, second = pair
     first.ask()
@@ -80,7 +80,7 @@ def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
     session._drop()
     seat_of(second)._renew()
     assert second.ask().number == 1
-    session.returned -= 61.0
+    session._returned -= 61.0
     assert second.ask().number == 0
 
 
@@ -159,7 +159,7 @@ def test_who_is_stopped_while_it_decides_holds_others_up_for_as_long_as_its_leas
 ) -> None:
     first, second = pair
     for name in ("_PRESENT", "_END_DECIDER"):
-        started = getattr(seat_module, name).replace("GREATEST(renewed, pg_postmaster_start_time())", "renewed")
+        started = getattr(seat_module, name).replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
         monkeypatch.setattr(seat_module, name, started)
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     with ThreadPoolExecutor(1) as executor, first.deciding():
@@ -276,3 +276,43 @@ def test_a_closed_writer_takes_no_turn(url: str) -> None:
     study.close()
     with pytest.raises(StorageError, match="closed"), seat.deciding():
         pass
+
+
+def test_a_clock_of_the_server_that_is_set_back_keeps_nobody_present(
+    server: Server, database: str, pair: tuple[bo.Study, bo.Study]
+) -> None:
+    first, second = pair
+    age(server, database, first, -3600)
+    seat_of(second)._renew()
+    ahead = "SELECT count(*) FROM bostruct.writers WHERE renewed > clock_timestamp()"
+    assert server.query(ahead, database) == [(0,)]
+    assert server.query("SELECT count(*) FROM bostruct.writers", database) == [(2,)]
+
+
+def test_a_heartbeat_survives_any_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.02)
+    with open_study(url) as study:
+        seat, beats, renew = seat_of(study), [], Seat._renew
+
+        def fail_once(self: Seat) -> None:
+            beats.append(self)
+            if len(beats) == 1:
+                raise OSError("no descriptor is free")
+            renew(self)
+
+        monkeypatch.setattr(Seat, "_renew", fail_once)
+        deadline = time.monotonic() + 30
+        while len(beats) < 3:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        assert seat.owner
+
+
+def test_who_waits_for_a_server_that_stands_still_calls_nobody_gone(
+    pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = writer_of(pair[1])._session
+    monkeypatch.setattr("bostruct.storage.postgresql.session.GONE_SECONDS", 0.4)
+    assert not session.is_back
+    session.query("SELECT pg_sleep(0.3)")
+    assert session.is_back
