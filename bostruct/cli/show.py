@@ -151,12 +151,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     ]
     if (limit := facts["suggest_seconds"]) is not None:
         rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
-    rows += _best_of(result, facts, incumbents)
-    rows += [
-        (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")
-        for one in facts["front"]
-    ]
-    rows += _past_of(facts)
+    rows += [*_best_of(result, facts, incumbents), *_front_of(facts), *_past_of(facts)]
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
 
@@ -173,6 +168,14 @@ def _best_of(result: Result, facts: Facts, incumbents: list[float]) -> list[tupl
         ("recommended", str(result.recommended)),
         *_its_point(result),
         ("best so far", f"{sparkline(incumbents)}  {span}"),
+    ]
+
+
+def _front_of(facts: Facts) -> list[tuple[str, str]]:
+    """Return a row for each trial of the Pareto front."""
+    return [
+        (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")
+        for one in facts["front"]
     ]
 
 
