@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -64,12 +63,13 @@ def copy_studies(source: str, target: str) -> None:
 
     Raises StorageError; a file is removed then, and a database keeps the studies that were copied before.
     """
+    from bostruct.study.saving import new_file
     from bostruct.study.study import Study
 
     place = open_place(source)
     names = [row.name for row in place.studies()]
     check_names(place, names)
-    with _adding(target, names) if "://" in target else _making(target):
+    with _adding(target, names) if "://" in target else new_file(target):
         for name in names:
             Study.load(source, name, read_only=True).save(target)
 
@@ -83,21 +83,3 @@ def _adding(target: str, names: list[str]) -> Iterator[None]:
     if taken := {row.name for row in place.studies()}.intersection(names):
         raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
     yield
-
-
-@contextmanager
-def _making(target: str) -> Iterator[None]:
-    """Make a file for as long as a block lasts that writes it, and remove it where the block raises."""
-    from bostruct.storage.protocol import StorageError
-
-    try:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))
-    except FileExistsError as error:
-        raise StorageError(f"{target}: exists already; expected the name of a new file") from error
-    except OSError as error:
-        raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
-    try:
-        yield
-    except BaseException:
-        os.unlink(target)
-        raise

@@ -6,7 +6,8 @@ import os
 import sqlite3
 import tempfile
 import warnings
-from contextlib import AbstractContextManager, closing
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from bostruct.checks import count_own_frames
@@ -103,18 +104,30 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
     storage = SqliteStorage(as_path(source))
     if not storage.studies():
         raise StorageError(f"{storage.label}: holds no study; there is nothing to copy")
-    with storage.open_to_read() as database:
-        try:
-            os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))
-        except FileExistsError as error:
-            raise StorageError(f"{target}: exists already; expected the name of a new file") from error
-        except OSError as error:
-            raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
+    with storage.open_to_read() as database, new_file(target):
         try:
             with closing(sqlite3.connect(target)) as copy:
                 database.connection.backup(copy)
-        except BaseException as error:
-            os.unlink(target)
-            if isinstance(error, sqlite3.Error):
-                raise StorageError(f"{target}: cannot be written: {error}") from error
-            raise
+        except sqlite3.Error as error:
+            raise StorageError(f"{target}: cannot be written: {error}") from error
+
+
+@contextmanager
+def new_file(target: str | os.PathLike[str]) -> Iterator[None]:
+    """Make an empty file for a block that writes it, and remove the file where the block raises.
+
+    target: of the file.
+
+    Raises StorageError where the file exists or cannot be made.
+    """
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL, 0o666))
+    except FileExistsError as error:
+        raise StorageError(f"{target}: exists already; expected the name of a new file") from error
+    except OSError as error:
+        raise StorageError(f"{target}: cannot be written: {error.strerror}") from error
+    try:
+        yield
+    except BaseException:
+        os.unlink(target)
+        raise

@@ -172,7 +172,7 @@ class TrialTable:
         return number
 
     def _check_tellable(self, number: int, begun: float | None) -> None:
-        """Raise ValueError where a trial is over, and nobody here who has still to tell was handed it at a time."""
+        """Raise ValueError where a trial is over, unless who was handed it at this time has still to tell of it."""
         record = self._records[number]
         if number not in self._running and begun not in record.open:
             raise ValueError(f"trial: expected a running one, but trial {number} is already {record.trial.status}")
