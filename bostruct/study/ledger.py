@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bostruct.contracts import BostructError, Info, Point, Presented
-from bostruct.execution.interrupts import defer_interrupt
+from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
@@ -70,7 +70,7 @@ class Ledger(SharedTable):
             self._initial.pop(0)
         return self._initial[0] if self._initial else None
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def ask_again(self) -> Trial | None:
         """The first trial that waits, handed out once more; None where there is none."""
@@ -91,7 +91,7 @@ class Ledger(SharedTable):
             return trial
         return None
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def begin(self, found: NextPoint, waits: bool = False) -> Trial | None:
         """Enter a new trial, running, and return it; None where another writer added the point meanwhile.
@@ -116,7 +116,7 @@ class Ledger(SharedTable):
         self.state, self.is_resumed = found.state, False
         return trial
 
-    @defer_interrupt
+    @defer_signals
     @repeat_undone
     def finish(
         self,
@@ -177,7 +177,7 @@ class Ledger(SharedTable):
         self._records[number].open = frozenset()
         return self._records[number].trial
 
-    @defer_interrupt
+    @defer_signals
     @repeat_undone
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
@@ -202,7 +202,7 @@ class Ledger(SharedTable):
         self._close(trial, outcome, row.told)
         return self._records[trial.number].trial
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def give_back(self, begun: Iterable[tuple[int, float]]) -> None:
         """Give running trials back, those alone that nobody told, gave up or took over since they were handed out here.
@@ -222,7 +222,7 @@ class Ledger(SharedTable):
             self._records[number].attempts -= 1
             self._records[number].owner = None
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def requeue(self, number: int) -> None:
         """Give a running trial back, or a failed one another chance.
@@ -248,7 +248,7 @@ class Ledger(SharedTable):
         record.attempts -= 1
         self._let_go(record)
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def retry(self, number: int, reason: str, begun: float | None = None) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 from bostruct.checks import count_own_frames
-from bostruct.execution.interrupts import defer_interrupt
+from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import Storage, StorageError, StorageLost, StudyWriter
 from bostruct.storage.sqlite import SqliteStorage
@@ -31,7 +31,7 @@ def write_copy(ledger: Ledger, storage: Storage) -> None:
         store.close()
 
 
-@defer_interrupt
+@defer_signals
 def end(ledger: Ledger, mutex: AbstractContextManager[object]) -> None:
     """Close the storage of a study; where its file is lost, write the study to a new one and warn of that.
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from bostruct.checks import has_capability
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
-from bostruct.execution.interrupts import defer_interrupt
+from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.collector import pause_collector
 from bostruct.storage.json_text import parse
@@ -123,14 +123,14 @@ class SharedTable(TrialTable):
             yield
         finally:
             self._wanted = before
-            defer_interrupt(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
+            defer_signals(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
 
     def check_wanted(self) -> None:
         """Raise NotWanted where the block that decides wants no trial any more."""
         if self._wanted is not None and not self._wanted():
             raise NotWanted(f"{self._where}: no further trial is wanted")
 
-    @defer_interrupt
+    @defer_signals_once_begun
     def sync(self) -> None:
         """Learn what other writers wrote; do nothing where there can be none, within a step, and for a lost file."""
         if self.is_shared and not self._is_stepping:
@@ -160,7 +160,7 @@ class SharedTable(TrialTable):
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
                 self._take_from(record.owner, number)
 
-    @defer_interrupt
+    @defer_signals_once_begun
     @repeat_undone
     def _take_from(self, owner: str | None, number: int) -> None:
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.

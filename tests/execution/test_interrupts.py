@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,10 @@ import pytest
 
 from bostruct.execution.interrupts import (
     TERMINATED,
-    defer_interrupt,
+    defer_signals,
+    defer_signals_once_begun,
     exit_on_sigterm,
+    handle_deferred,
     handler_codes,
     is_from_handler,
 )
@@ -37,7 +39,7 @@ class Steps:
     def __init__(self, *numbers: int) -> None:
         self.numbers, self.done = numbers, 0
 
-    @defer_interrupt
+    @defer_signals
     def run(self) -> int:
         """Both halves, or none."""
         self.done += 1
@@ -84,7 +86,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 def test_steps_within_steps_wait_for_the_outermost() -> None:
     steps, done = Steps(signal.SIGINT), []
 
-    @defer_interrupt
+    @defer_signals
     def outer() -> None:
         done.append(steps.run())
         done.append("outer")
@@ -95,7 +97,7 @@ def test_steps_within_steps_wait_for_the_outermost() -> None:
 
 
 def test_a_step_that_raises_puts_the_handler_back() -> None:
-    @defer_interrupt
+    @defer_signals
     def broken() -> None:
         raise ValueError("half")
 
@@ -107,7 +109,7 @@ def test_a_step_that_raises_puts_the_handler_back() -> None:
 def test_in_another_thread_nothing_is_deferred() -> None:
     handlers: list[Any] = []
 
-    @defer_interrupt
+    @defer_signals
     def step() -> None:
         handlers.append(signal.getsignal(signal.SIGINT))
 
@@ -205,8 +207,8 @@ def test_no_handler_runs_in_another_thread() -> None:
     assert found == [frozenset()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGALRM, USR1])
-def test_what_a_handler_of_the_user_raises_waits_for_the_whole_step(number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGALRM, USR1, signal.SIGPROF, signal.SIGRTMIN + 3])
+def test_what_a_handler_of_the_user_raises_waits_for_the_whole_step(number: int) -> None:
     before, steps = signal.signal(number, signal.default_int_handler), Steps(number, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: None)
     try:
@@ -217,3 +219,63 @@ def test_what_a_handler_of_the_user_raises_waits_for_the_whole_step(number: sign
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         signal.signal(number, before)
+
+
+def test_all_signals_that_waited_are_handled_whatever_the_first_raises() -> None:
+    called: list[int] = []
+
+    def note(number: int, _: Any) -> None:
+        called.append(number)
+        raise Stop
+
+    for number in (USR1, signal.SIGTERM):
+        signal.signal(number, note)
+    with pytest.raises(Stop):
+        Steps(USR1, signal.SIGTERM).run()
+    assert sorted(called) == sorted((USR1, signal.SIGTERM))
+    assert signal.getsignal(USR1) is signal.getsignal(signal.SIGTERM) is note
+
+
+@pytest.mark.parametrize(
+    ("defer", "expected"),
+    [(defer_signals_once_begun, ["asked the server"]), (defer_signals, ["asked the server", "waited for it"])],
+)
+def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_written(
+    defer: Callable[[Callable[[], None]], Callable[[], None]], expected: list[str]
+) -> None:
+    done: list[str] = []
+
+    @defer
+    def step() -> None:
+        handle_deferred()
+        signal.raise_signal(signal.SIGINT)
+        done.append("asked the server")
+        handle_deferred()
+        done.append("waited for it")
+
+    with pytest.raises(KeyboardInterrupt):
+        step()
+    assert done == expected
+    assert Steps().run() == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    handle_deferred()  # and outside of steps there is nothing to handle
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_forked_by_another_thread_during_a_step_has_the_handlers_as_before() -> None:
+    statuses: list[int] = []
+
+    def fork() -> None:
+        child = os.fork()
+        if not child:
+            os._exit(0 if signal.getsignal(signal.SIGINT) is signal.default_int_handler else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+
+    @defer_signals
+    def step() -> None:
+        thread = threading.Thread(target=fork)
+        thread.start()
+        thread.join()
+
+    step()
+    assert statuses == [0]

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.postgresql.connecting import (
     LOST,
     SCHEMA,
@@ -196,14 +197,17 @@ class Session:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
 
-    def repeat(self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None) -> T:
+    def repeat(
+        self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None, *, is_begun: bool = False
+    ) -> T:
         """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
 
-        A server that was waited for in vain a short while ago is tried once.
+        A server that was waited for in vain a short while ago is tried once. Signals are handled between two tries.
 
         work: makes queries, and is called again where the connection is lost.
         what: it does, for messages, such as "read".
         patience: seconds within which a lost connection is made again; None for RECONNECT_SECONDS.
+        is_begun: whether the caller has begun what no signal may cut in two.
         """
         self._check_process()
         patience = RECONNECT_SECONDS if patience is None else patience
@@ -233,6 +237,8 @@ class Session:
                 finally:
                     if self._process == 0:
                         self._drop()
+                if not is_begun:
+                    handle_deferred()
                 time.sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
 
@@ -260,7 +266,7 @@ class Session:
             return found
 
         try:
-            return self.repeat(read, "read")
+            return self.repeat(read, "read", is_begun=True)
         except StorageError as error:
             raise StorageError(
                 f"{error}; whether the last step was written is not known, open the study again"

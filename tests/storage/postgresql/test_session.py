@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -182,6 +182,62 @@ def test_a_server_may_be_restarted(server: Server, url: str, how: signal.Signals
         assert study.ask().number == 2
     with bo.Study.load(url, read_only=True) as stored:
         assert [one.value for one in stored.trials] == [1.0, 2.0, None]
+
+
+@pytest.fixture
+def interrupt_soon() -> Iterator[Callable[[], None]]:
+    """Send SIGINT in half a second."""
+    timers: list[threading.Timer] = []
+
+    def begin() -> None:
+        timers.append(threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)))
+        timers[-1].start()
+
+    yield begin
+    for timer in timers:
+        timer.join()
+
+
+@pytest.mark.usefixtures("default_sigint")
+@pytest.mark.parametrize("step", [bo.Study.ask, bo.Study.sync, lambda study: study.optimize(lambda _: 1.0, 9)])
+def test_an_interrupt_ends_the_wait_for_a_server_where_there_is_no_value_to_write(
+    step: Callable[[bo.Study], object], proxy: Proxy, server: Server, database: str, interrupt_soon: Callable[[], None]
+) -> None:
+    with open_study(server.tcp_url(database, proxy.port)) as study:
+        study.tell(study.ask(), 1.0)
+        proxy.refuses = True
+        proxy.cut()
+        interrupt_soon()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            step(study)
+        assert time.monotonic() - began < 20
+        proxy.refuses = False
+        study.tell(study.ask(), 2.0)
+        assert [trial.value for trial in study.trials] == [1.0, 2.0]
+
+
+@pytest.mark.usefixtures("default_sigint")
+def test_a_value_is_written_before_an_interrupt_is_heard(
+    proxy: Proxy, server: Server, database: str, interrupt_soon: Callable[[], None]
+) -> None:
+    def let_in() -> None:
+        proxy.refuses = False
+
+    with open_study(server.tcp_url(database, proxy.port)) as study:
+        trial = study.ask()
+        proxy.refuses = True
+        proxy.cut()
+        interrupt_soon()
+        later = threading.Timer(2.0, let_in)
+        later.start()
+        with pytest.raises(KeyboardInterrupt):
+            study.tell(trial, 1.0)
+        assert not proxy.refuses
+        later.join()
+        assert [trial.value for trial in study.trials] == [1.0]
+    with bo.Study.load(server.socket_url(database), read_only=True) as stored:
+        assert [trial.value for trial in stored.trials] == [1.0]
 
 
 def test_text_that_postgresql_has_not_is_read_as_it_was_written(url: str) -> None:
