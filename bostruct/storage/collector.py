@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
 
 
 @contextmanager
@@ -13,10 +17,24 @@ def pause_collector() -> Iterator[None]:
 
     It looks at all objects whenever their number has grown by a quarter, a third of the time of reading a long study.
     """
-    was_enabled = gc.isenabled()
+    was_enabled, thread = gc.isenabled(), threading.get_ident()
     gc.disable()
+    if was_enabled:
+        _stopped_by.add(thread)
     try:
         yield
     finally:
         if was_enabled:
             gc.enable()
+            _stopped_by.discard(thread)
+
+
+def _start_in_child() -> None:
+    """Start the collector in a forked child, where the thread that stopped it is not there."""
+    if _stopped_by and threading.get_ident() not in _stopped_by:
+        gc.enable()
+        _stopped_by.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_start_in_child)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bostruct.storage.open_files import OpenFile
-from bostruct.storage.opening import connect
+from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import handle_deferred
+from bostruct.storage.open_files import OpenFile, opening
+from bostruct.storage.opening import connect, is_busy
 from bostruct.storage.protocol import StorageError, StorageLost
+
+PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
+LONG_SECONDS = 10.0  # of waiting, which is said once
+STOPPED = "one that was stopped, as by Ctrl-Z, keeps all others waiting until it goes on or is ended"
+
+log = logging.getLogger(__name__)
 
 
 class Database:
@@ -24,10 +34,13 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
-        self.connection = connect(path, read_only=read_only)
         self.lost: StorageLost | None = None  # why nothing is written any more
         self._read_only = read_only
-        self._file: OpenFile | None = OpenFile(path)
+        # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.
+        self._mutex = make_lock(delays_forks=True)
+        with opening:
+            self.connection = connect(path, read_only=read_only)
+            self._file: OpenFile | None = OpenFile(path)
         self._process = os.getpid()
 
     @property
@@ -38,17 +51,18 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give the connection for queries that see one moment; raise StorageError where they fail."""
-        try:
-            self.connection.execute("BEGIN")
+        with self._mutex:
             try:
-                yield self.connection
-            finally:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-        except sqlite3.Error as error:
-            if not self._read_only:
-                self.check_place()
-            raise StorageError(f"{self.path}: cannot be read: {error}") from error
+                try:
+                    self._begin("BEGIN", "SELECT 1 FROM sqlite_master")
+                    yield self.connection
+                finally:
+                    if self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
+            except sqlite3.Error as error:
+                if not self._read_only:
+                    self.check_place()
+                raise self._explain(error, "read") from error
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -57,19 +71,20 @@ class Database:
             raise StorageError(f"{self.path}: a forked process has no part in a study of its parent; tell the parent")
         if self.lost is not None:
             raise StorageLost(str(self.lost))
-        try:
+        with self._mutex:
             try:
-                self.connection.execute("BEGIN IMMEDIATE")
+                try:
+                    self._begin("BEGIN IMMEDIATE")
+                    self.check_place()
+                    yield self.connection
+                    self.connection.execute("COMMIT")
+                except BaseException:
+                    if self.lost is None and self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
                 self.check_place()
-                yield self.connection
-                self.connection.execute("COMMIT")
-            except BaseException:
-                if self.lost is None and self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            self.check_place()
-            raise StorageError(f"{self.path}: cannot be written: {error}") from error
+                raise self._explain(error, "written") from error
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the file is not in its place any more.
@@ -103,13 +118,38 @@ class Database:
         """Close the file; nothing in a forked child, or when repeated."""
         if not self.is_open:
             return
-        try:
-            if self._file is not None and not self._read_only:
-                with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
-                    self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
-        finally:
-            self._disconnect()
-            self._process = 0
+        with self._mutex:
+            try:
+                if self._file is not None and not self._read_only:
+                    with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
+                        self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
+            finally:
+                self._disconnect()
+                self._process = 0
+
+    def _begin(self, *statements: str) -> None:
+        """Begin a transaction, and wait for its lock; raise sqlite3.Error where others keep it for minutes."""
+        began, is_told = time.monotonic(), False
+        while True:
+            try:
+                for statement in statements:
+                    self.connection.execute(statement).fetchall()
+                return
+            except sqlite3.OperationalError as error:
+                waited = time.monotonic() - began
+                if not is_busy(error) or waited > PATIENCE_SECONDS:
+                    raise
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+            if not is_told and waited > LONG_SECONDS:
+                log.warning("%s: another process has been writing it for %.0f s; %s", self.path, waited, STOPPED)
+                is_told = True
+            handle_deferred()
+            time.sleep(0.01)
+
+    def _explain(self, error: sqlite3.Error, what: str) -> StorageError:
+        hint = f"; another process is writing it, and {STOPPED}" if is_busy(error) else ""
+        return StorageError(f"{self.path}: cannot be {what}: {error}{hint}")
 
     def _disconnect(self) -> None:
         self.connection.close()

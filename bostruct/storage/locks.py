@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import platform
+import stat
 from pathlib import Path
 
 from bostruct.storage.protocol import StorageError, StudyLocked
@@ -26,11 +27,12 @@ if hasattr(os, "register_at_fork"):  # absent where there is no fork
     os.register_at_fork(after_in_child=_close_in_child)
 
 
-def acquire(path: Path, what: str, *, wait: bool = False, signed: bool = True) -> int:
+def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:
     """Take a lock, and return the descriptor of its file.
 
     path: of the file, made for the lock.
     what: is locked, for messages.
+    like: a file, whose users may all take the lock; None for those whom the umask allows.
     wait: until it is free, in place of StudyLocked.
     signed: whether the file says who holds it, which takes longer.
 
@@ -48,9 +50,11 @@ def acquire(path: Path, what: str, *, wait: bool = False, signed: bool = True) -
             ) from error
         _descriptors.add(descriptor)  # at once: another thread may fork
         try:
+            if like is not None:
+                _share(descriptor, like)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             _check_names(path, descriptor, what)
-            if _is_same_file(path, descriptor):
+            if is_same_file(path, descriptor):
                 if signed:
                     os.ftruncate(descriptor, 0)
                     os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
@@ -70,6 +74,22 @@ def acquire(path: Path, what: str, *, wait: bool = False, signed: bool = True) -
         _drop(descriptor)  # its last holder removed the file between our open and our lock
 
 
+def _share(descriptor: int, like: Path) -> None:
+    """Give a file of ours the group and the rights of another one."""
+    try:
+        wanted = os.stat(like)
+    except OSError:  # it was moved, as is said where it is written
+        return
+    found = os.fstat(descriptor)
+    if found.st_uid != os.geteuid():
+        return
+    with contextlib.suppress(OSError):  # its user is in no such group, or the file system has no rights
+        if found.st_gid != wanted.st_gid:
+            os.fchown(descriptor, -1, wanted.st_gid)
+        if stat.S_IMODE(found.st_mode) != (mode := wanted.st_mode & 0o666):
+            os.fchmod(descriptor, mode)
+
+
 def _check_names(path: Path, descriptor: int, what: str) -> None:
     """Refuse a file that has another name as well, whose content the holder's name would overwrite."""
     if (names := os.fstat(descriptor).st_nlink) > 1:
@@ -85,7 +105,7 @@ def release(path: Path, descriptor: int) -> None:
     if descriptor not in _descriptors:
         return
     with contextlib.suppress(OSError):  # a file that is left behind locks nothing
-        if _is_same_file(path, descriptor):
+        if is_same_file(path, descriptor):
             path.unlink()
     _drop(descriptor)
 
@@ -121,7 +141,12 @@ def _drop(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _is_same_file(path: Path, descriptor: int) -> bool:
+def is_same_file(path: Path, descriptor: int) -> bool:
+    """Tell whether a path leads to an open file.
+
+    path: which may lead nowhere.
+    descriptor: of the file.
+    """
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:

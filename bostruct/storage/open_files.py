@@ -6,9 +6,14 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from bostruct.execution.fork_locks import make_lock
+
 FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
 _open_here: Counter[FileIdentity] = Counter()
+# Held while a file is opened: a thread that looks at a file by hand and another that begins to write it would do what
+# `is_open_here` tells of.
+opening = make_lock(delays_forks=True)
 
 
 def is_open_here(path: Path) -> bool:

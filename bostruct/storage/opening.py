@@ -17,7 +17,8 @@ from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version,
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 30.0  # of opening, for the lock of another connection
+STEP_SECONDS = 1.0  # for the lock of a step, until signals are looked at and it is waited for again
 COMPANIONS = ("-journal", "-wal", "-shm")
 
 
@@ -41,12 +42,21 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
             _check_sound(connection, path)
             if not read_only:
                 _prepare_to_write(connection, path)
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * STEP_SECONDS)}")
         except BaseException:
             connection.close()
             raise
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
         raise StorageError(f"{path}: cannot be used as a study database: {error}") from error
     return connection
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Tell whether a statement failed because another connection holds a lock.
+
+    error: of the statement.
+    """
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
 
 
 def _recognize(path: Path, read_only: bool) -> bytes:
@@ -179,6 +189,6 @@ def _retry_while_busy(connection: sqlite3.Connection, statement: str) -> None:
             connection.execute(statement)
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)

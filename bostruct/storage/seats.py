@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import secrets
@@ -10,8 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bostruct.storage.filesystems import find_network_filesystem
-from bostruct.storage.locks import acquire, find_holder, release
+from bostruct.storage.locks import acquire, find_holder, is_same_file, release
 from bostruct.storage.protocol import StudyLocked
+
+log = logging.getLogger(__name__)
 
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
 
@@ -31,7 +34,7 @@ class Seat:
     """
 
     def __init__(self, path: Path, study: int, name: str) -> None:
-        file = path.resolve()  # one lock however the file is spelled
+        self._file = file = path.resolve()  # one lock however the file is spelled
         self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._prefix = file.with_name(f"{file.name}.{study}")
         self._what = f"study {name!r} in {path}"
@@ -52,6 +55,14 @@ class Seat:
             yield
         finally:
             self._give_back(path)
+
+    def check_there(self) -> None:
+        """Make the own file anew where somebody removed it, as others take this writer for gone without it."""
+        path = self._path_of(self.owner)
+        if not is_same_file(path, self._held[str(path)]):
+            log.warning("%s was removed while its writer is there; others may have been handed its trials", path)
+            self._give_back(path)
+            self._take(path, wait=True)
 
     def is_gone(self, owner: str) -> bool:
         """Tell whether a writer has closed, or its process has ended.
@@ -86,7 +97,7 @@ class Seat:
 
     def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
         name = str(path)  # Python code, such as the hash of a path, is where a signal could come with the lock unnoted
-        self._held[name] = acquire(path, self._what, wait=wait, signed=signed)
+        self._held[name] = acquire(path, self._what, like=self._file, wait=wait, signed=signed)
 
     def _take_alone(self, network: str) -> None:
         try:

@@ -210,6 +210,7 @@ class SqliteWriter:
             return
         try:
             with self._noting_loss(), self._database.writing() as connection:
+                self._seat.check_there()
                 progress = self._sealed.read_progress(connection)
                 self._step = step = Step(connection, progress, self._sealed.where)
                 self._known.begin(step)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from bostruct.execution.fork_locks import make_lock
 
 POOL_MODULES = (
     "numpy",
@@ -34,6 +37,15 @@ class NestedLimits:
             self._restore = limit()
         self._depth += 1
 
+    def keep(self, other: NestedLimits) -> None:
+        """Forget the limits that are none of another object's, of which the last is not undone.
+
+        other: the limits to keep.
+        """
+        self._depth = other._depth
+        if self.empty:
+            self._restore = None
+
     def leave(self) -> None:
         self._depth -= 1
         if self.empty and self._restore is not None:
@@ -46,9 +58,13 @@ class ThreadLocalLimits(threading.local):
         self.overlap = NestedLimits()
 
 
-LOCK = threading.Lock()
+LOCK = make_lock()
 PROCESS_LIMITS = NestedLimits()  # BLAS has one setting a process, and so has torch beside that of OpenMP
 THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one a thread
+
+# A forked child has the thread alone that forked. It keeps the others' limit: to start threads is not its business.
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS.overlap))
 
 
 class ThreadLimit:

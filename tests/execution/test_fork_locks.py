@@ -9,11 +9,16 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
 import bostruct as bo
+from bostruct.execution import fork_locks
 from bostruct.execution.fork_locks import make_lock
+from bostruct.storage.database import Database
+from bostruct.study import threads
+from bostruct.study.threads import ThreadLimit
 
 PATIENCE_SECONDS = 30.0
 
@@ -85,6 +90,78 @@ def test_a_lock_of_the_forking_thread_stays_its_own() -> None:
 
     with lock:
         assert succeeds_in_child(others_wait)
+
+
+def test_a_fork_waits_for_a_lock_that_delays_it() -> None:
+    lock = make_lock(delays_forks=True)
+    holder = Holder(lock)
+    holder.__enter__()
+    timer = threading.Timer(0.3, holder.__exit__)
+    timer.start()
+    began = time.monotonic()
+    assert succeeds_in_child(lambda: can_take(lock))
+    assert time.monotonic() - began > 0.25
+    timer.join()
+    assert can_take(lock)
+    with lock:  # and not for its own thread
+        assert succeeds_in_child(lambda: can_take(lock))
+
+
+def test_a_fork_waits_for_no_lock_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fork_locks, "FORK_SECONDS", 0.1)
+    lock = make_lock(delays_forks=True)
+    with Holder(lock):
+        assert succeeds_in_child(lambda: can_take(lock))
+    assert can_take(lock)
+
+
+@pytest.mark.parametrize("kind", ["writing", "reading"])
+def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    bo.Study({"a": range(9)}, method="random", seed=0, storage=file).close()
+    database, begins, goes_on = Database(file, read_only=False), threading.Event(), threading.Event()
+
+    def step() -> None:
+        with getattr(database, kind)():
+            begins.set()
+            goes_on.wait(PATIENCE_SECONDS)
+
+    def tells() -> bool:
+        with bo.Study.load(file) as study:
+            return study.tell(study.ask(), 1.0).number == 0
+
+    with ThreadPoolExecutor(1) as executor:
+        stepping = executor.submit(step)
+        assert begins.wait(PATIENCE_SECONDS)
+        timer = threading.Timer(0.2, goes_on.set)
+        timer.start()
+        assert succeeds_in_child(tells)
+        stepping.result()
+        timer.join()
+    database.close()
+
+
+def test_limits_of_threads_that_are_not_in_a_child_are_none() -> None:
+    begins, ends = threading.Event(), threading.Event()
+
+    def limit() -> None:
+        with ThreadLimit(1)():
+            begins.set()
+            ends.wait(PATIENCE_SECONDS)
+
+    def is_unlimited() -> bool:
+        with ThreadLimit(1)():
+            pass
+        return threads.PROCESS_LIMITS.empty
+
+    thread = threading.Thread(target=limit)
+    thread.start()
+    assert begins.wait(PATIENCE_SECONDS)
+    assert succeeds_in_child(is_unlimited)
+    assert not threads.PROCESS_LIMITS.empty
+    ends.set()
+    thread.join()
+    assert threads.PROCESS_LIMITS.empty
 
 
 @pytest.mark.parametrize("stored", [True, False])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import threading
+from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
@@ -23,3 +26,33 @@ def test_the_collector_is_as_it_was(enabled: bool) -> None:
         assert gc.isenabled() == enabled
     finally:
         (gc.enable if was else gc.disable)()
+
+
+def call_at_once(function: Callable[[], None]) -> None:
+    function()
+
+
+def call_in_thread(function: Callable[[], None]) -> None:
+    thread = threading.Thread(target=function)
+    thread.start()
+    thread.join()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize(("call", "runs"), [(call_at_once, False), (call_in_thread, True)])
+def test_it_runs_in_a_child_unless_the_thread_that_stopped_it_has_forked(
+    call: Callable[[Callable[[], None]], None], runs: bool
+) -> None:
+    statuses: list[int] = []
+
+    def fork() -> None:
+        if not (child := os.fork()):
+            os._exit(0 if gc.isenabled() == runs else 1)
+        statuses.append(os.waitpid(child, 0)[1])
+
+    assert gc.isenabled()
+    with pause_collector():
+        call(fork)
+        assert not gc.isenabled()
+    assert statuses == [0]
+    assert gc.isenabled()

@@ -8,12 +8,14 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import bostruct as bo
+from bostruct.storage import database as database_module
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.sqlite import SqliteStorage
@@ -308,3 +310,27 @@ def test_importing_the_study_loads_no_package_that_only_some_runs_need():
     code += f"print([m for m in {heavy!r}.split() if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "LONG_SECONDS", 0.5)
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        trial, another = study.ask(2)
+        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            timer = threading.Timer(1.5, other.execute, ("ROLLBACK",))
+            timer.start()
+            study.tell(trial, 1.0)
+            timer.join()
+            assert caplog.text.count("another process has been writing it for") == 1
+            assert "Ctrl-Z" in caplog.text
+            monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.5)
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(StorageError, match=r"cannot be written: database is locked; .*Ctrl-Z"):
+                study.tell(another, 2.0)
+            with pytest.raises(StorageError, match=r"cannot be read: database is locked; .*Ctrl-Z"):
+                study.sync()
+            other.execute("ROLLBACK")
+        assert [one.value for one in study.trials] == [1.0, None]

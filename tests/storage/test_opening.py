@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.searchers.random import RandomSearch
+from bostruct.storage import opening
+from bostruct.storage.database import Database
 from bostruct.storage.opening import connect
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_study
@@ -257,3 +261,27 @@ def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
         study.tell(study.ask(), 1.0)
     assert bo.Study.load(file, read_only=True).best_value == 1.0
     assert os.listdir(os.fsencode(tmp_path)) == [b"runs\xff.db"]
+
+
+def test_no_file_is_looked_at_by_hand_while_another_thread_opens_it(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, goes_on, read_header = threading.Event(), threading.Event(), opening._read_header
+
+    def look_slowly(path: Path, read_only: bool) -> bytes:
+        looks.set()
+        goes_on.wait(60)
+        return read_header(path, read_only)
+
+    def open_and_close() -> None:
+        Database(file, read_only=True).close()
+
+    monkeypatch.setattr(opening, "_read_header", look_slowly)
+    with ThreadPoolExecutor(2) as executor:
+        first = executor.submit(open_and_close)
+        assert looks.wait(60)
+        second = executor.submit(open_and_close)
+        assert not wait([second], 0.2).done
+        goes_on.set()
+        first.result(60)
+        second.result(60)

@@ -154,3 +154,37 @@ def test_a_writer_whose_file_cannot_be_looked_at_may_be_there(file: Path, monkey
         assert seat.find_other() == "a process of another user"
     for one in (seat, another):
         one.leave()
+
+
+def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file) as study:
+        trial = study.ask()
+        next(file.parent.glob("*.writer")).unlink()
+        study.tell(trial, 1.0)
+        assert "was removed while its writer is there" in caplog.text
+        assert len(list(file.parent.glob("*.writer"))) == 1
+        with bo.Study.load(file) as other:
+            assert other.n_elsewhere == 0
+            study.ask()
+            other.sync()
+            assert other.ask().number == 2
+    assert os.listdir(file.parent) == [file.name]
+
+
+def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        file.touch()
+        file.chmod(0o660)
+        seat = Seat(file, 1, "study")
+        with seat.deciding():
+            modes = {path.stat().st_mode & 0o777 for path in file.parent.iterdir()}
+        assert modes == {0o660}
+        file.chmod(0o600)
+        with seat.deciding():
+            assert file.with_name(f"{file.name}.1.lock").stat().st_mode & 0o777 == 0o600
+        seat.leave()
+    finally:
+        os.umask(before)
