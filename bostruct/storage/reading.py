@@ -33,7 +33,7 @@ from bostruct.storage.rows import (
 from bostruct.storage.schema import SCHEMA_VERSION
 
 # A study that was deleted and made anew may have the id of the first.
-READ_SEALED = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
+SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
 
@@ -131,8 +131,8 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
     return read_progress_columns(rows[0], where)
 
 
-class SealedStudy(NamedTuple):
-    """A study that a writer has found, which no later one of its name or id is taken for.
+class StudyKey(NamedTuple):
+    """What tells a study from all others of its database, also from a later one of its name and id.
 
     study: id of the study.
     checksum: of its row, which never changes.
@@ -143,10 +143,15 @@ class SealedStudy(NamedTuple):
     checksum: int
     where: str
 
+    @property
+    def parameters(self) -> tuple[int, int]:
+        """Those of SELECT_PROGRESS."""
+        return self.study, self.checksum
+
     def check_there(self, row: Columns | None) -> Progress:
         """Return the progress of the study; raise StorageLost where it is not there any more.
 
-        row: that READ_SEALED selects; None for none.
+        row: that SELECT_PROGRESS selects; None for none.
         """
         if row is None:
             raise StorageLost(f"{self.where} was removed while it was open")
@@ -157,11 +162,11 @@ class SealedStudy(NamedTuple):
 
         connection: to the database.
         """
-        return self.check_there(connection.execute(READ_SEALED, (self.study, self.checksum)).fetchone())
+        return self.check_there(connection.execute(SELECT_PROGRESS, self.parameters).fetchone())
 
 
-def find_sealed(connection: Connection, name: str, where: str, version: int) -> SealedStudy:
-    """Return a study of a database for a writer of it; raise StorageError where it is not there.
+def find_study_key(connection: Connection, name: str, where: str, version: int) -> StudyKey:
+    """Return the key of a study of a database; raise StorageError where it is not there.
 
     connection: to the database.
     name: of the study.
@@ -170,7 +175,7 @@ def find_sealed(connection: Connection, name: str, where: str, version: int) -> 
     """
     study = find_in(connection, name, where, version).progress.study
     ((checksum,),) = connection.execute("SELECT checksum FROM studies WHERE id = ?", (study,)).fetchall()
-    return SealedStudy(study, checksum, f"{where}: study {name!r}")
+    return StudyKey(study, checksum, f"{where}: study {name!r}")
 
 
 def read_study(connection: Connection, name: str | None, where: str, version: int) -> WholeStudy:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bostruct.storage.database import Database
-from bostruct.storage.known import Known
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
@@ -22,7 +21,8 @@ from bostruct.storage.protocol import (
     StudyRow,
     TrialRow,
 )
-from bostruct.storage.reading import find_in, find_sealed, read_studies, read_study
+from bostruct.storage.reading import find_in, find_study_key, read_studies, read_study
+from bostruct.storage.replica import Replica
 from bostruct.storage.schema import SCHEMA_VERSION, read_version
 from bostruct.storage.seats import Seat
 from bostruct.storage.steps import Step, next_study
@@ -123,15 +123,15 @@ class SqliteWriter:
         self._database = database
         self._name = name
         with database.reading() as connection:
-            self._sealed = find_sealed(connection, name, str(database.path), SCHEMA_VERSION)
-        self._seat = Seat(database.path, self._sealed.study, name)
-        self._known = Known(self._sealed.where)
+            self._key = find_study_key(connection, name, str(database.path), SCHEMA_VERSION)
+        self._seat = Seat(database.path, self._key.study, name)
+        self._replica = Replica(self._key)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
         """Return the study as it is now, from which on `look` tells what changed."""
         with self._database.reading() as connection:
-            return self._known.take_all(read_study(connection, self._name, str(self._database.path), SCHEMA_VERSION))
+            return self._replica.take_all(read_study(connection, self._name, str(self._database.path), SCHEMA_VERSION))
 
     @property
     def lost(self) -> StorageLost | None:
@@ -159,11 +159,11 @@ class SqliteWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            yield self._known.read_news(step)
+            yield self._replica.read_news(step)
 
     def look(self) -> News:
         with self._noting_loss(), self._database.reading() as connection:
-            return self._known.take(self._known.read_later(connection, self._sealed.read_progress(connection)))
+            return self._replica.take(self._replica.read_update(connection))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         with self._stepping() as step:
@@ -184,7 +184,7 @@ class SqliteWriter:
     def change_space(self, change: SpaceChange, state: str) -> None:
         with self._stepping() as step:
             if (holder := self._seat.find_other()) is not None:
-                raise StudyLocked(f"{self._sealed.where}: its space cannot be changed while it is open in {holder}")
+                raise StudyLocked(f"{self._key.where}: its space cannot be changed while it is open in {holder}")
             step.change_space(change, state)
 
     def check_place(self) -> None:
@@ -193,7 +193,7 @@ class SqliteWriter:
             self._database.check_place()
             if self.is_open:
                 with self._database.reading() as connection:
-                    self._known.check_rows(connection, self._sealed.read_progress(connection))
+                    self._replica.check_rows(connection)
 
     def close(self) -> None:
         if self.is_open:
@@ -211,14 +211,14 @@ class SqliteWriter:
         try:
             with self._noting_loss(), self._database.writing() as connection:
                 self._seat.check_there()
-                progress = self._sealed.read_progress(connection)
-                self._step = step = Step(connection, progress, self._sealed.where)
-                self._known.begin(step)
+                progress = self._key.read_progress(connection)
+                self._step = step = Step(connection, progress, self._key.where)
+                self._replica.begin(step)
                 yield step
                 after = step.finish()
         finally:
             self._step = None
-        self._known.end(step, after)
+        self._replica.end(step, after)
 
     @contextmanager
     def _noting_loss(self) -> Iterator[None]:

@@ -33,22 +33,22 @@ def keep_parts(writer: SqliteWriter) -> Iterator[News]:
 @contextmanager
 def forget_news(writer: SqliteWriter) -> Iterator[News]:
     with changing(writer) as news:
-        assert writer._known._pending is not None
-        writer._known.take(writer._known._pending)
+        assert writer._replica._pending is not None
+        writer._replica.take(writer._replica._pending)
         yield news
 
 
 def repeat_news(writer: SqliteWriter) -> News:
-    known = deepcopy(writer._known)
+    replica = deepcopy(writer._replica)
     news = look(writer)
-    writer._known = known
+    writer._replica = replica
     return news
 
 
 def hear_oneself(writer: SqliteWriter, *given: Any) -> None:
-    known = deepcopy(writer._known)
+    replica = deepcopy(writer._replica)
     insert(writer, *given)
-    writer._known = known
+    writer._replica = replica
 
 
 FAULTS: dict[str, tuple[str, Any, str]] = {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 
-from bostruct.storage.known import Known, Later
 from bostruct.storage.postgresql.limits import OPEN_SECONDS
 from bostruct.storage.postgresql.schema import read_rows_version
 from bostruct.storage.postgresql.seat import Seat
@@ -19,7 +18,8 @@ from bostruct.storage.protocol import (
     StudyLocked,
     TrialRow,
 )
-from bostruct.storage.reading import SealedStudy, find_sealed, read_study
+from bostruct.storage.reading import StudyKey, find_study_key, read_study
+from bostruct.storage.replica import Replica
 from bostruct.storage.rows import PROGRESS_COLUMNS, Connection
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step
@@ -47,15 +47,15 @@ class PostgresqlWriter:
         self._session = session
         self._name = name
         self._label = session.place.label
-        self._sealed = session.read(self._find)
-        self._seat = Seat(session.place, self._sealed.study)
+        self._key = session.read(self._find_key)
+        self._seat = Seat(session.place, self._key.study)
         self._lost: StorageLost | None = None
-        self._known = Known(self._sealed.where)
+        self._replica = Replica(self._key)
         self._step: Step | None = None  # that is being made
 
     def read(self) -> StoredStudy:
         """Return the study as it is now, from which on `look` tells what changed."""
-        return self._known.take_all(
+        return self._replica.take_all(
             self._session.read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION))
         )
 
@@ -86,14 +86,14 @@ class PostgresqlWriter:
     @contextmanager
     def changing(self) -> Iterator[News]:
         with self._stepping() as step:
-            yield self._known.read_news(step)
+            yield self._replica.read_news(step)
 
     def look(self) -> News:
         with self._noting_loss():
-            progress = self._session.repeat(self._sealed.read_progress, "read")
-            if (old := self._known.find_old(progress)) is not None:
-                return old
-            return self._known.take(self._session.read(self._read_later))
+            progress = self._session.repeat(self._key.read_progress, "read")
+            if (unchanged := self._replica.find_unchanged(progress)) is not None:
+                return unchanged
+            return self._replica.take(self._session.read(self._replica.read_update))
 
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         self._make(lambda step: step.insert(row, state))
@@ -109,13 +109,13 @@ class PostgresqlWriter:
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         if (holder := self._seat.find_other(self._session)) is not None:
-            raise StudyLocked(f"{self._sealed.where}: its space cannot be changed while it is open in {holder}")
+            raise StudyLocked(f"{self._key.where}: its space cannot be changed while it is open in {holder}")
         self._make(lambda step: step.change_space(change, state))
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the study or trials are not there any more."""
         with self._noting_loss():
-            self._session.read(self._check_rows, OPEN_SECONDS)
+            self._session.read(self._replica.check_rows, OPEN_SECONDS)
 
     def close(self) -> None:
         if self.is_open:
@@ -124,14 +124,8 @@ class PostgresqlWriter:
             finally:
                 self._session.close()
 
-    def _find(self, connection: Connection) -> SealedStudy:
-        return find_sealed(connection, self._name, self._label, read_rows_version(connection, self._label))
-
-    def _read_later(self, connection: Connection) -> Later:
-        return self._known.read_later(connection, self._sealed.read_progress(connection))
-
-    def _check_rows(self, connection: Connection) -> None:
-        self._known.check_rows(connection, self._sealed.read_progress(connection))
+    def _find_key(self, connection: Connection) -> StudyKey:
+        return find_study_key(connection, self._name, self._label, read_rows_version(connection, self._label))
 
     def _make(self, change: Callable[[Step], None]) -> None:
         """Make a change within the step that is being made, or a step of its own."""
@@ -150,22 +144,22 @@ class PostgresqlWriter:
         """Make a step of all changes in a block; raise StepUndone where the connection was lost before it was made."""
         try:
             with self._noting_loss(), self._writing() as begun:
-                self._step = step = Step(begun.connection, self._sealed.check_there(begun.row), self._sealed.where)
-                self._known.begin(step)
+                self._step = step = Step(begun.connection, self._key.check_there(begun.row), self._key.where)
+                self._replica.begin(step)
                 yield step
                 if (after := step.finish()) is not step.before:
-                    begun.connection.execute_last(_SIGN, (self._sealed.study, self.owner, after.revision))
+                    begun.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
         finally:
             self._step = None
-        self._known.end(step, after)
+        self._replica.end(step, after)
 
     def _writing(self) -> AbstractContextManager[Writing]:
-        return self._session.writing(_LOCK, self._sealed[:2], is_made=self._is_made)
+        return self._session.writing(_LOCK, self._key.parameters, is_made=self._is_made)
 
     def _is_made(self, connection: Connection) -> bool:
         """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
         assert self._step is not None
-        signed = connection.execute(_IS_SIGNED, (self._sealed.study, self.owner, self._step.before.revision + 1))
+        signed = connection.execute(_IS_SIGNED, (self._key.study, self.owner, self._step.before.revision + 1))
         return signed.fetchone() is not None
 
     @contextmanager

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from bostruct.outcome import Outcome
-from bostruct.storage.known import Known
 from bostruct.storage.protocol import News, SpaceChange, StorageLost, StoredStudy, TrialRow
-from bostruct.storage.reading import read_progress, read_study
+from bostruct.storage.reading import find_study_key, read_progress, read_study
+from bostruct.storage.replica import Replica
 from bostruct.storage.schema import SCHEMA_VERSION, create_tables
 from bostruct.storage.steps import Step
 from bostruct.storage.writing import insert_study
@@ -30,29 +30,29 @@ def connection() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def read(connection: sqlite3.Connection) -> Known:
-    known = Known("here")
-    known.take_all(read_study(connection, None, "here", SCHEMA_VERSION))
-    return known
+def read(connection: sqlite3.Connection) -> Replica:
+    replica = Replica(find_study_key(connection, STUDY.name, "here", SCHEMA_VERSION))
+    replica.take_all(read_study(connection, None, "here", SCHEMA_VERSION))
+    return replica
 
 
-def make(connection: sqlite3.Connection, *changes: Change, known: Known | None = None, reads: bool = False) -> News:
-    """Make a step, as another writer without `known`, and return the news within it."""
+def make(connection: sqlite3.Connection, *changes: Change, replica: Replica | None = None, reads: bool = False) -> News:
+    """Make a step, as another writer without `replica`, and return the news within it."""
     step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
     news = News([], "", 0)
-    if known is not None:
-        known.begin(step)
-        news = known.read_news(step) if reads else news
+    if replica is not None:
+        replica.begin(step)
+        news = replica.read_news(step) if reads else news
     for change in changes:
         change(step)
     after = step.finish()
-    if known is not None:
-        known.end(step, after)
+    if replica is not None:
+        replica.end(step, after)
     return news
 
 
-def look(connection: sqlite3.Connection, known: Known) -> News:
-    return known.take(known.read_later(connection, read_progress(connection, 1, "here", SCHEMA_VERSION)))
+def look(connection: sqlite3.Connection, replica: Replica) -> News:
+    return replica.take(replica.read_update(connection))
 
 
 def insert(number: int) -> Change:
@@ -65,50 +65,50 @@ def tell(number: int) -> Change:
 
 
 def test_what_others_wrote_is_news_once(connection: sqlite3.Connection) -> None:
-    known = read(connection)
-    assert look(connection, known).trials == []
+    replica = read(connection)
+    assert look(connection, replica).trials == []
     make(connection, insert(2), tell(0))
     make(connection, lambda step: step.take_back((1,)))
-    found = look(connection, known)
+    found = look(connection, replica)
     assert [row.number for row in found.trials] == [0, 1, 2]
     assert (found.state, found.n_changes) == ("[2]", 0)
-    assert look(connection, known) == News([], "[2]", 0)
+    assert look(connection, replica) == News([], "[2]", 0)
 
 
 def test_what_the_holder_wrote_is_no_news(connection: sqlite3.Connection) -> None:
-    known = read(connection)
-    make(connection, insert(2), known=known)
-    make(connection, tell(2), known=known, reads=True)
-    assert look(connection, known).trials == []
+    replica = read(connection)
+    make(connection, insert(2), replica=replica)
+    make(connection, tell(2), replica=replica, reads=True)
+    assert look(connection, replica).trials == []
     make(connection, insert(3))
-    assert [row.number for row in make(connection, tell(3), known=known, reads=True).trials] == [3]
-    assert look(connection, known).trials == []
+    assert [row.number for row in make(connection, tell(3), replica=replica, reads=True).trials] == [3]
+    assert look(connection, replica).trials == []
 
 
 def test_a_step_that_did_not_ask_for_the_news_leaves_them(connection: sqlite3.Connection) -> None:
-    known = read(connection)
+    replica = read(connection)
     make(connection, insert(2))
-    make(connection, insert(3), known=known)
-    assert [row.number for row in look(connection, known).trials] == [2, 3]
+    make(connection, insert(3), replica=replica)
+    assert [row.number for row in look(connection, replica).trials] == [2, 3]
 
 
 def test_a_step_that_was_never_done_leaves_the_news(connection: sqlite3.Connection) -> None:
-    known = read(connection)
+    replica = read(connection)
     make(connection, insert(2))
     step = Step(connection, read_progress(connection, 1, "here", SCHEMA_VERSION), "here")
-    known.begin(step)
-    assert [row.number for row in known.read_news(step).trials] == [2]
-    assert [row.number for row in look(connection, known).trials] == [2]
+    replica.begin(step)
+    assert [row.number for row in replica.read_news(step).trials] == [2]
+    assert [row.number for row in look(connection, replica).trials] == [2]
 
 
 def test_changes_of_the_space_are_counted_and_proved(connection: sqlite3.Connection) -> None:
-    known = read(connection)
+    replica = read(connection)
     make(connection, lambda step: step.change_space(CHANGE, "[]"))
-    assert look(connection, known).n_changes == 1
-    make(connection, lambda step: step.change_space(CHANGE._replace(trials=2), "[]"), known=known)
-    assert look(connection, known).n_changes == 2
+    assert look(connection, replica).n_changes == 1
+    make(connection, lambda step: step.change_space(CHANGE._replace(trials=2), "[]"), replica=replica)
+    assert look(connection, replica).n_changes == 2
     make(connection, insert(2))
-    assert look(connection, known).n_changes == 2
+    assert look(connection, replica).n_changes == 2
 
 
 def go_back(connection: sqlite3.Connection) -> None:
@@ -130,15 +130,15 @@ def go_back_and_further(connection: sqlite3.Connection) -> None:
 def test_a_database_that_lost_a_step_is_not_written(
     connection: sqlite3.Connection, lose: Callable[[sqlite3.Connection], None], reads: bool
 ) -> None:
-    known = read(connection)
+    replica = read(connection)
     connection.execute("BEGIN")
-    make(connection, insert(2), known=known)
+    make(connection, insert(2), replica=replica)
     lose(connection)
-    with pytest.raises(StorageLost, match="here is not as this process knew it at step 1"):
-        look(connection, known)
+    with pytest.raises(StorageLost, match="is not as this process knew it at step 1"):
+        look(connection, replica)
     if reads or lose in (go_back, go_back_and_on):  # what is known to be elsewhere is met when it is read
         with pytest.raises(StorageLost, match="not as this process knew it"):
-            make(connection, tell(1), known=known, reads=reads)
+            make(connection, tell(1), replica=replica, reads=reads)
 
 
 class Halt(Exception):
@@ -155,31 +155,30 @@ class Halting(dict[int, int]):
 
 
 def test_what_was_half_taken_in_is_no_loss(connection: sqlite3.Connection) -> None:
-    known = read(connection)
+    replica = read(connection)
     make(connection, insert(2), tell(0))
-    later = known.read_later(connection, read_progress(connection, 1, "here", SCHEMA_VERSION))
+    update = replica.read_update(connection)
     with pytest.raises(Halt):
-        known.take(later._replace(checksums=Halting(later.checksums)))
-    assert [row.number for row in look(connection, known).trials] == [0, 2]
-    make(connection, tell(1), known=known, reads=True)
-    assert look(connection, known).trials == []
+        replica.take(update._replace(checksums=Halting(update.checksums)))
+    assert [row.number for row in look(connection, replica).trials] == [0, 2]
+    make(connection, tell(1), replica=replica, reads=True)
+    assert look(connection, replica).trials == []
 
 
 @pytest.mark.parametrize("forge", ["DELETE FROM trials WHERE number = 1", "UPDATE trials SET checksum = 7"])
 def test_rows_that_changed_without_a_step_are_found_where_all_are_counted(
     connection: sqlite3.Connection, forge: str
 ) -> None:
-    known = read(connection)
-    progress = read_progress(connection, 1, "here", SCHEMA_VERSION)
-    known.check_rows(connection, progress)
+    replica = read(connection)
+    replica.check_rows(connection)
     connection.execute(forge)
-    assert look(connection, known).trials == []
+    assert look(connection, replica).trials == []
     with pytest.raises(StorageLost, match="or trials were removed by hand"):
-        known.check_rows(connection, progress)
+        replica.check_rows(connection)
 
 
 def test_rows_that_others_wrote_are_no_loss(connection: sqlite3.Connection) -> None:
-    known = read(connection)
+    replica = read(connection)
     make(connection, insert(2), tell(0))
-    known.check_rows(connection, read_progress(connection, 1, "here", SCHEMA_VERSION))
-    assert [row.number for row in look(connection, known).trials] == [0, 2]
+    replica.check_rows(connection)
+    assert [row.number for row in look(connection, replica).trials] == [0, 2]

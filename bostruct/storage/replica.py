@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bostruct.storage.protocol import News, StorageLost, StoredStudy
-from bostruct.storage.reading import WholeStudy, read_change_checksums, read_later, read_trial_checksums
+from bostruct.storage.reading import StudyKey, WholeStudy, read_change_checksums, read_later, read_trial_checksums
 from bostruct.storage.rows import Connection, Progress, add_checksums
 from bostruct.storage.steps import Step
 
 
-class Later(NamedTuple):
+class Update(NamedTuple):
     """All that was written after the step that the holder knows.
 
     news: for the holder.
@@ -44,17 +44,17 @@ class Mark(NamedTuple):
     sum: int
 
 
-class Known:
-    """The step up to which the holder of a writer knows a study, with the checksum of each trial.
+class Replica:
+    """What the holder of a writer knows of its study: up to which step, and the checksum of each trial.
 
-    where: database and study, for messages.
+    key: of the study.
     """
 
-    def __init__(self, where: str) -> None:
-        self._where = where
+    def __init__(self, key: StudyKey) -> None:
+        self._key = key
         self._mark = Mark(0, 0, 0, 0)
         self._checksums = array("q")  # of the trials, by number
-        self._pending: Later | None = None  # in the step that is being made, which may never be done
+        self._pending: Update | None = None  # in the step that is being made, which may never be done
 
     def take_all(self, found: WholeStudy) -> StoredStudy:
         """Know a study as it was read, and return it.
@@ -65,7 +65,7 @@ class Known:
         self._mark_step(found.progress, add_checksums(*found.checksums), len(found.stored.changes))
         return found.stored
 
-    def find_old(self, progress: Progress) -> News | None:
+    def find_unchanged(self, progress: Progress) -> News | None:
         """Return the news where nothing was written, as it is most of the time; None where they are to be read.
 
         progress: of the study as it is in the database.
@@ -79,59 +79,48 @@ class Known:
             raise self._explain_loss()
         return News([], progress.state, mark.n_changes)
 
-    def read_later(self, connection: Connection, progress: Progress) -> Later:
+    def read_update(self, connection: Connection) -> Update:
         """Return what was written since; raise StorageLost where the rest is not what the holder knows.
 
         connection: to the database, within a transaction, so that all is of one moment.
-        progress: of the study.
         """
-        if (old := self.find_old(progress)) is not None:
-            return Later(old, progress, {})
-        found = read_later(connection, progress, self._mark.revision, self._where)
-        changes = read_change_checksums(connection, progress.study)
-        checksums = {one.row.number: one.checksum for one in found}
-        # The mark lags behind the checksums where an exception of another thread's making cut `take` short.
-        for known in (lambda: self._mark.sum, lambda: add_checksums(*self._checksums)):
-            if add_checksums(self._find_sum(known(), checksums), *changes) == progress.digest:
-                news = News([one.row for one in found], progress.state, len(changes))
-                return Later(news, progress, checksums)
-        raise self._explain_loss()
+        return self._read_update(connection, self._key.read_progress(connection))
 
-    def check_rows(self, connection: Connection, progress: Progress) -> None:
+    def check_rows(self, connection: Connection) -> None:
         """Raise StorageLost where trials are not in the database that were written, by whomever.
 
         It takes milliseconds, as it reads the checksum of each trial.
 
         connection: to the database, within a transaction, so that all is of one moment.
-        progress: of the study.
         """
-        self.find_old(progress)
+        progress = self._key.read_progress(connection)
+        self.find_unchanged(progress)
         found = (*read_trial_checksums(connection, progress.study), *read_change_checksums(connection, progress.study))
         if add_checksums(*found) != progress.digest:
             raise self._explain_loss()
 
-    def take(self, later: Later) -> News:
+    def take(self, update: Update) -> News:
         """Know what was read, and return the news.
 
-        later: as of `read_later`.
+        update: as of `read_update`.
         """
-        self._take(later.progress, later.checksums, later.news.n_changes)
-        return later.news
+        self._take(update.progress, update.checksums, update.news.n_changes)
+        return update.news
 
     def begin(self, step: Step) -> None:
         """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows.
 
         step: that is being made by the holder.
         """
-        old = self.find_old(step.before)
-        self._pending = None if old is None else Later(old, step.before, {})
+        news = self.find_unchanged(step.before)
+        self._pending = None if news is None else Update(news, step.before, {})
 
     def read_news(self, step: Step) -> News:
         """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost.
 
         step: that is being made.
         """
-        self._pending = self.read_later(step.connection, step.before)
+        self._pending = self._read_update(step.connection, step.before)
         return self._pending.news
 
     def end(self, step: Step, after: Progress) -> None:
@@ -143,10 +132,24 @@ class Known:
         if (before := self._pending) is not None:
             self._take(after, {**before.checksums, **step.checksums}, before.news.n_changes + step.n_changes)
 
+    def _read_update(self, connection: Connection, progress: Progress) -> Update:
+        if (unchanged := self.find_unchanged(progress)) is not None:
+            return Update(unchanged, progress, {})
+        found = read_later(connection, progress, self._mark.revision, self._key.where)
+        changes = read_change_checksums(connection, progress.study)
+        checksums = {one.row.number: one.checksum for one in found}
+        rest = add_checksums(progress.digest, *(-one for one in changes))
+        if self._find_sum(self._mark.sum, checksums) != rest:
+            # The mark lags behind the checksums where an exception of another thread's making cut `take` short.
+            known = add_checksums(*self._checksums)
+            if self._find_sum(known, checksums) != rest:
+                raise self._explain_loss()
+        return Update(News([one.row for one in found], progress.state, len(changes)), progress, checksums)
+
     def _explain_loss(self) -> StorageLost:
         return StorageLost(
-            f"{self._where} is not as this process knew it at step {self._mark.revision}: its server lost committed "
-            "steps in a crash, an earlier copy was put in its place, or trials were removed by hand"
+            f"{self._key.where} is not as this process knew it at step {self._mark.revision}: its server lost "
+            "committed steps in a crash, an earlier copy was put in its place, or trials were removed by hand"
         )
 
     def _take(self, progress: Progress, checksums: Mapping[int, int], n_changes: int) -> None:
