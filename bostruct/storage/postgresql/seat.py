@@ -78,7 +78,11 @@ class Seat:
         self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
         self._giving = threading.Lock()
         self._session = Session(
-            place, f"bostruct {self.owner}", lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off"
+            place,
+            f"bostruct {self.owner}",
+            purpose="heartbeats",
+            lock_timeout=f"'{TURN_SECONDS}s'",
+            synchronous_commit="off",
         )
         self._left: SimpleQueue[None] = SimpleQueue()  # gets something when the heartbeat is to end
         try:

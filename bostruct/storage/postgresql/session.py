@@ -6,6 +6,7 @@ then says which. Its number would not do: a server that crashes may give it agai
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
@@ -43,6 +44,8 @@ WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
 ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
 
+log = logging.getLogger(__name__)
+
 
 class LockTaken(StorageError):
     """Another session has held a lock for as long as this one was to wait for it."""
@@ -65,13 +68,17 @@ class Session:
     place: of the database.
     name: by which the server lists its connections, and no others; None for a new one.
     writes: whether a standby is refused, which may lag behind what was written.
+    purpose: of the connection, for the log.
     settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
-    def __init__(self, place: Place, name: str | None = None, *, writes: bool = True, **settings: str) -> None:
+    def __init__(
+        self, place: Place, name: str | None = None, *, writes: bool = True, purpose: str = "steps", **settings: str
+    ) -> None:
         self.place = place
+        self._purpose = purpose
         self._settings = settings
         self._writes = writes
         self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
@@ -80,6 +87,7 @@ class Session:
         self._returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
         self._heard = began = time.monotonic()
         self._gave_up = -math.inf  # when the server was waited for in vain
+        self._lost = began  # when the connection was found lost
         try:
             self._connection: psycopg.Connection | None = await_connection(place, self._name, settings, writes=writes)
         except place.error as error:
@@ -287,6 +295,10 @@ class Session:
             else:
                 return
         self._drop()
+        self._lost = time.monotonic()
+        log.warning(
+            "%s: the connection for %s was lost: %s", self.place.label, self._purpose, self.place.describe(error)
+        )
 
     def _live(self) -> psycopg.Connection:
         """Return the connection, made again where it was lost; raises an error of psycopg."""
@@ -294,6 +306,8 @@ class Session:
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
             self._note_return(self._heard)
+            away = time.monotonic() - self._lost
+            log.warning("%s: the connection for %s is back after %.1f s", self.place.label, self._purpose, away)
         return self._connection
 
     def _note_return(self, since: float) -> None:
