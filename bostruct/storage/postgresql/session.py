@@ -13,13 +13,12 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.storage.postgresql.connecting import (
     LOST,
-    SCHEMA,
     await_connection,
     close_connection,
     open_connection,
@@ -31,6 +30,7 @@ from bostruct.storage.postgresql.limits import (
     RECONNECT_SECONDS,
 )
 from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.rights import describe_lack
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns
@@ -42,6 +42,7 @@ T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+FORBIDDEN = "42501"  # SQLSTATE: the role has no right to do this
 ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
 
 log = logging.getLogger(__name__)
@@ -197,12 +198,16 @@ class Session:
             )
         if isinstance(error, UnicodeEncodeError):
             return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
-        hint = ""
-        if state == "42501":
-            hint = f"; the role needs USAGE on schema {SCHEMA} and SELECT, INSERT, UPDATE, DELETE on its tables"
         if state == "55P03":
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
-        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
+        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
+
+    def _find_lack(self, state: str | None) -> str:
+        """Return the end of a message that says which rights are lacking, where the server refused for that."""
+        if state == FORBIDDEN and self._connection is not None:
+            with suppress(self.place.error):
+                return describe_lack(SqlConnection(self._connection), writes=self._writes)
+        return ""
 
     def repeat(self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None) -> T:
         """Return what a function finds that changes nothing, or the same when called again; raise StorageError.
