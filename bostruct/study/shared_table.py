@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -159,6 +160,15 @@ class SharedTable(TrialTable):
                 continue
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
                 self._take_from(record.owner, number)
+
+    def note_writers(self, present: AbstractSet[str]) -> None:
+        """Show trials whose writers are not there as waiting, of a study that is only read; its storage is as it was.
+
+        present: the writers that are there.
+        """
+        for number in self._running:
+            if self._records[number].owner not in present:
+                self._records[number].owner = None
 
     @defer_interrupt
     @repeat_undone

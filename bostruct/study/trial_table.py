@@ -211,9 +211,9 @@ class TrialTable:
         return number in self._running and number not in self._held and self._records[number].owner is None
 
     @property
-    def n_waiting(self) -> int:
-        """The number of trials that wait to be handed out."""
-        return sum(self._is_waiting(number) for number in self._running)
+    def waiting(self) -> list[int]:
+        """The numbers of the trials that wait to be handed out, ascending."""
+        return sorted(number for number in self._running if self._is_waiting(number))
 
     def _find_waiting(self) -> int | None:
         return min((number for number in self._running if self._is_waiting(number)), default=None)
