@@ -27,7 +27,7 @@ from bostruct.storage.protocol import (
     TrialRow,
 )
 from bostruct.storage.undone import repeat_undone
-from bostruct.study.history import Trial
+from bostruct.study.history import DOUBLE, Trial
 from bostruct.study.kept_points import Kept
 from bostruct.study.point_texts import find_names, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
@@ -312,7 +312,7 @@ class SharedTable(TrialTable):
         if first.number in self._running:
             running = replace(first, info=first.info | noted)
         else:
-            info: Info = {"origin": "added", "double_of": first.number, **noted}
+            info: Info = {"origin": DOUBLE, "double_of": first.number, **noted}
             running = Trial(len(self), first.point, "running", info=info, started=begun or first.started)
             attempts, point = 1, self._encode(record)
         trial = apply_outcome(running, outcome, ended)

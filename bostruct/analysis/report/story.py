@@ -25,6 +25,7 @@ ORIGINS = {
     "repeat": "asked for again",
     "fallback": "drawn at random since the model failed",
     "added": "added with their values",
+    "double": "told a second time, since their trials had been handed out again",
 }
 
 
