@@ -39,7 +39,7 @@ def _lack(given: object) -> str:
 def as_path(given: str | os.PathLike[str]) -> Path:
     """Return the path of a file; raise StorageError for anything else.
 
-    given: a string or path.
+    given: a string or path. A `~` that it begins with is the home directory, as in a shell.
     """
     if not isinstance(given, str | os.PathLike) or not given:
         raise StorageError(
@@ -68,4 +68,4 @@ def as_path(given: str | os.PathLike[str]) -> Path:
             "storage: expected the path of a file, or the text postgresql://user@host/database; "
             f"got {got}, and is not shown for a password in it"
         )
-    return Path(text)
+    return Path(os.path.expanduser(text))

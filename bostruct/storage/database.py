@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bostruct.storage.folders import check_writable
 from bostruct.storage.open_files import OpenFile
 from bostruct.storage.opening import connect
 from bostruct.storage.protocol import StorageError, StorageLost
@@ -24,6 +25,8 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
+        if not read_only:
+            check_writable(path)
         self.connection = connect(path, read_only=read_only)
         self.lost: StorageLost | None = None  # why nothing is written any more
         self._read_only = read_only
