@@ -41,6 +41,7 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "repeat": ("#56B4E9", "P"),
     "fallback": ("#D55E00", "v"),
     "added": ("#009E73", "s"),
+    "double": ("#009E73", "D"),
 }
 WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", INK)}  # at the worse border
 

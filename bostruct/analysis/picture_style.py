@@ -20,7 +20,7 @@ BLUE, ORANGE, INK, GRAY, PALE = "#0072B2", "#D55E00", "#1f2933", "#7b8794", "#e4
 COLORS = (BLUE, ORANGE, INK, "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#6B4A00", "#004D40", GRAY)
 DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)), (0, (1.5, 1)))
 MARKS = "os^DvPX*<>"
-BEGINNING = ("given", "initial", "added")  # origins of the trials before the method chooses
+BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
 UNNAMED = "study"  # the name of a study whose user gave it none
 MOST_LETTERS = 32  # of a name on an axis
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
 import click
 
 from bostruct import __version__
@@ -18,7 +22,31 @@ from bostruct.cli.show import show
 from bostruct.cli.watch import watch
 
 
+class DiscreetGroup(click.Group):
+    """Commands whose errors show no password, whatever argument they quote: anybody may read the log of a job."""
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        with _hiding_passwords():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _hiding_passwords():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _hiding_passwords() -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        from bostruct.storage.connection_text import hide_passwords
+
+        vars(error)["message"] = hide_passwords(error.message)  # which newer versions of click declare final
+        raise
+
+
 @click.group(
+    cls=DiscreetGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 failed, 2 wrong use of the command line, 3 storage refused, 130 interrupted, "
     "143 terminated.",

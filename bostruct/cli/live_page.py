@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bostruct.cli.options import error_text, open_place, short_name
 from bostruct.cli.report import open_studies
 from bostruct.storage.postgresql.storage import PostgresqlStorage
+from bostruct.storage.present_writers import find_writers
 
 if TYPE_CHECKING:
     from bostruct.analysis.report.facts import Run
@@ -128,7 +129,12 @@ class LivePage:
     def _look(self) -> object:
         """Return what changes with the file; None while it is not there."""
         if isinstance(self._place, PostgresqlStorage):
-            return self._place.find_revisions()
+            changes: object = self._place.find_revisions()
+        else:
+            changes = self._stat()
+        return None if changes is None else (changes, find_writers(self._place))  # of one that is gone, trials wait
+
+    def _stat(self) -> object:
         try:
             facts = os.stat(self._place.label)
         except OSError:

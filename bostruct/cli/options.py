@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 FAILED = 1
 STORAGE_REFUSED = 3
 INTERRUPTED = 130  # as shells count SIGINT
+STORAGE_LOG = "bostruct.storage"  # whose warnings say why a command stands still
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 relabel_option = click.option(
@@ -72,6 +74,8 @@ class StorageRefused(click.ClickException):
 def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """Turn what the package raises on purpose into a line on stderr and an exit code, and its warnings into notes.
 
+    Notes are also what storage logs, such as that a database is out of reach and waited for.
+
     when_interrupted: a sentence for who pressed Ctrl-C, such as how to go on; none where empty.
     """
     from bostruct.contracts import BostructError
@@ -81,7 +85,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     from bostruct.study.space_changes import SpaceChanged
 
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _noting_log():
             for category in (OtherVersion, SpaceChanged):
                 warnings.simplefilter("always", category)
             warnings.showwarning = _notes(warnings.showwarning, (OtherVersion, SpaceChanged))
@@ -99,6 +103,23 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
         if error.code == TERMINATED:
             click.echo(f"Terminated. {when_interrupted}".rstrip(), err=True)
         raise
+
+
+class _NoteHandler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        from bostruct.display import printable_lines
+
+        click.echo(f"Note: {printable_lines(record.getMessage())}", err=True)
+
+
+@contextmanager
+def _noting_log() -> Iterator[None]:
+    log, handler = logging.getLogger(STORAGE_LOG), _NoteHandler(logging.WARNING)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
 
 
 def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> Callable[..., None]:

@@ -54,7 +54,7 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
         text, names = render_file(file, name)  # first: a file that is none of ours is refused as such
         check_names(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
-        if page.exists() and Path(file).exists() and page.samefile(file):
+        if page.exists() and Path(place.label).exists() and page.samefile(place.label):
             raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
         _write_page(page, text, is_chosen=out is not None)
     if as_json:

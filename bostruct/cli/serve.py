@@ -134,7 +134,7 @@ def _refuse(options: dict[str, str], why: str) -> None:
 
 def _is_there(file: str | None) -> bool:
     """Tell whether there is a file to look for studies in; of a database its server knows."""
-    return file is not None and ("://" in file or os.path.exists(file))
+    return file is not None and ("://" in file or os.path.exists(os.path.expanduser(file)))
 
 
 def _start(studies: list[Study], file: str | None, create: bool) -> Service:

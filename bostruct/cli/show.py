@@ -62,8 +62,8 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
 
 def _study_facts(study: Study) -> Facts:
     result = study.result
-    counts = Counter(trial.status for trial in result.trials) + Counter(waiting=study.n_waiting)
-    counts["running"] -= study.n_waiting
+    counts, waiting = Counter(trial.status for trial in result.trials), study.n_waiting
+    counts["running"], counts["waiting"] = counts["running"] - waiting, waiting
     best = study.incumbent
     return {
         "study": study.name,

@@ -55,7 +55,7 @@ def compare(
     check_integer("workers", workers, 1)
     if storage is not None and not isinstance(storage, str | os.PathLike):
         raise TypeError(f"storage: expected the path of a folder, got {short_repr(storage)}")
-    folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else storage)
+    folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else os.path.expanduser(storage))
     alone = len(named) == 1
     plans = [
         Plan(given, labeled, seeds, n_trials, folder if alone else folder / quote(name, safe=" +,()[]=:"))

@@ -179,7 +179,7 @@ def is_chosen(trial: Trial) -> bool:
 
     trial: of a study.
     """
-    return trial.origin not in ("given", "initial", "added")
+    return trial.origin not in ("given", "initial") and not trial.is_extra
 
 
 def suggestion_seconds(result: Result) -> float | None:

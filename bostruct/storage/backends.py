@@ -7,14 +7,12 @@ import re
 from pathlib import Path
 
 from bostruct.checks import short_repr
+from bostruct.storage.connection_text import hide_passwords, is_connection
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.postgresql.place import is_url as is_postgresql
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import Storage, StorageError
 from bostruct.storage.sqlite import SqliteStorage
-
-# Of libpq, or a URL with a slash too few: either may hold a password.
-CONNECTION_TEXT = re.compile(r"^\s*postgres(ql)?:|\b(password|dbname|hostaddr)\s*=", re.IGNORECASE)
 
 
 def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
@@ -41,14 +39,18 @@ def _lack(given: object) -> str:
 def as_path(given: str | os.PathLike[str]) -> Path:
     """Return the path of a file; raise StorageError for anything else.
 
-    given: a string or path.
+    given: a string or path. A `~` that it begins with is the home directory, as in a shell.
     """
     if not isinstance(given, str | os.PathLike) or not given:
         raise StorageError(
-            f"storage: expected the path of a file, a Storage, or None; got {short_repr(given)}{_lack(given)}"
+            f"storage: expected the path of a file, a Storage, or None; got {hide_passwords(short_repr(given))}"
+            f"{_lack(given)}"
         )
-    if "\0" in os.fsdecode(given):
-        raise StorageError(f"storage: expected the path of a file, without NUL; got {short_repr(given)}")
+    text = os.fsdecode(given)
+    if "\0" in text:
+        raise StorageError(
+            f"storage: expected the path of a file, without NUL; got {hide_passwords(short_repr(given))}"
+        )
     if isinstance(given, str) and given.startswith(":memory:"):
         raise StorageError(f"storage: expected the path of a file, or None, which keeps all in memory; got {given!r}")
     if isinstance(given, str) and "://" in given:
@@ -58,9 +60,12 @@ def as_path(given: str | os.PathLike[str]) -> Path:
         shown = given if hint else f"{short_repr(scheme)}://..., whose rest is not shown for a password in it"
         expected = "the path of a file" if is_postgresql(given) else "the path of a file, postgresql://..., or None"
         raise StorageError(f"storage: expected {expected}; got {shown}{hint}")
-    if isinstance(given, str) and CONNECTION_TEXT.search(given):
-        raise StorageError(
-            "storage: expected the path of a file, or postgresql://user@host/database; got the text of a connection, "
-            "which is not shown for a password in it"
+    if is_connection(text):
+        got = (
+            "the text of a connection" if isinstance(given, str) else "a path made of a URL, which drops a slash of it"
         )
-    return Path(os.fsdecode(given))
+        raise StorageError(
+            "storage: expected the path of a file, or the text postgresql://user@host/database; "
+            f"got {got}, and is not shown for a password in it"
+        )
+    return Path(os.path.expanduser(text))

@@ -16,6 +16,7 @@ from bostruct.study.measured import Measured
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 
 CANCELED = "canceled"  # in the info of a trial that was given up
+DOUBLE = "double"  # the origin of a second outcome of a trial that was handed out again
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,14 @@ class Trial:
         ``given``: one of the user's `initial_points`. ``initial``: the method's own first points; files of version
         0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback`` (a random point where the model had none),
         ``repeat`` (a told point, asked for again): later points of the method. ``added``: data that the user added
-        with its value.
+        with its value. ``double``: the point of trial ``info["double_of"]``, which had been handed out again.
         """
-        return self.info.get("origin", "unknown")
+        return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
+
+    @property
+    def is_extra(self) -> bool:
+        """True where no `ask` began it, so that it is not counted by `n_trials`: it was added, or is a double."""
+        return self.origin in ("added", DOUBLE)
 
     @property
     def is_canceled(self) -> bool:

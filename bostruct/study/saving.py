@@ -101,7 +101,7 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
 
     Raises StorageError where the source is not a file with studies, or the target exists or cannot be written.
     """
-    storage = SqliteStorage(as_path(source))
+    storage, target = SqliteStorage(as_path(source)), as_path(target)
     if not storage.studies():
         raise StorageError(f"{storage.label}: holds no study; there is nothing to copy")
     with storage.open_to_read() as database, new_file(target):

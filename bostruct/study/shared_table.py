@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from bostruct.storage.protocol import (
     TrialRow,
 )
 from bostruct.storage.undone import repeat_undone
-from bostruct.study.history import Trial
+from bostruct.study.history import DOUBLE, Trial
 from bostruct.study.kept_points import Kept
 from bostruct.study.point_texts import find_names, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial
@@ -160,7 +161,20 @@ class SharedTable(TrialTable):
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
                 self._take_from(record.owner, number)
 
+<<<<<<< HEAD
     @defer_signals_once_begun
+=======
+    def note_writers(self, present: AbstractSet[str]) -> None:
+        """Show trials whose writers are not there as waiting, of a study that is only read; its storage is as it was.
+
+        present: the writers that are there.
+        """
+        for number in self._running:
+            if self._records[number].owner not in present:
+                self._records[number].owner = None
+
+    @defer_interrupt
+>>>>>>> 3cd0704b6a0c3c714de98c62e4b95dfdc32fc789
     @repeat_undone
     def _take_from(self, owner: str | None, number: int) -> None:
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
@@ -302,7 +316,7 @@ class SharedTable(TrialTable):
         if first.number in self._running:
             running = replace(first, info=first.info | noted)
         else:
-            info: Info = {"origin": "added", "double_of": first.number, **noted}
+            info: Info = {"origin": DOUBLE, "double_of": first.number, **noted}
             running = Trial(len(self), first.point, "running", info=info, started=begun or first.started)
             attempts, point = 1, self._encode(record)
         trial = apply_outcome(running, outcome, ended)

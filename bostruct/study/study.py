@@ -27,6 +27,7 @@ from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import dump
+from bostruct.storage.present_writers import find_writers
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
 from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
@@ -171,6 +172,8 @@ class Study:
             row = check_study_rows(stored, place.label)
             study = cls.__new__(cls)
             study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
+            if study._ledger.evaluated and (present := find_writers(place)) is not None:
+                study._ledger.note_writers(present)
             study._method = method
             return study
         limit = _limited(threads)
@@ -608,9 +611,18 @@ class Study:
 
     @property
     def n_waiting(self) -> int:
-        """The number of running trials that nobody evaluates: an `ask` hands them out before it chooses new points."""
+        """The number of running trials that nobody evaluates: an `ask` hands them out before it chooses new points.
+
+        Of a study that is only read, trials whose process is gone are among them.
+        """
         with self._mutex:
-            return self._ledger.n_waiting
+            return len(self._ledger.waiting)
+
+    @property
+    def waiting(self) -> tuple[int, ...]:
+        """The numbers of the running trials that nobody evaluates, as `n_waiting` counts them."""
+        with self._mutex:
+            return tuple(self._ledger.waiting)
 
     @property
     def n_finished(self) -> int:

@@ -192,8 +192,9 @@ class TrialTable:
         number = self.number(trial)
         self._check_readable(number)
         known = self._records[number].trial
-        if known.status not in ("running", "failed") or known.origin == "added":
-            kind = f"{known.status}, and was added" if known.origin == "added" else known.status
+        if known.status not in ("running", "failed") or known.is_extra:
+            extra = "and was added" if known.origin == "added" else "and a double"
+            kind = f"{known.status}, {extra}" if known.is_extra else known.status
             raise ValueError(f"trial: expected a running or a failed one, but trial {number} is {kind}")
         return number
 
@@ -211,9 +212,9 @@ class TrialTable:
         return number in self._running and number not in self._held and self._records[number].owner is None
 
     @property
-    def n_waiting(self) -> int:
-        """The number of trials that wait to be handed out."""
-        return sum(self._is_waiting(number) for number in self._running)
+    def waiting(self) -> list[int]:
+        """The numbers of the trials that wait to be handed out, ascending."""
+        return sorted(number for number in self._running if self._is_waiting(number))
 
     def _find_waiting(self) -> int | None:
         return min((number for number in self._running if self._is_waiting(number)), default=None)
@@ -246,7 +247,7 @@ class TrialTable:
         record.trial, record.outcome, record.told, record.owner = trial, outcome, told, None
         self._next_position = told + 1
         self.order.append(trial.number)
-        self.n_added += trial.origin == "added"
+        self.n_added += trial.is_extra
         self._running.discard(trial.number)
         if trial.unread is not None:
             return

@@ -58,3 +58,24 @@ def test_the_version_is_that_of_the_package():
 @pytest.mark.parametrize("line", [("no-such-command",), ("run", "max3sat", "--no-such-option")])
 def test_what_there_is_not_is_wrong_use(line):
     assert line[-1] in call(*line, code=2).stderr
+
+
+URL = "postgresql://ann:hunter2@db/runs"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        (URL,),
+        ("show", "runs.db", URL),
+        ("show", "runs.db", "--csv", URL),
+        ("report", "runs.db", f"--out={URL}"),
+        ("run", "branin", "--trials", URL),
+        ("run", "branin", "--method", URL),
+        ("run", URL),
+        ("serve", "--study", URL),
+        ("copy", "runs.db", URL.replace("//", "/")),
+    ],
+)
+def test_an_error_that_quotes_a_url_shows_no_password(line):
+    assert "hunter2" not in call(*line, code=2).output

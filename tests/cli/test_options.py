@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 
@@ -171,3 +172,12 @@ def test_a_study_of_a_problem_whose_parameters_were_renamed_is_found_by_its_old_
     assert name_in_file(file, now) == now
     (tmp_path / "no.db").write_bytes(b"no database")
     assert name_in_file(tmp_path / "no.db", now) == now
+
+
+def test_what_storage_warns_of_is_a_note(capsys):
+    log = logging.getLogger("bostruct.storage.postgresql.session")
+    with plain_errors():
+        log.warning("%s: the connection for steps was lost", "postgresql://ann@db/runs")
+        log.info("nothing to say")
+    log.warning("after it")
+    assert capsys.readouterr().err == "Note: postgresql://ann@db/runs: the connection for steps was lost\n"

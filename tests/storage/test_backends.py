@@ -125,3 +125,17 @@ def test_the_text_of_a_connection_is_no_path_and_is_not_shown(given: str, tmp_pa
         as_path(given)
     assert "hunter2" not in str(refused.value)
     assert as_path(str(tmp_path / "password" / "postgres.db")) == tmp_path / "password" / "postgres.db"
+
+
+@pytest.mark.parametrize("url", ["postgresql://ann:hunter2@db/runs", "mysql://ann:hunter2@db/runs"])
+def test_a_path_made_of_a_url_is_refused_and_is_not_shown(url: str) -> None:
+    with pytest.raises(StorageError, match="path made of a URL") as refused:
+        as_path(Path(url))
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("given", [["postgresql://ann:hunter2@db/runs"], b"postgresql://ann:hunter2@db/runs"])
+def test_what_is_no_path_is_shown_without_its_password(given: Any) -> None:
+    with pytest.raises(StorageError, match=r"ann:\*\*\*@db") as refused:
+        as_path(given)
+    assert "hunter2" not in str(refused.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import stat
 import subprocess
@@ -16,6 +17,10 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage import database as database_module
+
+
+from bostruct.storage import folders
+from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.sqlite import SqliteStorage
@@ -115,6 +120,36 @@ def test_places_where_no_file_can_be_are_refused(tmp_path):
     with pytest.raises(StorageError, match="path of a file"):
         open_study("sqlite:///runs.db")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["new.db", "runs.db"])
+def test_a_folder_to_write_nothing_in_is_refused_in_one_wording(path, name, monkeypatch):
+    before = path.read_bytes()
+    monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
+    folder = re.escape(str(path.parent))
+    with pytest.raises(
+        StorageError, match=rf"{name}: cannot be written: .* in {folder} nothing can be made: .*permission"
+    ):
+        open_study(path.with_name(name))
+    monkeypatch.setattr(folders, "_is_read_only", lambda _: True)
+    with pytest.raises(
+        StorageError, match="it is on a read-only file system" + "; .*read_only=True" * (name == "runs.db")
+    ):
+        open_study(path.with_name(name))
+    assert (os.listdir(path.parent), path.read_bytes()) == (["runs.db"], before)
+
+
+def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with open_study("~/runs.db") as study:
+        assert study.where == str(tmp_path / "runs.db")
+    with bo.Study.load(Path("~/runs.db"), read_only=True) as study:
+        study.save("~/copy.db")
+    (tmp_path / "~").mkdir()
+    open_study("./~/own.db").close()
+    assert sorted(os.listdir(tmp_path)) == ["copy.db", "runs.db", "~"]
+    assert as_path("~nobody.db") == Path("~nobody.db")
 
 
 def test_an_empty_file_becomes_a_study(tmp_path):

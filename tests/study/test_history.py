@@ -42,6 +42,12 @@ def test_a_trial_knows_how_its_point_was_chosen():
         trial.status = "completed"  # type: ignore[misc]
 
 
+def test_a_double_is_known_as_one_by_whatever_version_it_was_written():
+    for origin in ("added", "double"):
+        trial = Trial(1, {}, "completed", 1.0, info={"origin": origin, "double_of": 0})
+        assert (trial.origin, trial.is_extra) == ("double", True)
+
+
 def test_a_trial_shows_what_it_has_and_nothing_else():
     done = Trial(3, {"a": 1, "b": "<x>"}, "completed", 0.5, info={"origin": "initial"}, started=10.0, finished=12.5)
     html = done._repr_html_()

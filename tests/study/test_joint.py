@@ -86,6 +86,7 @@ def test_prepared_points_wait_on_disk_and_are_handed_out_first(tmp_path: Path) -
         first, second, third = study.ask(3)
         assert [first.point, second.point] == points
         assert (first.started >= before, "attempts" in first.info, third.number) == (True, False, 18)
+        assert [trial.info.get("prepared") for trial in (first, second, third)] == [True, True, None]
         assert study.n_waiting == 0
 
 

@@ -162,7 +162,7 @@ def test_a_late_value_is_kept_beside_the_first(file: Path, monkeypatch: pytest.M
         quick.tell(again, 3.0)
         double = slow.tell(late, 4.0)
         assert (double.number, double.value, double.point) == (1, 4.0, late.point)
-        assert double.info["double_of"] == 0
+        assert (double.info["double_of"], double.origin, double.is_extra) == (0, "double", True)
         with pytest.raises(ValueError, match="already completed"):
             slow.tell(late, 5.0)
         with pytest.raises(ValueError, match="already completed"):
@@ -186,9 +186,15 @@ def test_each_who_was_handed_a_trial_may_tell_once() -> None:
             study.tell(trial, 3.0)
     canceled = study.ask()
     study.cancel(canceled)
+    study.requeue(failed := study.ask())
+    study.tell(study.ask(), failed="rain")
+    with pytest.raises(ValueError, match="trial 4 is failed, and a double"):
+        study.requeue(study.tell(failed, failed="rain, too"))
     with pytest.raises(ValueError, match="already failed"):
         study.tell(canceled, 1.0)
-    assert [trial.value for trial in study.trials] == [1.0, 2.0, None]
+    assert [trial.value for trial in study.trials] == [1.0, 2.0, None, None, None]
+    assert [trial.origin for trial in study.trials] == ["random", "double", "random", "random", "double"]
+    assert study.n_finished == 3
 
 
 def test_the_first_value_counts_whoever_tells_it(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

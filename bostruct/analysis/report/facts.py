@@ -35,6 +35,7 @@ class Run:
     version: of bostruct that made the study; None for a result alone.
     where: the name of the study's file, or the URL of its database; None for none.
     n_changes: how often the space of the study changed.
+    waiting: the numbers of running trials that nobody evaluates.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Run:
     version: str | None = None
     where: str | None = None
     n_changes: int = 0
+    waiting: frozenset[int] = frozenset()
 
     @property
     def is_single(self) -> bool:
@@ -56,7 +58,14 @@ class Run:
     @property
     def counts(self) -> Counter[str]:
         """The number of trials by status."""
-        return Counter(trial.status for trial in self.result.trials)
+        return Counter(map(self.find_status, self.result.trials))
+
+    def find_status(self, trial: Trial) -> str:
+        """Return the status of a trial; of one that runs, but nobody evaluates, that it waits.
+
+        trial: of the run.
+        """
+        return "waiting" if trial.number in self.waiting else trial.status
 
     @cached_property
     def recommended(self) -> Recommendation | None:
@@ -104,7 +113,7 @@ def read_run(given: Study | Result) -> Run:
     where = given.where
     if where is not None and "://" not in where:
         where = os.path.basename(where)
-    return Run(given.name, given.result, given.version, where, len(given.space_changes))
+    return Run(given.name, given.result, given.version, where, len(given.space_changes), frozenset(given.waiting))
 
 
 def write_point(point: object) -> dict[str, str]:

@@ -134,7 +134,9 @@ def _tabulate_runs(runs: Sequence[Run]) -> Html:
         best = best if run.has_best or run.front else "–"
         rows.append([run.name, run.result.method, str(run.result.goals), *(run.counts[one] for one in STATUSES), best])
     header = ["study", "method", "goals", *STATUSES, "best value"]
-    return write_table(f"The studies of the file.{cut}", header, rows, numeric=range(3, 8), sort=True)
+    return write_table(
+        f"The studies of the file.{cut}", header, rows, numeric=range(3, 3 + len(STATUSES) + 1), sort=True
+    )
 
 
 def _list_sections(run: Run) -> Sections:

@@ -15,7 +15,7 @@ from bostruct.contracts import HasParts, HasVariables
 from bostruct.display import Html, element
 from bostruct.study.history import Trial
 
-STATUSES = ("completed", "failed", "infeasible", "running")
+STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
 ORIGINS = {
     "given": "given by the user",
     "initial": "of the initial design",
@@ -25,6 +25,7 @@ ORIGINS = {
     "repeat": "asked for again",
     "fallback": "drawn at random since the model failed",
     "added": "added with their values",
+    "double": "told a second time, since their trials had been handed out again",
 }
 
 
@@ -110,6 +111,8 @@ def _tell_trials(run: Run) -> Iterator[object]:
         return
     said = ", ".join(f"{counts[status]:,} {status}" for status in STATUSES if counts[status])
     yield f"There {'is' if len(result.trials) == 1 else 'are'} {pluralize(len(result.trials), 'trial')}: {said}."
+    if counts["waiting"]:
+        yield "A waiting trial has its point, and no process evaluates it; the next one that asks is handed it."
     origins = Counter(trial.origin for trial in result.trials)
     yield "Points were: " + ", ".join(f"{n:,} {ORIGINS.get(name, name)}" for name, n in origins.items()) + "."
     broken = sum(bool(trial.broken) for trial in result.trials)

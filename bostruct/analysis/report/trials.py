@@ -67,7 +67,7 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
     seconds = None if trial.finished is None else trial.finished - trial.started
     return [
         trial.number,
-        _describe_status(trial),
+        _describe_status(trial, run),
         *map(format_value, trial.values or (None,) * goals.n_objectives),
         *(format_value(trial.constraints.get(limit.name)) for limit in goals.limits),
         trial.origin,
@@ -77,9 +77,9 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
     ]
 
 
-def _describe_status(trial: Trial) -> str:
+def _describe_status(trial: Trial, run: Run) -> str:
     if trial.broken:
         return f"breaks {cut_end(', '.join(trial.broken), LONGEST_CELL)}"
     if trial.reason is None:
-        return trial.status
+        return run.find_status(trial)
     return f"{trial.status}: {cut_end(first_line(trial.reason), LONGEST_CELL)}"

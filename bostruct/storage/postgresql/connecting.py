@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, LiteralString, cast
 
 from bostruct.storage.postgresql.limits import (
     IDLE_SECONDS,
+    LATE_SECONDS,
     LOCK_SECONDS,
     OPEN_SECONDS,
     PAUSE_SECONDS,
@@ -47,6 +49,7 @@ LATER_SETTINGS = {"idle_session_timeout": "0"}  # else the right to decide would
 END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
 
+log = logging.getLogger(__name__)
 _open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
 
 
@@ -67,13 +70,21 @@ def await_connection(place: Place, name: str, settings: dict[str, str], *, write
 
     place, name, settings, writes: arguments of `open_connection`.
     """
-    began, pause = time.monotonic(), 0.05
+    began, pause, is_late = time.monotonic(), 0.05, False
     while True:
         try:
-            return open_connection(place, name, settings, writes=writes)
+            connection = open_connection(place, name, settings, writes=writes)
         except place.error as error:
-            if time.monotonic() + pause > began + _find_patience(error):
+            waited, patience = time.monotonic() - began, _find_patience(error)
+            if waited + pause > patience:
                 raise
+            if waited > LATE_SECONDS and not is_late:
+                is_late = True
+                log.warning("%s: waits for the server: %s", place.label, place.describe(error))
+        else:
+            if is_late:
+                log.warning("%s: the server answered after %.1f s", place.label, time.monotonic() - began)
+            return connection
         time.sleep(pause)
         pause = min(2 * pause, PAUSE_SECONDS)
 

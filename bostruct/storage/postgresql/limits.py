@@ -3,6 +3,7 @@
 RENEW_SECONDS = 10.0  # between two heartbeats of a writer
 GONE_SECONDS = 60.0  # without a heartbeat, after which the trials of a writer are handed out again
 OPEN_SECONDS = 10.0  # of opening a study while nothing answers, as its server may be restarting
+LATE_SECONDS = 1.0  # of opening, after which the log says that it waits
 RECONNECT_SECONDS = 120.0  # within which a lost connection is made again, or the step fails
 CONNECT_SECONDS = 5  # for one try to connect
 PAUSE_SECONDS = 1.0  # between two tries, at most

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from urllib.parse import quote, urlencode
 
 from bostruct.checks import optional_import
+from bostruct.storage.connection_text import SECRETS
 from bostruct.storage.postgresql.limits import CONNECT_SECONDS, SILENCE_SECONDS
 from bostruct.storage.protocol import StorageError
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
 SHORTEST_HIDDEN = 4  # letters: where all letters "a" of a message are hidden, everybody knows the password
-SECRETS = {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
     "keepalives_idle": SILENCE_SECONDS // 2,

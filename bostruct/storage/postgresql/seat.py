@@ -23,6 +23,7 @@ from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import make_key
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.protocol import StorageError
+from bostruct.storage.rows import Connection
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
@@ -49,11 +50,20 @@ _FORGET = f"""WITH gone AS (
 _LEAVE = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner),
 receipt AS (DELETE FROM receipts USING mine WHERE receipts.study = mine.study AND receipts.owner = mine.owner)
 DELETE FROM writers USING mine WHERE writers.study = mine.study AND writers.owner = mine.owner"""
-
-
+_WRITERS = f"SELECT owner FROM writers WHERE {_IS_PRESENT}"
+_IS_STANDBY = "SELECT pg_is_in_recovery()"
 _GIVE_BACK = "SELECT pg_advisory_unlock_all()"
 
 log = logging.getLogger(__name__)
+
+
+def list_writers(connection: Connection) -> frozenset[str] | None:
+    """Return the writers of all studies that are there; None on a standby, which hears of heartbeats late.
+
+    connection: to the database, which has our tables.
+    """
+    ((is_standby,),) = connection.execute(_IS_STANDBY).fetchall()
+    return None if is_standby else frozenset(str(row[0]) for row in connection.execute(_WRITERS).fetchall())
 
 
 class Seat:
@@ -78,7 +88,11 @@ class Seat:
         self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
         self._giving = threading.Lock()
         self._session = Session(
-            place, f"bostruct {self.owner}", lock_timeout=f"'{TURN_SECONDS}s'", synchronous_commit="off"
+            place,
+            f"bostruct {self.owner}",
+            purpose="heartbeats",
+            lock_timeout=f"'{TURN_SECONDS}s'",
+            synchronous_commit="off",
         )
         self._left: SimpleQueue[None] = SimpleQueue()  # gets something when the heartbeat is to end
         try:

@@ -6,20 +6,20 @@ then says which. Its number would not do: a server that crashes may give it agai
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.postgresql.connecting import (
     LOST,
-    SCHEMA,
     await_connection,
     close_connection,
     open_connection,
@@ -31,6 +31,7 @@ from bostruct.storage.postgresql.limits import (
     RECONNECT_SECONDS,
 )
 from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.rights import describe_lack
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns
@@ -42,7 +43,10 @@ T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+FORBIDDEN = "42501"  # SQLSTATE: the role has no right to do this
 ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
+
+log = logging.getLogger(__name__)
 
 
 class LockTaken(StorageError):
@@ -66,13 +70,17 @@ class Session:
     place: of the database.
     name: by which the server lists its connections, and no others; None for a new one.
     writes: whether a standby is refused, which may lag behind what was written.
+    purpose: of the connection, for the log.
     settings: of the server, by name, beside those of all sessions.
 
     Raises StorageError where the server cannot be reached, refuses, or is too old.
     """
 
-    def __init__(self, place: Place, name: str | None = None, *, writes: bool = True, **settings: str) -> None:
+    def __init__(
+        self, place: Place, name: str | None = None, *, writes: bool = True, purpose: str = "steps", **settings: str
+    ) -> None:
         self.place = place
+        self._purpose = purpose
         self._settings = settings
         self._writes = writes
         self._name = name or f"bostruct {secrets.token_hex(8)}"  # by which the server finds our earlier connections
@@ -81,6 +89,7 @@ class Session:
         self._returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
         self._heard = began = time.monotonic()
         self._gave_up = -math.inf  # when the server was waited for in vain
+        self._lost = began  # when the connection was found lost
         try:
             self._connection: psycopg.Connection | None = await_connection(place, self._name, settings, writes=writes)
         except place.error as error:
@@ -190,12 +199,16 @@ class Session:
             )
         if isinstance(error, UnicodeEncodeError):
             return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
-        hint = ""
-        if state == "42501":
-            hint = f"; the role needs USAGE on schema {SCHEMA} and SELECT, INSERT, UPDATE, DELETE on its tables"
         if state == "55P03":
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
-        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{hint}")
+        return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
+
+    def _find_lack(self, state: str | None) -> str:
+        """Return the end of a message that says which rights are lacking, where the server refused for that."""
+        if state == FORBIDDEN and self._connection is not None:
+            with suppress(self.place.error):
+                return describe_lack(SqlConnection(self._connection), writes=self._writes)
+        return ""
 
     def repeat(
         self, work: Callable[[SqlConnection], T], what: str, patience: float | None = None, *, is_begun: bool = False
@@ -293,6 +306,10 @@ class Session:
             else:
                 return
         self._drop()
+        self._lost = time.monotonic()
+        log.warning(
+            "%s: the connection for %s was lost: %s", self.place.label, self._purpose, self.place.describe(error)
+        )
 
     def _live(self) -> psycopg.Connection:
         """Return the connection, made again where it was lost; raises an error of psycopg."""
@@ -300,6 +317,8 @@ class Session:
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
             self._note_return(self._heard)
+            away = time.monotonic() - self._lost
+            log.warning("%s: the connection for %s is back after %.1f s", self.place.label, self._purpose, away)
         return self._connection
 
     def _note_return(self, since: float) -> None:

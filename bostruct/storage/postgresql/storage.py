@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_rows_version
+from bostruct.storage.postgresql.seat import list_writers
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
@@ -68,6 +69,18 @@ class PostgresqlStorage:
             with self._connecting() as session:
                 there = session.read(lambda connection: read_rows_version(connection, self.label))
                 return dict(session.query("SELECT study, revision FROM progress")) if there else {}
+        except StorageError:
+            return None
+
+    def find_writers(self) -> frozenset[str] | None:
+        """Return the writers that are there; None where that cannot be read now, and on a standby."""
+
+        def list_present(connection: Connection) -> frozenset[str] | None:
+            return list_writers(connection) if read_rows_version(connection, self.label) else frozenset()
+
+        try:
+            with self._connecting() as session:
+                return session.read(list_present)
         except StorageError:
             return None
 

@@ -29,7 +29,8 @@ def test_busy_is_the_share_of_the_time_of_all_workers(spans, workers, share, sec
 
 
 def test_nothing_finished_is_not_busy():
-    assert measure_busy([Trial(0, {}, "running"), Trial(1, {}, "completed", 1.0, {"origin": "added"})]) is None
+    added = Trial(1, {}, "completed", 1.0, info={"origin": "added"}, started=1.0, finished=2.0)
+    assert measure_busy([Trial(0, {}, "running"), added]) is None
 
 
 def test_points_are_flattened_whole():

@@ -35,6 +35,16 @@ def test_the_story_tells_failures_limits_and_the_future():
     assert "The most frequent reason for no value, in 2 trials:" in said
 
 
+def test_trials_that_wait_are_told_apart_from_those_that_run():
+    study = make_plain()
+    study.ask()
+    study.requeue(study.ask())
+    run = read_run(study)
+    assert "24 completed, 1 running, 1 waiting. A waiting trial has its point" in read(*tell_story(run))
+    table = read(tabulate_trials(run))
+    assert (table.count("running"), table.count("waiting")) == (1, 1)
+
+
 def test_the_model_is_told_where_there_is_one():
     run = read_run(make_plain(14, "auto"))
     found = run.recommended

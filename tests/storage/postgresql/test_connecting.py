@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 import time
@@ -26,7 +27,14 @@ def open_study(url: str) -> bo.Study:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_opening_waits_for_a_server_that_restarts(server: Server, database: str, how: signal.Signals) -> None:
+def test_opening_waits_for_a_server_that_restarts_and_the_log_says_so(
+    server: Server,
+    database: str,
+    how: signal.Signals,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(connecting, "LATE_SECONDS", 0.1)
     proxy = Proxy(server.port)
     server.stop(how)
     starting = threading.Timer(0.5, server.start)
@@ -35,6 +43,9 @@ def test_opening_waits_for_a_server_that_restarts(server: Server, database: str,
         assert study.ask().number == 0
     starting.join()
     proxy.close()
+    waits, answered = (one.getMessage() for one in caplog.records if one.name == connecting.__name__)
+    assert ": waits for the server: " in waits
+    assert re.search(r": the server answered after [0-9.]+ s$", answered)
 
 
 def test_opening_waits_for_nobody_for_long(server: Server, database: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,22 @@ def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
     assert (double.number, double.value, double.info["double_of"]) == (3, 4.0, 0)
 
 
+def test_trials_of_a_silent_writer_wait_for_who_only_looks(
+    server: Server, database: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recent = seat_module._WRITERS.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
+    monkeypatch.setattr(seat_module, "_WRITERS", recent)
+    with open_study(url) as slow, open_study(url) as quick:
+        slow.ask()
+        quick.ask()
+        age(server, database, slow, 55)
+        assert bo.Study.load(url, read_only=True).waiting == ()
+        age(server, database, slow, 65)
+        assert bo.Study.load(url, read_only=True).waiting == (0,)
+        monkeypatch.setattr(seat_module, "_IS_STANDBY", "SELECT true")
+        assert bo.Study.load(url, read_only=True).waiting == ()
+
+
 def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
     server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -22,7 +23,7 @@ from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
 from bostruct.testing.storage_laws import STUDY
 from tests.storage.postgresql.proxy import COMMIT, Proxy
-from tests.storage.postgresql.server import Server
+from tests.storage.postgresql.server import PASSWORD, Server
 
 SPACE = {"a": range(50), "b": ["x", "y", "z"]}
 LOCK = "SELECT study, state FROM progress WHERE study = ? FOR UPDATE"
@@ -98,7 +99,9 @@ def test_others_may_write_before_the_fate_of_a_commit_is_known(
         assert [one.value for one in study.trials] == [1.0, 2.0, 3.0]
 
 
-def test_a_step_that_meets_no_server_waits_for_it(server: Server, proxy: Proxy, database: str) -> None:
+def test_a_step_that_meets_no_server_waits_for_it_and_the_log_says_so(
+    server: Server, proxy: Proxy, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with open_study(server.tcp_url(database, proxy.port)) as study:
         trial = study.ask()
         proxy.refuses = True
@@ -109,6 +112,11 @@ def test_a_step_that_meets_no_server_waits_for_it(server: Server, proxy: Proxy, 
         assert study.tell(trial, 1.0).value == 1.0
         assert time.monotonic() - began > 0.8
         assert study.ask().number == 1
+    said = [one.getMessage() for one in caplog.records if one.name == session_module.__name__]
+    lost, back = (one for one in said if "for steps" in one)
+    assert re.fullmatch(r"postgresql://.*: the connection for steps was lost: .*server closed the connection.*", lost)
+    assert re.fullmatch(r"postgresql://.*: the connection for steps is back after [01]\.[0-9] s", back)
+    assert PASSWORD not in caplog.text
 
 
 def test_waiting_has_an_end(server: Server, proxy: Proxy, database: str, monkeypatch: pytest.MonkeyPatch) -> None:

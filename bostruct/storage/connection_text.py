@@ -1,0 +1,34 @@
+"""Texts by which programs connect to a database, which may hold a password, and what messages show of them."""
+
+from __future__ import annotations
+
+import re
+
+SECRETS = frozenset(
+    {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
+)  # of libpq
+# Of libpq, or a URL with a slash too few or too many: either may hold a password.
+_CONNECTION = re.compile(
+    r"^\s*(?:postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@)|\b(?:password|dbname|hostaddr)\s*=", re.IGNORECASE
+)
+_FIELD = re.compile(rf"({'|'.join(sorted(SECRETS))})(\s*=\s*)('[^']*'|[^&\s'\"]+)", re.IGNORECASE)
+_LOGIN = re.compile(r"(\bpostgres(?:ql)?:/*[^\s:/@]*:).*@|(\b[a-z][a-z0-9+.-]+:/+[^\s:/@]*:)\S*@", re.IGNORECASE)
+# A message may have cut a URL off before its @; digits are a port.
+_CUT = re.compile(r"(\bpostgres(?:ql)?:/*[^\s:/@]*:)(?![0-9]{1,5}(?:[/?,;'\")\s]|$)|\*\*\*@)\S+", re.IGNORECASE)
+
+
+def is_connection(text: str) -> bool:
+    """Tell whether a text is one by which a program connects, not the path of a file.
+
+    text: any.
+    """
+    return _CONNECTION.search(text) is not None
+
+
+def hide_passwords(text: str) -> str:
+    """Return a text with `***` in place of the passwords in it; what stands between two URLs may go with them.
+
+    text: any, such as a message that quotes what a user gave.
+    """
+    shown = _LOGIN.sub(lambda found: f"{found[1] or found[2]}***@", text)
+    return _FIELD.sub(r"\1\2***", _CUT.sub(r"\1***", shown))

@@ -1,0 +1,36 @@
+"""Texts by which programs connect, of which messages show all but what is secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from bostruct.storage.connection_text import hide_passwords, is_connection
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("got 'postgresql://ann:hunter2@db/runs'", "got 'postgresql://ann:***@db/runs'"),
+        ("got postgres:/ann:hun ter2/@@db:5432/runs", "got postgres:/ann:***@db:5432/runs"),
+        ("got mysql:/ann:hunter2@db/runs, and so on", "got mysql:/ann:***@db/runs, and so on"),
+        ("got 'postgresql://ann:hunter2...", "got 'postgresql://ann:***"),
+        ("postgresql://db/runs?user=ann&password=hunter2&port=5", "postgresql://db/runs?user=ann&password=***&port=5"),
+        ("host=db password = 'hun ter2' user=ann", "host=db password = *** user=ann"),
+    ],
+)
+def test_a_password_is_not_shown(text: str, shown: str) -> None:
+    assert hide_passwords(text) == shown
+    assert hide_passwords(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["storage: expected postgresql://user@host:port/database", "postgresql://db:5432/runs", "http://127.0.0.1:8000/v1"],
+)
+def test_what_is_no_password_stays(text: str) -> None:
+    assert hide_passwords(text) == text
+
+
+@pytest.mark.parametrize("path", ["runs.db", "/data/ann@lab/runs.db", "C:/data/a:b@c.db", "password/postgres.db"])
+def test_a_path_is_no_connection(path: str) -> None:
+    assert not is_connection(path)
