@@ -10,16 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-<<<<<<< HEAD
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import handle_deferred
+from bostruct.storage.folders import check_writable
 from bostruct.storage.open_files import OpenFile, opening
 from bostruct.storage.opening import connect, is_busy
-=======
-from bostruct.storage.folders import check_writable
-from bostruct.storage.open_files import OpenFile
-from bostruct.storage.opening import connect
->>>>>>> 3cd0704b6a0c3c714de98c62e4b95dfdc32fc789
 from bostruct.storage.protocol import StorageError, StorageLost
 
 PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
@@ -40,12 +35,8 @@ class Database:
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
         self.path = path
-<<<<<<< HEAD
-=======
         if not read_only:
             check_writable(path)
-        self.connection = connect(path, read_only=read_only)
->>>>>>> 3cd0704b6a0c3c714de98c62e4b95dfdc32fc789
         self.lost: StorageLost | None = None  # why nothing is written any more
         self._read_only = read_only
         # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.

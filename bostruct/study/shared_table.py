@@ -161,9 +161,6 @@ class SharedTable(TrialTable):
             if record.owner is not None or record.attempts >= MAX_ATTEMPTS:
                 self._take_from(record.owner, number)
 
-<<<<<<< HEAD
-    @defer_signals_once_begun
-=======
     def note_writers(self, present: AbstractSet[str]) -> None:
         """Show trials whose writers are not there as waiting, of a study that is only read; its storage is as it was.
 
@@ -173,8 +170,7 @@ class SharedTable(TrialTable):
             if self._records[number].owner not in present:
                 self._records[number].owner = None
 
-    @defer_interrupt
->>>>>>> 3cd0704b6a0c3c714de98c62e4b95dfdc32fc789
+    @defer_signals_once_begun
     @repeat_undone
     def _take_from(self, owner: str | None, number: int) -> None:
         """Let a trial wait whose owner is gone, or fail it where that is the second time; nothing where others did.
