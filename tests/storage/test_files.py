@@ -17,8 +17,6 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage import database as database_module
-
-
 from bostruct.storage import folders
 from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch

@@ -33,6 +33,15 @@ def describe_lack(connection: Connection, *, writes: bool) -> str:
     )
 
 
+def is_hidden(connection: Connection) -> bool:
+    """Tell whether the schema is there, and its tables are none to the role, which lacks USAGE.
+
+    connection: of the role, outside a transaction.
+    """
+    ((_, _, may_use),) = connection.execute(_ROLE).fetchall()
+    return may_use is False
+
+
 def _end(role: object, lack: list[str], writes: bool) -> str:
     who = "who writes studies" if writes else "who looks at studies"
     return f"; role {role} lacks {' and '.join(lack)}, which {who} needs" if lack else ""

@@ -31,7 +31,7 @@ from bostruct.storage.postgresql.limits import (
     RECONNECT_SECONDS,
 )
 from bostruct.storage.postgresql.place import Place
-from bostruct.storage.postgresql.rights import describe_lack
+from bostruct.storage.postgresql.rights import describe_lack, is_hidden
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns
@@ -193,7 +193,7 @@ class Session:
         what: could not be done, such as "cannot be read".
         """
         state = getattr(error, "sqlstate", None)
-        if state in REMOVED:
+        if state in REMOVED and not self._is_hidden():
             return StorageLost(
                 f"{self.place.label}: the tables of bostruct are not there: {self.place.describe(error)}"
             )
@@ -203,9 +203,15 @@ class Session:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
+    def _is_hidden(self) -> bool:
+        """Tell whether tables are not found because the role may not use their schema."""
+        with suppress(self.place.error):
+            return self._connection is not None and is_hidden(SqlConnection(self._connection))
+        return False
+
     def _find_lack(self, state: str | None) -> str:
         """Return the end of a message that says which rights are lacking, where the server refused for that."""
-        if state == FORBIDDEN and self._connection is not None:
+        if state in (FORBIDDEN, *REMOVED) and self._connection is not None:
             with suppress(self.place.error):
                 return describe_lack(SqlConnection(self._connection), writes=self._writes)
         return ""

@@ -121,7 +121,14 @@ def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(
     with pytest.raises(StorageError, match="role bob lacks DELETE on tables"):
         as_bob.begin(STUDY)
     server.query(grant.format("DELETE"), database)
-    as_bob.begin(STUDY)[1].close()
+    _, writer = as_bob.begin(STUDY)
+    server.query("REVOKE USAGE ON SCHEMA bostruct FROM bob", database)
+    with pytest.raises(StorageError, match=f"does not exist; role bob lacks {usage}, which who writes") as caught:
+        writer.look()
+    assert type(caught.value) is StorageError  # and no StorageLost: the study is there
+    server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
+    assert writer.look().trials == []
+    writer.close()
 
 
 def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
