@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 
 import click
 
@@ -69,17 +68,17 @@ def copy_studies(source: str, target: str) -> None:
     place = open_place(source)
     names = [row.name for row in place.studies()]
     check_names(place, names)
-    with _adding(target, names) if "://" in target else new_file(target):
+    if is_database := "://" in target:
+        _check_free(target, names)
+    with nullcontext() if is_database else new_file(target):
         for name in names:
             Study.load(source, name, read_only=True).save(target)
 
 
-@contextmanager
-def _adding(target: str, names: list[str]) -> Iterator[None]:
-    """Check before a block writes to a database that it holds no study of these names."""
+def _check_free(target: str, names: list[str]) -> None:
+    """Raise StorageError where a database holds a study of one of these names."""
     from bostruct.storage.protocol import StorageError
 
     place = open_place(target)
     if taken := {row.name for row in place.studies()}.intersection(names):
         raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
-    yield

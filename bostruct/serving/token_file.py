@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bostruct.checks import has_posix
+from bostruct.storage.locks import is_same_file
 
 
 @contextmanager
@@ -74,7 +75,4 @@ def _lock(path: str, descriptor: int) -> bool:
             raise FileExistsError(errno.EEXIST, why, path) from None
         except OSError:  # a file system without locks, where nobody can know
             pass
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
+    return is_same_file(Path(path), descriptor)
