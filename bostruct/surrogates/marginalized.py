@@ -20,7 +20,7 @@ from bostruct.surrogates.hyperparameters import (
     make_initial_theta,
 )
 from bostruct.surrogates.known_noise import check_variances, known_variances
-from bostruct.surrogates.members import fit_member
+from bostruct.surrogates.members import member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
@@ -99,7 +99,12 @@ class MarginalizedGP:
             chain.append(now)
         if self.shared_mean:
             chain = [hyper._replace(mean=now.mean) for hyper in chain]
-        members = [fit_member(self.kernel, xs, values - hyper.mean, hyper, self.nugget, known) for hyper in chain]
+        members = [
+            member_from_gram(
+                self.kernel.gram(hyper.theta, data.prepared), values - hyper.mean, hyper, self.nugget, known
+            )
+            for hyper in chain
+        ]
         info = {
             "sweeps": tally.updates // (len(now.theta) + 3 - data.is_noise_known),
             "likelihoods": tally.evaluations,

@@ -28,7 +28,7 @@ from bostruct.surrogates.single_bounds import SingleMember, bound_member, prepar
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
-SINGLE_BLOCK = 2**17  # covariances at a time in single precision
+SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 

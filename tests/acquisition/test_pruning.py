@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -93,6 +94,29 @@ def test_no_points_at_all():
     winner, top, _ = best_of_each(score, ROWS, none, np.empty(0, dtype=np.int64), 2, np.array([0.5, -1.0]))
     assert winner.tolist() == [-1, -1]
     assert top.tolist() == [0.5, -1.0]
+
+
+@pytest.mark.parametrize("n_loose", [0, 1_000, 3_000, 9_000])
+@pytest.mark.parametrize("levels", [4, 1_000_000])
+def test_best_of_many_equals_full_scoring(n_loose, levels):
+    """Of many points the first bounds alone are sorted, which are not enough where many bounds are loose or equal."""
+    rng = np.random.default_rng(n_loose)
+    scores = rng.integers(0, levels, 10_000) / levels
+    bounds = scores.copy()
+    bounds[rng.permutation(10_000)[:n_loose]] += 2.0
+    score = Bounded(scores, bounds)
+    chosen, _ = best(score, ROWS, np.arange(10_000)[:, None], 20)
+    np.testing.assert_array_equal(chosen, np.argsort(-scores, kind="stable")[:20])
+    assert len(score.scored) == len(set(score.scored)), "a point was scored twice"
+
+
+def test_no_point_of_a_block_is_scored_that_cannot_win():
+    """After the first block of 32 scores, ten of the next 128 points may still be better than the best."""
+    scores, bounds = np.zeros(1_000), np.full(1_000, 0.5)
+    scores[0], bounds[:42] = 1.0, 2.0
+    score = Bounded(scores, bounds)
+    assert best(score, ROWS, np.arange(1_000)[:, None], 1)[0].tolist() == [0]
+    assert len(score.scored) == 42
 
 
 def test_exact_bounds_spare_nearly_all_scores():

@@ -47,7 +47,7 @@ class CompleteChanges(NamedTuple):
     """
 
     which: IntArray
-    change: npt.NDArray[np.int8]
+    change: Array | npt.NDArray[np.int8]
 
 
 def complete_line(
@@ -82,23 +82,14 @@ def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float],
     there: rho that is part of `gram`.
     """
     parts = tuple([np.flatnonzero(choices == choice) for choice in range(max(size, 2))])  # a list is the quicker way
-    largest = max(parts, key=len)
 
     def scale(t: float) -> float:
         return rho(t) / there
 
     def whole(t: float) -> Array:
-        others = np.concatenate([part for part in parts if part is not largest])
-        out, rows = gram.copy(), gram.take(others, axis=0)
-        if len(parts) == 2:  # all others have the same choice
-            scales = np.ones(len(gram))
-            scales[largest] = scale(t)
-            rows *= scales
-        else:
-            rows *= np.where(choices[others][:, None] != choices, scale(t), 1.0)
-        out[others] = rows
-        out[:, others] = rows.T
-        return out
+        apart = np.arange(len(parts))[:, None] != choices
+        out = np.where(apart, scale(t), 1.0).take(choices, axis=0)  # rows of few numbers, each copied to many points
+        return np.multiply(out, gram, out=out)
 
     return BlockGram(gram, parts, scale, whole)
 
@@ -231,7 +222,8 @@ class CompleteFactor:
         changes: r changes.
         ys: choices of m points (m, c).
         """
-        return CompleteChanges(changes.which, disagreement_change(changes, ys))
+        change = disagreement_change(changes, ys)
+        return CompleteChanges(changes.which, change.astype(np.float64))  # once, for all parameter vectors
 
     def log_change(self, theta: Array, prepared: CompleteChanges) -> Array:
         """Return by how much each change adds to log K (r, m).
@@ -243,6 +235,8 @@ class CompleteFactor:
 
     def _codes(self, xs: IntArray) -> Array:
         two = self._sizes == 2
+        if two.all():
+            return np.multiply(xs, 2.0, order="C") - 1.0  # without indices, which take six times as long
         codes = np.zeros((len(xs), int(self._columns.sum())))
         codes[:, self._first[two]] = 2.0 * xs[:, two] - 1.0
         codes[np.arange(len(xs))[:, None], self._first[~two] + xs[:, ~two]] = 1.0

@@ -38,6 +38,16 @@ def all_different(point: dict) -> bool:
     return len(set(point.values())) == len(point)
 
 
+@pytest.mark.parametrize("size", [2, 3, 51, 1000])
+def test_variables_of_one_size_are_drawn_as_those_of_several_are(size):
+    """NumPy draws the same numbers below one bound as below an array of equal bounds, and leaves itself as it does."""
+    space = bo.Space({f"x{i}": list(range(size)) for i in range(7)})
+    rng, again = np.random.default_rng(3), np.random.default_rng(3)
+    rows = space.sample(101, rng)
+    np.testing.assert_array_equal(rows, again.integers(0, np.full(7, size), size=(101, 7)))
+    assert rng.bit_generator.state == again.bit_generator.state
+
+
 class TestLaws:
     @some_examples
     @given(spaces(), rngs())
