@@ -18,13 +18,14 @@ from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.ledger import Ledger
 
 
-def write_copy(ledger: Ledger, storage: Storage) -> None:
+def write_copy(ledger: Ledger, storage: Storage, name: str | None = None) -> None:
     """Write a study to a storage that does not hold it, for others to open; raise StorageError.
 
     ledger: of the study.
     storage: new, or with other studies.
+    name: of the study there; None for the name that it has.
     """
-    store = storage.save(ledger.export())
+    store = storage.save(ledger.export(name))
     try:
         store.take_back(*ledger.evaluated)  # whoever opens it hands them out again, and nobody has died
     finally:

@@ -195,13 +195,15 @@ class SharedTable(TrialTable):
         fate = "has failed" if failed is not None else "is handed out again"
         log.warning("study %r: trial %d %s, as the process that ran it has ended", self.name, number, fate)
 
-    def adopt_store(self, store: StudyWriter, label: str) -> None:
+    def adopt_store(self, store: StudyWriter, label: str, name: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.
 
         store: the right to write it.
         label: of the storage, for messages.
+        name: of the study there.
         """
         out = self.out
+        self.name, self._made, self._where = name, self._made._replace(name=name), f"{label}: study {name!r}"
         self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
         self._folder = _find_folder()
         for number in out:
@@ -209,14 +211,17 @@ class SharedTable(TrialTable):
             store.update(write_trial(record.trial, None, "", None, record.attempts, self.owner))
             record.owner = self.owner
 
-    def export(self) -> StoredStudy:
-        """Return the study as a storage holds it, for another one to hold."""
+    def export(self, name: str | None = None) -> StoredStudy:
+        """Return the study as a storage holds it, for another one to hold.
+
+        name: of the study there; None for the name that it has.
+        """
         told = {number: place for place, number in enumerate(self.order)}
         rows = [  # nobody owns a trial there
             write_trial(one.trial, one.outcome, self._encode(one), told.get(number), one.attempts)
             for number, one in enumerate(self._records)
         ]
-        return StoredStudy(self._made._replace(state=self.state), rows, self.changes)
+        return StoredStudy(self._made._replace(name=name or self.name, state=self.state), rows, self.changes)
 
     @property
     def _shared(self) -> SharedWriter:

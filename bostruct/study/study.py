@@ -26,6 +26,7 @@ from bostruct.execution.fork_locks import make_lock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
+from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
 from bostruct.storage.present_writers import find_writers
 from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
@@ -694,25 +695,31 @@ class Study:
         """The point of the best trial, as the objective received it."""
         return self.result.best_point
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the study, with all its trials, to another file, which `Study.load` opens.
+    def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+        """Write the study, with all its trials, to another file or a database, which `Study.load` opens.
 
-        path: a new file, or one with other studies. Running trials are handed out again by who loads it. A study whose
-        own file was lost goes on in the new one; every other stays where it is, in its file or in memory. Raises
-        TypeError, and StorageError where the file holds a study of this name or cannot be written.
+        path: a new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
+            the study itself. Running trials are handed out again by who loads it.
+        name: of the study there, a non-empty string; None for the name that it has.
+
+        A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
+        file or in memory. Raises TypeError, ValueError, and StorageError where the file holds a study of this name or
+        cannot be written.
         """
         if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"path: expected the path of a file, got {short_repr(path)}")
+            raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
+        name = self.name if name is None else _check_name(name)
         with self._mutex:
             place = open_storage(path)
             self._ledger.sync()
             if self._store is not None and self._store.is_open and self._store.lost is not None:
-                store = place.save(self._ledger.export())
+                store = place.save(self._ledger.export(name))
                 self._store.close()
-                self._ledger.adopt_store(store, place.label)
-                self._place = place
+                self._ledger.adopt_store(store, place.label, name)
+                self._place, self._row = place, self._row._replace(name=name)
+                self._rows = self._rows._replace(study=self._rows.study._replace(name=name))
             else:
-                write_copy(self._ledger, place)
+                write_copy(self._ledger, place, name)
 
     def close(self) -> None:
         """Let the file go, for others to open. Running trials are handed out again when the study is next opened.

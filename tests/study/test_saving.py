@@ -112,6 +112,37 @@ def test_a_file_takes_studies_of_other_names_and_refuses_that_of_the_same(tmp_pa
         own.save(tmp_path / "own.db")
 
 
+def test_a_study_is_saved_under_another_name_beside_itself(tmp_path: Path) -> None:
+    file = tmp_path / "own.db"
+    with open_study(file) as own:
+        own.optimize(objective, 3)
+        own.save(file, name="branch")
+        assert own.name == "study"
+        with pytest.raises(StorageError, match="holds a study 'branch' already"):
+            own.save(file, name="branch")
+        for wrong in ("", 3):
+            with pytest.raises(ValueError, match="name: expected a non-empty string"):
+                own.save(tmp_path / "never.db", name=wrong)  # type: ignore[arg-type]
+        with bo.Study.load(file, "branch") as branch:
+            assert (branch.name, branch.trials) == ("branch", own.trials)
+            assert branch.ask().point == own.ask().point
+    assert os.listdir(tmp_path) == ["own.db"]
+
+
+def test_a_study_whose_file_was_lost_goes_on_under_the_name_that_it_is_saved_by(tmp_path: Path) -> None:
+    with open_study(tmp_path / "own.db") as study:
+        study.optimize(objective, 3)
+        os.unlink(tmp_path / "own.db")
+        with pytest.raises(StorageError):
+            study.ask()
+        study.save(tmp_path / "new.db", name="again")
+        assert (study.name, study.where) == ("again", str(tmp_path / "new.db"))
+        study.optimize(objective, 5)
+        assert study.result.recommended.trial.number in range(5)
+    with bo.Study.load(tmp_path / "new.db", "again") as again:
+        assert again.n_finished == 5
+
+
 def test_closed_studies_and_readers_are_saved_too(tmp_path: Path) -> None:
     with open_study(tmp_path / "runs.db") as study:
         study.optimize(objective, 3)

@@ -115,7 +115,9 @@ class PostgresqlStorage:
             if connection.execute(there, (name,)).fetchone() is None:
                 insert_study(connection, next_study(connection), stored)
             elif is_new:
-                raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another place")
+                raise StorageError(
+                    f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
+                )
 
     @contextmanager
     def _connecting(self) -> Iterator[Session]:
