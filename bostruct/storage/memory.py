@@ -48,7 +48,9 @@ class MemoryStorage:
     def save(self, stored: StoredStudy) -> MemoryWriter:
         name = stored.study.name
         if name in self._kept:
-            raise StorageError(f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
+            raise StorageError(
+                f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
+            )
         self._kept[name] = _Kept(stored.study, {row.number: row for row in stored.trials}, stored.changes)
         return self._open(self._kept[name])
 
