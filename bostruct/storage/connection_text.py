@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-SECRETS = frozenset(
-    {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"}
-)  # of libpq
+# The settings of libpq that nobody else must see.
+SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
 # Of libpq, or a URL with a slash too few or too many: either may hold a password.
 _CONNECTION = re.compile(
     r"^\s*(?:postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@)|\b(?:password|dbname|hostaddr)\s*=", re.IGNORECASE

@@ -132,7 +132,7 @@ def read_progress(connection: Connection, study: int, where: str, version: int) 
 
 
 class StudyKey(NamedTuple):
-    """What tells a study from all others of its database, also from a later one of its name and id.
+    """A mark by which a study is told from all others of its database, also from a later one of its name and id.
 
     study: id of the study.
     checksum: of its row, which never changes.

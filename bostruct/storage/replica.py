@@ -45,7 +45,7 @@ class Mark(NamedTuple):
 
 
 class Replica:
-    """What the holder of a writer knows of its study: up to which step, and the checksum of each trial.
+    """The study as the holder of a writer knows it: up to which step, and the checksum of each trial.
 
     key: of the study.
     """
