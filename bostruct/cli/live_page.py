@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bostruct.cli.options import error_text, open_place, short_name
 from bostruct.cli.report import open_studies
 from bostruct.storage.postgresql.storage import PostgresqlStorage
-from bostruct.storage.present_writers import find_writers
+from bostruct.storage.protocol import find_writers
 
 if TYPE_CHECKING:
     from bostruct.analysis.report.facts import Run

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from bostruct.checks import did_you_mean
+from bostruct.checks import did_you_mean, has_capability
 from bostruct.contracts import BostructError
 from bostruct.outcome import Outcome
 
@@ -278,6 +278,23 @@ class Storage(Protocol):
         Raises StorageError where a study of this name is there.
         """
         ...
+
+
+@runtime_checkable
+class SharedStorage(Storage, Protocol):
+    """A storage whose studies any number of writers have open side by side."""
+
+    def find_writers(self) -> frozenset[str] | None:
+        """Return the names of the writers that are there; None where that is not known. No study is changed."""
+        ...
+
+
+def find_writers(storage: Storage) -> frozenset[str] | None:
+    """Return the names of the writers that are there; None where that is not known. No study is changed.
+
+    storage: of studies.
+    """
+    return storage.find_writers() if has_capability(storage, SharedStorage) else None
 
 
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:

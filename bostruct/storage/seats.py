@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from bostruct.checks import has_posix
 from bostruct.storage.filesystems import find_network_filesystem
 from bostruct.storage.locks import acquire, find_holder, is_same_file, release
 from bostruct.storage.protocol import StudyLocked
@@ -111,6 +112,21 @@ class Seat:
     def _give_back(self, path: Path) -> None:
         if (descriptor := self._held.pop(str(path), None)) is not None:
             release(path, descriptor)
+
+
+def find_writers(path: Path) -> frozenset[str] | None:
+    """Return the owners of trials in a file whose processes are there; None where its locks are not to be relied on.
+
+    path: of the file of studies.
+    """
+    file = path.resolve()
+    if not has_posix() or find_network_filesystem(file) is not None:
+        return None
+    locks = file.parent.glob(f"{_escape(file.name)}.*.writer")
+    try:
+        return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
+    except OSError:  # no locks on this file system
+        return None
 
 
 def _escape(name: str) -> str:

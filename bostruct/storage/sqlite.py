@@ -24,7 +24,7 @@ from bostruct.storage.protocol import (
 from bostruct.storage.reading import find_in, find_study_key, read_studies, read_study
 from bostruct.storage.replica import Replica
 from bostruct.storage.schema import SCHEMA_VERSION, read_version
-from bostruct.storage.seats import Seat
+from bostruct.storage.seats import Seat, find_writers
 from bostruct.storage.steps import Step, next_study
 from bostruct.storage.writing import insert_study
 
@@ -74,10 +74,15 @@ class SqliteStorage:
                 if any(
                     one.study.name == name for one in read_studies(connection, self.label, read_version(connection))
                 ):
-                    raise StorageError(f"{self.label}: holds a study {name!r} already; save this one in another file")
+                    raise StorageError(
+                        f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
+                    )
                 insert_study(connection, next_study(connection), stored)
 
         return self._become_writer(name, make)[1]
+
+    def find_writers(self) -> frozenset[str] | None:
+        return find_writers(self._path)
 
     def count_finished(self) -> int:
         """Count the finished trials of the only study, without reading them; raise StorageError."""

@@ -28,8 +28,16 @@ from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
-from bostruct.storage.present_writers import find_writers
-from bostruct.storage.protocol import SpaceChange, Storage, StorageError, StoredStudy, StudyRow, StudyWriter, find_study
+from bostruct.storage.protocol import (
+    SpaceChange,
+    Storage,
+    StorageError,
+    StoredStudy,
+    StudyRow,
+    StudyWriter,
+    find_study,
+    find_writers,
+)
 from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries

@@ -13,10 +13,10 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.report.facts import read_run
 from bostruct.cli.live_page import LivePage
-from bostruct.storage import present_writers
+from bostruct.storage import seats
 from bostruct.storage.backends import open_storage
 from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.present_writers import find_writers
+from bostruct.storage.protocol import find_writers
 from tests.cli.invoke import as_json
 
 ROOT = Path(bo.__file__).parent.parent
@@ -70,7 +70,7 @@ def test_the_writers_of_a_file_are_those_that_have_it_open(file: Path, monkeypat
             found = find_writers(open_storage(link))
             assert found is not None
             assert {one._ledger.owner, other._ledger.owner} <= found
-        monkeypatch.setattr(present_writers, "find_network_filesystem", lambda _: "nfs")
+        monkeypatch.setattr(seats, "find_network_filesystem", lambda _: "nfs")
         assert find_writers(storage) is None
     monkeypatch.undo()
     assert find_writers(storage) == frozenset()
