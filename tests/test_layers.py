@@ -41,7 +41,8 @@ ALLOWED: dict[str, set[str]] = {
     "acquisition": BASE,
     "searchers": BASE,
     "methods": PARTS,
-    "storage": BASE,
+    # Steps on disk are cut by signals, and by forks of other threads.
+    "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.fork_locks"},
     "execution": BASE,
     # A study reads its domain from its file and its method by name, and takes a dict of variables for a space.
     # It also limits the calls of predicates that a suggestion may make.
