@@ -26,16 +26,16 @@ class DiscreetGroup(click.Group):
     """Commands whose errors show no password, whatever argument they quote: anybody may read the log of a job."""
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
-        with _hiding_passwords():
+        with _hide_passwords_in_errors():
             return super().make_context(*args, **settings)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _hiding_passwords():
+        with _hide_passwords_in_errors():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _hiding_passwords() -> Iterator[None]:
+def _hide_passwords_in_errors() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:

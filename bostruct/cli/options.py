@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,10 +40,14 @@ def check_folder(context: click.Context, option: click.Parameter, path: str | No
 
     context: of the command; unused.
     option: that was given, for the message.
-    path: of a file to write, whose folder must exist; None where the option was not given.
+    path: of a file to write, whose folder must exist; None where the option was not given. A `~` that it begins with is
+        the home directory.
     """
     del context
-    if path is not None and not Path(path).absolute().parent.is_dir():
+    if path is None:
+        return None
+    path = os.path.expanduser(path)
+    if not os.path.isdir(os.path.dirname(os.path.abspath(path))):
         raise click.BadParameter(f"the directory of {path} does not exist", param=option)
     return path
 
@@ -85,7 +90,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     from bostruct.study.space_changes import SpaceChanged
 
     try:
-        with warnings.catch_warnings(), _noting_log():
+        with warnings.catch_warnings(), _show_log():
             for category in (OtherVersion, SpaceChanged):
                 warnings.simplefilter("always", category)
             warnings.showwarning = _notes(warnings.showwarning, (OtherVersion, SpaceChanged))
@@ -109,11 +114,14 @@ class _NoteHandler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         from bostruct.display import printable_lines
 
-        click.echo(f"Note: {printable_lines(record.getMessage())}", err=True)
+        try:
+            click.echo(f"Note: {printable_lines(record.getMessage())}", err=True)
+        except Exception:  # nobody reads stderr any more; who logs has other things to do
+            self.handleError(record)
 
 
 @contextmanager
-def _noting_log() -> Iterator[None]:
+def _show_log() -> Iterator[None]:
     log, handler = logging.getLogger(STORAGE_LOG), _NoteHandler(logging.WARNING)
     log.addHandler(handler)
     try:

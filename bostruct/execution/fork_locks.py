@@ -1,26 +1,29 @@
-"""Locks in a forked child, where the thread that held them is not there: they keep nobody waiting."""
+"""Locks that keep nobody waiting in a forked child, where the thread that held them is not there."""
 
 from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
+from collections import deque
+from contextlib import suppress
+from itertools import compress
+from operator import methodcaller
 
-FORK_SECONDS = 2.0  # for which a fork waits for locks, at most
+FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
 
 _all: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
-_awaited: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
+_delaying: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
 
-class _Taken(threading.local):
+class _HeldLocks(threading.local):
     """The locks that a thread holds while it forks."""
 
     def __init__(self) -> None:
         self.locks: list[threading.RLock] = []
 
 
-_taken = _Taken()
+_held = _HeldLocks()
 
 
 def make_lock(*, delays_forks: bool = False) -> threading.RLock:
@@ -28,26 +31,25 @@ def make_lock(*, delays_forks: bool = False) -> threading.RLock:
 
     It is one of the library, whose `with` no signal can interrupt halfway, as it could that of a class in Python.
 
-    delays_forks: whether a fork waits a while until the lock is free, for what is unusable in a child that was forked
-        in the middle of it.
+    delays_forks: whether a fork waits until the lock is free, for FORK_SECONDS at most. A step that is cut in two by a
+        fork may leave the child with something that it cannot use.
     """
     lock = threading.RLock()
     _all.add(lock)
     if delays_forks:
-        _awaited.add(lock)
+        _delaying.add(lock)
     return lock
 
 
-def _take_awaited() -> None:
-    until = time.monotonic() + FORK_SECONDS
-    for lock in list(_awaited):
-        if lock.acquire(timeout=max(0.0, until - time.monotonic())):
-            _taken.locks.append(lock)
+def _take_delaying() -> None:
+    locks = list(_delaying)
+    # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
+    _held.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 
-def _give_awaited_back() -> None:
-    while _taken.locks:
-        _taken.locks.pop().release()
+def _give_back() -> None:
+    with suppress(IndexError):  # when none is left
+        deque(map(methodcaller("release"), iter(_held.locks.pop, None)), 0)
 
 
 def _free_all() -> None:
@@ -60,9 +62,9 @@ def _free_all() -> None:
 
 
 def _give_back_in_child() -> None:
-    _give_awaited_back()
+    _give_back()
     _free_all()
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(before=_take_awaited, after_in_parent=_give_awaited_back, after_in_child=_give_back_in_child)
+    os.register_at_fork(before=_take_delaying, after_in_parent=_give_back, after_in_child=_give_back_in_child)

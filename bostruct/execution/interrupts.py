@@ -9,11 +9,13 @@ import os
 import signal
 import threading
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]  # 60 times as fast as with its enums
+from _signal import signal as set_handler  # type: ignore[import-not-found]
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from types import CodeType, FrameType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
 _ENDS = (signal.SIGINT, signal.SIGTERM)
@@ -29,42 +31,56 @@ class SignalDeferral:
     is_firm: whether they wait as long as the block does, even where it has not begun to change anything.
     """
 
+    current: ClassVar[SignalDeferral | None] = None  # of the main thread, where alone handlers run
+
     def __init__(self, before: dict[int, Any], is_firm: bool) -> None:
         self._before, self.is_firm = before, is_firm
         self._thread = threading.get_ident()
         self._frames: dict[int, FrameType | None] = {}  # that was interrupted first, by the number of the signal
 
     def __enter__(self) -> None:
-        _deferrals.append(self)
         try:
-            for number in self._before:
-                signal.signal(number, self._frames.setdefault)
+            _set_handlers(dict.fromkeys(self._before, self._frames.setdefault))
         except BaseException:  # of a signal that did not wait yet
             self.__exit__()
             raise
+        SignalDeferral.current = self
 
     def __exit__(self, *_: object) -> None:
-        with ExitStack() as last:  # all of it, whichever handler raises
-            last.callback(self.handle)
-            for number, handler in self._before.items():
-                last.callback(signal.signal, number, handler)
-            last.callback(_deferrals.remove, self)
+        SignalDeferral.current = None
+        try:
+            _set_handlers(self._before)
+        finally:
+            self.handle()
 
     def leave_to_parent(self) -> None:
-        """End in a forked child where the block does not, as its thread is not there."""
+        """Give a forked child back its handlers, unless its thread is that of the block."""
         if threading.get_ident() != self._thread:
             self._frames.clear()
             self.__exit__()
 
     def handle(self) -> None:
-        """Do what is to be done about each signal that arrived, once for all times that it did."""
+        """Call the handler of each signal that arrived, once for all times that it did."""
         with ExitStack() as calls:
             while self._frames:
                 number, frame = self._frames.popitem()
                 calls.callback(_handle, number, frame, self._before[number])
 
 
-_deferrals: list[SignalDeferral] = []  # of the main thread, where alone handlers run; at most one
+def _set_handlers(handlers: dict[int, Any]) -> None:
+    """Set all handlers, also where one that is set already raises meanwhile, and raise that then.
+
+    handlers: by the number of the signal. No line of Python is run between two of them, where another could raise.
+    """
+    raised: BaseException | None = None
+    while True:
+        try:
+            deque(map(set_handler, handlers.keys(), handlers.values()), 0)
+            break
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
@@ -95,16 +111,15 @@ def defer_signals_once_begun(step: Function) -> Function:
 
 def handle_deferred() -> None:
     """Let those signals be handled that wait for a function that has not begun to change anything."""
-    if threading.current_thread() is threading.main_thread():
-        for deferral in list(_deferrals):
-            if not deferral.is_firm:
-                deferral.handle()
+    deferral = SignalDeferral.current
+    if deferral is not None and not deferral.is_firm and threading.current_thread() is threading.main_thread():
+        deferral.handle()
 
 
 def _wrap(step: Function, is_firm: bool) -> Function:
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
-        if _deferrals or threading.current_thread() is not threading.main_thread():
+        if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
             return step(*args, **kwargs)
         with SignalDeferral(_find_handlers(), is_firm):
             return step(*args, **kwargs)
@@ -147,8 +162,8 @@ def _restore_sigterm() -> None:
 
 def _restore_in_child() -> None:
     """Make signals end a pool's process at once, also where another thread than the one that forked is in a step."""
-    for deferral in list(_deferrals):
-        deferral.leave_to_parent()
+    if SignalDeferral.current is not None:
+        SignalDeferral.current.leave_to_parent()
     _restore_sigterm()
 
 

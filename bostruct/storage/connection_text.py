@@ -6,9 +6,11 @@ import re
 
 # The settings of libpq that nobody else must see.
 SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
-# Of libpq, or a URL with a slash too few or too many: either may hold a password.
+# Of libpq, or a URL with letters too few or too many: either may hold a password.
 _CONNECTION = re.compile(
-    r"^\s*(?:postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@)|\b(?:password|dbname|hostaddr)\s*=", re.IGNORECASE
+    r"^\s*(?:postgres(?:ql)?[:;]*//|postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@|[^\s/:@]+:[^\s/@]+@[^/]+/)"
+    r"|\b(?:password|dbname|hostaddr)\s*=",
+    re.IGNORECASE,
 )
 _FIELD = re.compile(rf"({'|'.join(sorted(SECRETS))})(\s*=\s*)('[^']*'|[^&\s'\"]+)", re.IGNORECASE)
 _LOGIN = re.compile(r"(\bpostgres(?:ql)?:/*[^\s:/@]*:).*@|(\b[a-z][a-z0-9+.-]+:/+[^\s:/@]*:)\S*@", re.IGNORECASE)

@@ -13,8 +13,8 @@ from pathlib import Path
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.folders import check_writable
-from bostruct.storage.open_files import OpenFile, opening
-from bostruct.storage.opening import connect, is_busy
+from bostruct.storage.open_files import OpenFile
+from bostruct.storage.opening import BUSY_SECONDS, TRY_SECONDS, is_busy, open_file, set_patience
 from bostruct.storage.protocol import StorageError, StorageLost
 
 PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
@@ -41,9 +41,9 @@ class Database:
         self._read_only = read_only
         # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.
         self._mutex = make_lock(delays_forks=True)
-        with opening:
-            self.connection = connect(path, read_only=read_only)
-            self._file: OpenFile | None = OpenFile(path)
+        with self._mutex:
+            self.connection, file = open_file(path, read_only=read_only)
+        self._file: OpenFile | None = file
         self._process = os.getpid()
 
     @property
@@ -54,18 +54,13 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give the connection for queries that see one moment; raise StorageError where they fail."""
-        with self._mutex:
-            try:
-                try:
-                    self._begin("BEGIN", "SELECT 1 FROM sqlite_master")
-                    yield self.connection
-                finally:
-                    if self.connection.in_transaction:
-                        self.connection.execute("ROLLBACK")
-            except sqlite3.Error as error:
-                if not self._read_only:
-                    self.check_place()
-                raise self._explain(error, "read") from error
+        try:
+            with self._transaction("BEGIN", "SELECT 1 FROM sqlite_master"):
+                yield self.connection
+        except sqlite3.Error as error:
+            if not self._read_only:
+                self.check_place()
+            raise self._explain(error, "read") from error
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -74,20 +69,14 @@ class Database:
             raise StorageError(f"{self.path}: a forked process has no part in a study of its parent; tell the parent")
         if self.lost is not None:
             raise StorageLost(str(self.lost))
-        with self._mutex:
-            try:
-                try:
-                    self._begin("BEGIN IMMEDIATE")
-                    self.check_place()
-                    yield self.connection
-                    self.connection.execute("COMMIT")
-                except BaseException:
-                    if self.lost is None and self.connection.in_transaction:
-                        self.connection.execute("ROLLBACK")
-                    raise
-            except sqlite3.Error as error:
+        try:
+            with self._transaction("BEGIN IMMEDIATE"):
                 self.check_place()
-                raise self._explain(error, "written") from error
+                yield self.connection
+                self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self.check_place()
+            raise self._explain(error, "written") from error
 
     def check_place(self) -> None:
         """Raise StorageLost, now and at every later change, where the file is not in its place any more.
@@ -130,25 +119,39 @@ class Database:
                 self._disconnect()
                 self._process = 0
 
-    def _begin(self, *statements: str) -> None:
-        """Begin a transaction, and wait for its lock; raise sqlite3.Error where others keep it for minutes."""
+    @contextmanager
+    def _transaction(self, *statements: str) -> Iterator[None]:
+        """Begin a transaction by these statements, and roll back behind a block what is left of it.
+
+        Raises sqlite3.Error where others keep its lock for minutes.
+        """
         began, is_told = time.monotonic(), False
         while True:
-            try:
-                for statement in statements:
-                    self.connection.execute(statement).fetchall()
-                return
-            except sqlite3.OperationalError as error:
-                waited = time.monotonic() - began
-                if not is_busy(error) or waited > PATIENCE_SECONDS:
-                    raise
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
+            with self._mutex:
+                try:
+                    if self._begins(statements, began + PATIENCE_SECONDS):
+                        yield
+                        return
+                finally:
+                    if self.lost is None and self.connection.in_transaction:
+                        self.connection.execute("ROLLBACK")
+            handle_deferred()
+            waited = time.monotonic() - began
             if not is_told and waited > LONG_SECONDS:
                 log.warning("%s: another process has been writing it for %.0f s; %s", self.path, waited, STOPPED)
                 is_told = True
-            handle_deferred()
             time.sleep(0.01)
+
+    def _begins(self, statements: tuple[str, ...], until: float) -> bool:
+        """Begin a transaction, and tell whether its lock was free; raise sqlite3.Error where the time is over."""
+        try:
+            for statement in (set_patience(TRY_SECONDS), *statements, set_patience(BUSY_SECONDS)):
+                self.connection.execute(statement).fetchall()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > until:
+                raise
+            return False
+        return True
 
     def _explain(self, error: sqlite3.Error, what: str) -> StorageError:
         hint = f"; another process is writing it, and {STOPPED}" if is_busy(error) else ""

@@ -13,8 +13,11 @@ def check_writable(path: Path) -> None:
 
     path: of the file, which need not be there. A folder that is not there is left to others to name.
     """
-    folder = path.resolve().parent  # of the file itself, not of a link to it
-    if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
+    try:
+        folder = path.resolve().parent  # of the file itself, not of a link to it
+        if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
+            return
+    except (OSError, RuntimeError):  # there is no such path, or nobody may look: others say so
         return
     why = "it is on a read-only file system" if _is_read_only(folder) else "this user has no permission to write in it"
     hint = "; to look at its studies use Study.load(..., read_only=True)" if path.exists() else ""

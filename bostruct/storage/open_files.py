@@ -10,10 +10,8 @@ from bostruct.execution.fork_locks import make_lock
 
 FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
-_open_here: Counter[FileIdentity] = Counter()
-# Held while a file is opened: a thread that looks at a file by hand and another that begins to write it would do what
-# `is_open_here` tells of.
-opening = make_lock(delays_forks=True)
+_open_here: Counter[FileIdentity | Path] = Counter()  # a path is that of a file which is being opened
+recognition = make_lock()  # who holds it may look at files by hand that are not open here
 
 
 def is_open_here(path: Path) -> bool:
@@ -25,21 +23,26 @@ def is_open_here(path: Path) -> bool:
 
     path: of the file, which exists.
     """
-    return _open_here[_file_identity(os.stat(path))] > 0
+    return _open_here[_file_identity(os.stat(path))] > 0 or _open_here[path.resolve()] > 0
 
 
 class OpenFile:
-    """The database file at `path`, for as long as a connection has it open.
+    """The database file at `path`, for as long as a connection has it open, or is about to have.
 
-    Create it after SQLite has opened the database: an inode is not given away while it is open.
-
-    path: of the file.
+    path: of the file, which SQLite may have yet to make.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
-        self._identity = _file_identity(os.stat(path))
+        self._identity: FileIdentity | Path = path.resolve()
         _open_here[self._identity] += 1
+
+    def note_opened(self) -> None:
+        """Know the file from now on by its inode, which is not given away while it is open; raises OSError."""
+        identity = _file_identity(os.stat(self._path))
+        _open_here[identity] += 1
+        self.close()
+        self._identity = identity
 
     def find_change(self) -> str | None:
         """Return what became of the file where it is not in its place, None where it is.
@@ -55,7 +58,7 @@ class OpenFile:
         return f"{self._path} was emptied" if found.st_size == 0 else None
 
     def close(self) -> None:
-        """Forget the database, which SQLite has closed."""
+        """Forget the database, which SQLite has closed, or could not open."""
         _open_here[self._identity] -= 1
         if not _open_here[self._identity]:
             del _open_here[self._identity]

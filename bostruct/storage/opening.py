@@ -7,22 +7,34 @@ import sqlite3
 import stat
 import time
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 from bostruct.checks import has_posix, short_repr
 from bostruct.storage.migration import OLD_VERSIONS, migrate
-from bostruct.storage.open_files import is_open_here
+from bostruct.storage.open_files import OpenFile, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
-BUSY_SECONDS = 30.0  # of opening, for the lock of another connection
-STEP_SECONDS = 1.0  # for the lock of a step, until signals are looked at and it is waited for again
+BUSY_SECONDS = 30.0  # for the locks of other connections, of opening a file and of what has begun
+TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals
 COMPANIONS = ("-journal", "-wal", "-shm")
 
 
-def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+class OpenedFile(NamedTuple):
+    """A database file that is open.
+
+    connection: to the database.
+    file: of the database.
+    """
+
+    connection: sqlite3.Connection
+    file: OpenFile
+
+
+def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     """Open a database, created where absent and not read only.
 
     path: of its file.
@@ -33,16 +45,45 @@ def connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     if not read_only and not has_posix():  # before anything is made
         raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
     try:
-        header = _recognize(path, read_only)
-    except OSError as error:
-        raise StorageError(f"{short_repr(str(path))}: cannot be opened: {error.strerror}") from error
+        with recognition:  # and not while another thread opens the file
+            header = _recognize(path, read_only)
+            file = OpenFile(path)
+    except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
+        why = getattr(error, "strerror", None) or str(error)
+        raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
+    try:
+        connection = _await_connection(path, header, read_only)
+        try:
+            file.note_opened()
+        except BaseException:
+            connection.close()
+            raise
+    except BaseException:
+        file.close()
+        raise
+    return OpenedFile(connection, file)
+
+
+def _await_connection(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
+    """Return a connection, and wait for others that hold the locks of the database."""
+    until = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return _connect(path, header, read_only)
+        except StorageError as error:
+            cause = error.__cause__
+            if not isinstance(cause, sqlite3.Error) or not is_busy(cause) or time.monotonic() > until:
+                raise
+        time.sleep(0.02)
+
+
+def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
     try:
         connection = _open_to_read(path, header) if read_only else _open_database(path, "rwc")
         try:
             _check_sound(connection, path)
             if not read_only:
                 _prepare_to_write(connection, path)
-            connection.execute(f"PRAGMA busy_timeout = {round(1000 * STEP_SECONDS)}")
         except BaseException:
             connection.close()
             raise
@@ -57,6 +98,14 @@ def is_busy(error: sqlite3.Error) -> bool:
     error: of the statement.
     """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
+
+
+def set_patience(seconds: float) -> str:
+    """Return the statement that sets for how long the statements after it wait for a lock.
+
+    seconds: at least 0.
+    """
+    return f"PRAGMA busy_timeout = {round(1000 * seconds)}"
 
 
 def _recognize(path: Path, read_only: bool) -> bytes:
@@ -120,7 +169,7 @@ def _check_hard_links(path: Path) -> None:
 
 def _open_database(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"file:{quote(os.fsencode(path.absolute()))}?mode={mode}"
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(uri, uri=True, timeout=TRY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.text_factory = _decode
     return connection
 

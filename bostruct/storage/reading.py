@@ -145,7 +145,7 @@ class StudyKey(NamedTuple):
 
     @property
     def parameters(self) -> tuple[int, int]:
-        """Those of SELECT_PROGRESS."""
+        """The parameters of SELECT_PROGRESS."""
         return self.study, self.checksum
 
     def check_there(self, row: Columns | None) -> Progress:

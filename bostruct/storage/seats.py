@@ -58,12 +58,13 @@ class Seat:
             self._give_back(path)
 
     def check_there(self) -> None:
-        """Make the own file anew where somebody removed it, as others take this writer for gone without it."""
+        """Make the writer's file anew where somebody removed it: without it others take the writer for gone."""
         path = self._path_of(self.owner)
-        if not is_same_file(path, self._held[str(path)]):
+        before = self._held[str(path)]
+        if not is_same_file(path, before):
             log.warning("%s was removed while its writer is there; others may have been handed its trials", path)
-            self._give_back(path)
             self._take(path, wait=True)
+            release(path, before)
 
     def is_gone(self, owner: str) -> bool:
         """Tell whether a writer has closed, or its process has ended.

@@ -162,7 +162,7 @@ class SharedTable(TrialTable):
                 self._take_from(record.owner, number)
 
     def note_writers(self, present: AbstractSet[str]) -> None:
-        """Show trials whose writers are not there as waiting, of a study that is only read; its storage is as it was.
+        """Show the trials of a study that is only read as waiting where their writers are gone, and write nothing.
 
         present: the writers that are there.
         """

@@ -23,6 +23,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, Presented, Se
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import defer_signals_once_begun
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -734,11 +735,13 @@ class Study:
 
         A study whose file was removed, renamed or replaced is written to a new file, of which a warning tells.
         """
-        with self._mutex:
-            if self._store is not None:
-                with suppress(StorageError):  # `end` does what can be done
-                    self._store.check_place()
-        self._close()
+        try:
+            with self._mutex:
+                if self._store is not None:
+                    with suppress(StorageError):  # `end` does what can be done
+                        defer_signals_once_begun(self._store.check_place)()
+        finally:
+            self._close()
 
     def __enter__(self) -> Study:
         return self

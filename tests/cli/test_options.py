@@ -181,3 +181,13 @@ def test_what_storage_warns_of_is_a_note(capsys):
         log.info("nothing to say")
     log.warning("after it")
     assert capsys.readouterr().err == "Note: postgresql://ann@db/runs: the connection for steps was lost\n"
+
+
+def test_a_note_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    with plain_errors():
+        monkeypatch.setattr(click, "echo", fail)
+        monkeypatch.setattr(logging, "raiseExceptions", False)
+        logging.getLogger("bostruct.storage.database").warning("a file is busy")

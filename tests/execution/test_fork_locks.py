@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -217,3 +219,18 @@ def test_an_interrupt_leaves_no_lock_taken() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_fork_waits_for_no_step_that_waits_itself(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=file) as study:
+        trial = study.ask()
+        with closing(sqlite3.connect(file, isolation_level=None)) as other, ThreadPoolExecutor(1) as executor:
+            other.execute("BEGIN EXCLUSIVE")
+            telling = executor.submit(study.tell, trial, 1.0)
+            began = time.monotonic()
+            for _ in range(5):
+                assert succeeds_in_child(lambda: True)
+            assert time.monotonic() - began < 5 * fork_locks.FORK_SECONDS
+            other.execute("ROLLBACK")
+            assert telling.result(PATIENCE_SECONDS).value == 1.0

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bostruct.execution import interrupts
 from bostruct.execution.interrupts import (
     TERMINATED,
     defer_signals,
@@ -279,3 +280,48 @@ def test_a_child_forked_by_another_thread_during_a_step_has_the_handlers_as_befo
 
     step()
     assert statuses == [0]
+
+
+def test_a_handler_that_raises_as_others_are_put_back_leaves_none_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_handler, calls = interrupts.set_handler, []
+
+    def raise_between(number: int, handler: Any) -> Any:
+        if handler is own and not calls:
+            calls.append(number)
+            signal.raise_signal(USR1)  # whose own handler is back already
+        return set_handler(number, handler)
+
+    def own(*_: Any) -> None:
+        calls.append(-1)
+
+    signal.signal(USR1, raise_stop)
+    signal.signal(signal.SIGTERM, own)
+    with monkeypatch.context() as patched:
+        patched.setattr(interrupts, "set_handler", raise_between)
+        with pytest.raises(Stop):
+            Steps().run()
+    assert calls == [signal.SIGTERM]
+    assert (signal.getsignal(USR1), signal.getsignal(signal.SIGTERM)) == (raise_stop, own)
+    assert Steps(signal.SIGTERM).run() == 2
+    assert calls == [signal.SIGTERM, -1]
+
+
+def test_a_handler_that_raises_before_it_waits_leaves_none_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_handler, steps = interrupts.set_handler, Steps()
+
+    def raise_first(number: int, handler: Any) -> Any:
+        if number == signal.SIGTERM and signal.getsignal(number) is raise_stop and not steps.numbers:
+            steps.numbers = (USR1,)
+            signal.raise_signal(number)
+        return set_handler(number, handler)
+
+    signal.signal(signal.SIGTERM, raise_stop)
+    with monkeypatch.context() as patched:
+        patched.setattr(interrupts, "set_handler", raise_first)
+        with pytest.raises(Stop):
+            steps.run()
+    assert steps.done == 0
+    assert signal.getsignal(signal.SIGTERM) is raise_stop
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    with pytest.raises(KeyboardInterrupt):
+        Steps(signal.SIGINT).run()

@@ -34,3 +34,10 @@ def test_what_is_no_password_stays(text: str) -> None:
 @pytest.mark.parametrize("path", ["runs.db", "/data/ann@lab/runs.db", "C:/data/a:b@c.db", "password/postgres.db"])
 def test_a_path_is_no_connection(path: str) -> None:
     assert not is_connection(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["ann:hunter2@host/db", "postgresql//ann:hunter2@h/db", "postgresql;//h/db", "postgresql:/ann@h/db"]
+)
+def test_a_url_with_letters_too_few_is_a_connection(text: str) -> None:
+    assert is_connection(text)

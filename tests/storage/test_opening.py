@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +18,7 @@ import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage import opening
 from bostruct.storage.database import Database
-from bostruct.storage.opening import connect
+from bostruct.storage.opening import open_file
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_study
 from bostruct.storage.schema import SCHEMA_VERSION
@@ -247,7 +248,7 @@ def test_pages_of_two_moments_are_refused(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_connection_reads_what_a_study_wrote(file: Path) -> None:
-    with closing(connect(file, read_only=True)) as connection:
+    with closing(open_file(file, read_only=True).connection) as connection:
         stored, progress, _ = read_study(connection, None, "here", SCHEMA_VERSION)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             connection.execute("DELETE FROM trials")
@@ -285,3 +286,27 @@ def test_no_file_is_looked_at_by_hand_while_another_thread_opens_it(
         goes_on.set()
         first.result(60)
         second.result(60)
+
+
+def test_a_file_that_others_hold_keeps_no_other_file_waiting(file: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(file, isolation_level=None)) as other, ThreadPoolExecutor(1) as executor:
+        other.execute("BEGIN EXCLUSIVE")
+        waiting = executor.submit(Database, file, read_only=False)
+        wait([waiting], 0.2)
+        began = time.monotonic()
+        Database(tmp_path / "another.db", read_only=False).close()
+        assert time.monotonic() - began < 5.0
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+        waiting.result(60).close()
+
+
+def test_paths_that_lead_nowhere_are_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "loop.db").symlink_to(tmp_path / "loop.db")
+    (tmp_path / "gone").mkdir()
+    for path in (tmp_path / "loop.db", tmp_path / "loop.db" / "a.db", tmp_path / ("a" * 300), "gone.db"):
+        if path == "gone.db":
+            monkeypatch.chdir(tmp_path / "gone")
+            (tmp_path / "gone").rmdir()
+        with pytest.raises(StorageError):
+            bo.Study({"a": range(9)}, method="random", seed=0, storage=path)

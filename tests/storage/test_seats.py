@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage import seats
-from bostruct.storage.protocol import StudyLocked
+from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
 
 ROOT = Path(bo.__file__).parent.parent
@@ -188,3 +188,20 @@ def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
         seat.leave()
     finally:
         os.umask(before)
+
+
+def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise StorageError("no space left")
+
+    with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file) as study:
+        trial = study.ask()
+        next(file.parent.glob("*.writer")).unlink()
+        with monkeypatch.context() as patched:
+            patched.setattr(seats, "acquire", refuse)
+            with pytest.raises(StorageError, match="no space left"):
+                study.tell(trial, 1.0)
+        assert study.tell(trial, 1.0).value == 1.0
+    assert os.listdir(file.parent) == [file.name]

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 import bostruct as bo
 from bostruct.cli import main
 from bostruct.storage.protocol import StorageError, TrialRow
-from bostruct.storage.sqlite import SqliteStorage
+from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.storage.steps import Step
 from bostruct.study.saving import copy_file
 
@@ -265,3 +265,17 @@ def test_closing_waits_for_what_another_thread_is_telling(tmp_path: Path, monkey
     with bo.Study.load(tmp_path / "runs.db") as again:
         assert [trial.value for trial in again.trials] == [1.0, None, None, None]
         assert again.n_waiting == 3
+
+
+def test_a_close_that_is_interrupted_closes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    study = bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "runs.db")
+    study.ask()
+    with monkeypatch.context() as patched:
+        patched.setattr(SqliteWriter, "check_place", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            study.close()
+    with bo.Study.load(tmp_path / "runs.db") as other:
+        assert other.n_waiting == 1

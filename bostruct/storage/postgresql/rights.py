@@ -1,4 +1,4 @@
-"""The rights that a role lacks, for who was refused."""
+"""The rights that a role lacks for what the server refused."""
 
 from __future__ import annotations
 

@@ -54,6 +54,8 @@ _WRITERS = f"SELECT owner FROM writers WHERE {_IS_PRESENT}"
 _IS_STANDBY = "SELECT pg_is_in_recovery()"
 _GIVE_BACK = "SELECT pg_advisory_unlock_all()"
 
+HEARTBEAT_FAILED = "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process"
+
 log = logging.getLogger(__name__)
 
 
@@ -185,18 +187,15 @@ class Seat:
     def _beat(self) -> None:
         is_heard = True
         while not self._is_left(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
-            try:
-                self._renew()
-                self._give_turn_back(self._session.query_once)
-                is_heard = True
-            except Exception as error:  # it may be there again at the next one
-                if is_heard and self._session.is_open:
-                    log.warning(
-                        "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process",
-                        error,
-                        GONE_SECONDS,
-                    )
-                is_heard = False
+            before, is_heard = is_heard, False
+            with suppress(Exception):  # of the server, which may be there again at the next one, or of the log
+                try:
+                    self._renew()
+                    self._give_turn_back(self._session.query_once)
+                    is_heard = True
+                except Exception as error:
+                    if before and self._session.is_open:
+                        log.warning(HEARTBEAT_FAILED, error, GONE_SECONDS)
         self._remove()
 
     def _is_left(self, seconds: float) -> bool:

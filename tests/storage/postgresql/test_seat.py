@@ -332,3 +332,27 @@ def test_who_waits_for_a_server_that_stands_still_calls_nobody_gone(
     assert not session.is_back
     session.query("SELECT pg_sleep(0.3)")
     assert session.is_back
+
+
+def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats: list[str] = []
+
+    def fail(*_: object) -> None:
+        beats.append("log")
+        raise BrokenPipeError
+
+    def refuse(_: object) -> None:
+        beats.append("renew")
+        raise StorageError("away")
+
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.02)
+    monkeypatch.setattr(seat_module.log, "warning", fail)
+    with open_study(url) as study:
+        with monkeypatch.context() as patched:
+            patched.setattr(Seat, "_renew", refuse)
+            until = time.monotonic() + 60
+            while beats.count("renew") < 4:
+                assert time.monotonic() < until
+                time.sleep(0.01)
+        assert beats.count("log") == 1
+        study.tell(study.ask(), 1.0)
