@@ -82,11 +82,15 @@ def check_number(name: str, value: object, low: float = -np.inf, high: float = n
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     number = _as_float(value)
     if not np.isfinite(number) or not low <= value <= high:
-        within = "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
-        raise ValueError(
-            f"{name}: expected a finite number{within}, got {short_repr(value if isinstance(value, int) else number)}"
-        )
+        shown = short_repr(value if isinstance(value, int) else number)
+        raise ValueError(f"{name}: expected a finite number{_within(low, high)}, got {shown}")
     return number
+
+
+def _within(low: float, high: float) -> str:
+    if high == np.inf:
+        return "" if low == -np.inf else f", at least {low}"
+    return f" in [{low}, {high}]"
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:

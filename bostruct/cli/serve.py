@@ -143,6 +143,8 @@ def _start(studies: list[Study], file: str | None, create: bool) -> Service:
 
     if file is not None and _is_there(file):
         studies = studies + _open_file(file, {study.name for study in studies})
+        if not studies and not create and open_place(file).studies():
+            raise StorageRefused("none of the studies is served, for the reasons above")
     if not studies and not create:
         raise click.UsageError("no study to serve: give a FILE with studies, --problem, --study or --create")
     return Service(studies, (lambda description: description.make(file)) if create else None)

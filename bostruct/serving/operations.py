@@ -18,6 +18,7 @@ LEAST_LEASE, LONGEST_LEASE = 0.1, 1e7  # seconds
 LONGEST_TEXT = 200  # letters of a name, a key or an id
 COMMON = ("request", "study", "id", "key", "protocol")
 OUTCOME = ("value", "values", "sd", "repeats", "constraints", "failed", "infeasible")
+TOLD = ("value", "values", "repeats", "failed", "infeasible", "reports")  # of which a tell needs one
 OF_EVALUATION = ("finished", "reports", "retry")
 CREATED = ("space", "direction", "directions", "constraints", "method", "seed", "initial_points")
 
@@ -46,6 +47,8 @@ def _ask(study: ServedStudy, given: Request) -> Facts:
 
 def _tell(study: ServedStudy, given: Request) -> Facts:
     outcome = _read_outcome(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
+    if not outcome.keys() & set(TOLD):
+        raise Refusal("bad_request", f"tell: expected one of the fields {', '.join(TOLD)}, which all are missing")
     if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
         check_integer("retry", retry, 0, 1000)
     return study.tell(_read_trial(given), _read_started(given), outcome)

@@ -315,5 +315,10 @@ def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list
 
 def _stop_reason(settings: RunSettings, n_elsewhere: int) -> str:
     are = "is" if n_elsewhere == 1 else "are"
-    elsewhere = f", of which {n_elsewhere} {are} still evaluated by other processes" if n_elsewhere else ""
+    elsewhere = (
+        f", of which {n_elsewhere} {are} still out to other processes; where one of these has ended, the same call "
+        "evaluates its trials"
+        if n_elsewhere
+        else ""
+    )
     return f"n_trials reached ({settings.n_trials}){elsewhere}"

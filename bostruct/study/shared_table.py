@@ -193,7 +193,7 @@ class SharedTable(TrialTable):
         if failed is not None:
             self._close(trial, failed, row.told)
         fate = "has failed" if failed is not None else "is handed out again"
-        log.warning("study %r: trial %d %s, as the process that ran it has ended", self.name, number, fate)
+        log.warning("study %r: trial %d %s, as the process that ran it gives no sign of life", self.name, number, fate)
 
     def adopt_store(self, store: StudyWriter, label: str, name: str) -> None:
         """Go on in another storage, which has just been given the study; this object keeps the trials that it holds.

@@ -129,7 +129,10 @@ def test_a_run_ends_with_the_trials_of_the_dead(file: Path) -> None:
         study.sync()
         assert study.n_elsewhere == 2
         result = study.optimize(objective, 2, progress=False)
-        assert result.stopped_because == "n_trials reached (2), of which 1 is still evaluated by other processes"
+        assert result.stopped_because == (
+            "n_trials reached (2), of which 1 is still out to other processes; where one of these has ended, the same "
+            "call evaluates its trials"
+        )
         assert [trial.status for trial in study.trials] == ["running", "completed"]
         another.tell(theirs, 1.0)
         assert study.optimize(objective, 2, progress=False).stopped_because.startswith("nothing to do")

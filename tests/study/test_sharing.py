@@ -380,4 +380,4 @@ def test_a_trial_that_is_handed_out_again_is_said(file: Path, caplog: pytest.Log
             assert hold_and_die(file, signal.SIGKILL) == 0
             caplog.clear()
             study.give_back([study.ask()])
-            assert f"study 'study': trial 0 {fate}, as the process that ran it has ended" in caplog.text
+            assert f"study 'study': trial 0 {fate}, as the process that ran it gives no sign of life" in caplog.text

@@ -20,7 +20,7 @@ from bostruct.storage.postgresql.limits import (
     SILENCE_SECONDS,
     STATEMENT_SECONDS,
 )
-from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.place import NO_PASSWORD, Place
 from bostruct.storage.protocol import StorageError
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ LATER_SETTINGS = {"idle_session_timeout": "0"}  # else the right to decide would
 # What an earlier connection of ours holds is free at once, not when the server finds it lost.
 END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
+
+REFUSED = re.compile(f"FATAL|ERROR|{NO_PASSWORD}")  # in what psycopg says where more tries are in vain
 
 log = logging.getLogger(__name__)
 _open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
@@ -93,7 +95,7 @@ def _find_patience(error: BaseException) -> float:
     """Return for how many seconds a connection may fail so; none where the server refuses it."""
     if (getattr(error, "sqlstate", None) or "").startswith(LOST) or PASSING.search(str(error)):
         return RECONNECT_SECONDS
-    return 0.0 if "FATAL" in str(error) or "ERROR" in str(error) else OPEN_SECONDS
+    return 0.0 if REFUSED.search(str(error)) else OPEN_SECONDS
 
 
 def open_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EXTRA = "postgresql"
 EXPECTED = "storage: expected postgresql://user@host:port/database"
+NO_PASSWORD = "no password supplied"  # in what libpq says
 SHORTEST_HIDDEN = 4  # letters: where all letters "a" of a message are hidden, everybody knows the password
 DEFAULTS = {
     "connect_timeout": CONNECT_SECONDS,
@@ -81,6 +82,8 @@ class Place:
         said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
         if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
             said = f"{said} ({hint})"
+        if NO_PASSWORD in said:
+            said = f"{said} (libpq takes one from PGPASSWORD, or from ~/.pgpass)"
         for name in SECRETS.intersection(self._parameters):
             if len(self._parameters[name]) >= SHORTEST_HIDDEN:
                 said = said.replace(self._parameters[name], "***")

@@ -324,7 +324,12 @@ class Session:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
             self._note_return(self._heard)
             away = time.monotonic() - self._lost
-            log.warning("%s: the connection for %s is back after %.1f s", self.place.label, self._purpose, away)
+            log.warning(
+                "%s: the connection for %s is back, %.1f s after it was found lost",
+                self.place.label,
+                self._purpose,
+                away,
+            )
         return self._connection
 
     def _note_return(self, since: float) -> None:

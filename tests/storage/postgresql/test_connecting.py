@@ -67,6 +67,7 @@ def test_opening_waits_for_nobody_for_long(server: Server, database: str, monkey
         ("server closed the connection unexpectedly", connecting.OPEN_SECONDS),
         ('FATAL:  password authentication failed for user "ann"', 0.0),
         ("FATAL:  sorry, too many clients already", 0.0),
+        ("fe_sendauth: no password supplied", 0.0),
     ],
 )
 def test_patience_depends_on_what_the_server_says(said: str, seconds: float) -> None:

@@ -92,45 +92,6 @@ def test_another_encoding_is_refused(server: Server) -> None:
         PostgresqlStorage(server.socket_url("latin")).begin(STUDY)
 
 
-def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(
-    server: Server, url: str, database: str
-) -> None:
-    server.query("CREATE USER bob")
-    as_bob, grant = PostgresqlStorage(url.replace("ann@", "bob@")), "GRANT {} ON ALL TABLES IN SCHEMA bostruct TO bob"
-    with pytest.raises(StorageError, match="role bob lacks CREATE on the database, where nobody has made the tables"):
-        as_bob.begin(STUDY)
-    PostgresqlStorage(url).begin(STUDY)[1].close()
-    usage, select = "USAGE on schema bostruct", "SELECT on tables of schema bostruct"
-    with pytest.raises(StorageError, match=f"role bob lacks {usage} and {select}, which who looks at studies needs$"):
-        as_bob.studies()
-    with pytest.raises(
-        StorageError, match=f"lacks {usage} and SELECT, INSERT, UPDATE, DELETE on .* who writes studies"
-    ):
-        as_bob.begin(STUDY)
-    server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
-    with pytest.raises(StorageError, match=f"role bob lacks {select}, which who looks at studies needs$"):
-        as_bob.read(None)
-    server.query(grant.format("SELECT"), database)
-    assert as_bob.read(None).study == STUDY
-    with pytest.raises(
-        StorageError,
-        match=r"permission denied for table .*; role bob lacks INSERT, UPDATE, DELETE on .*read_only=True$",
-    ):
-        as_bob.begin(STUDY)
-    server.query(grant.format("INSERT, UPDATE"), database)
-    with pytest.raises(StorageError, match="role bob lacks DELETE on tables"):
-        as_bob.begin(STUDY)
-    server.query(grant.format("DELETE"), database)
-    _, writer = as_bob.begin(STUDY)
-    server.query("REVOKE USAGE ON SCHEMA bostruct FROM bob", database)
-    with pytest.raises(StorageError, match=f"does not exist; role bob lacks {usage}, which who writes") as caught:
-        writer.look()
-    assert type(caught.value) is StorageError  # and no StorageLost: the study is there
-    server.query("GRANT USAGE ON SCHEMA bostruct TO bob", database)
-    assert writer.look().trials == []
-    writer.close()
-
-
 def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bostruct.storage.postgresql.connecting.OLDEST_SERVER", 990000)
     with pytest.raises(StorageError, match=r"PostgreSQL \d+ is too old; expected 13 or later"):

@@ -115,7 +115,9 @@ def test_a_step_that_meets_no_server_waits_for_it_and_the_log_says_so(
     said = [one.getMessage() for one in caplog.records if one.name == session_module.__name__]
     lost, back = (one for one in said if "for steps" in one)
     assert re.fullmatch(r"postgresql://.*: the connection for steps was lost: .*server closed the connection.*", lost)
-    assert re.fullmatch(r"postgresql://.*: the connection for steps is back after [01]\.[0-9] s", back)
+    assert re.fullmatch(
+        r"postgresql://.*: the connection for steps is back, [01]\.[0-9] s after it was found lost", back
+    )
     assert PASSWORD not in caplog.text
 
 
