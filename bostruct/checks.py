@@ -88,9 +88,7 @@ def check_number(name: str, value: object, low: float = -np.inf, high: float = n
 
 
 def _within(low: float, high: float) -> str:
-    if high == np.inf:
-        return "" if low == -np.inf else f", at least {low}"
-    return f" in [{low}, {high}]"
+    return "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:
