@@ -15,15 +15,7 @@ import numpy as np
 from numba import njit
 
 from bostruct.contracts import Array, IntArray
-from bostruct.kernels.otmann.network_simplex import (
-    PARENT,
-    Entering,
-    Tree,
-    allocate_entering,
-    allocate_tree,
-    solve,
-    start_unmatched,
-)
+from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
 
 StackedProfiles: TypeAlias = tuple[IntArray, IntArray, Array, Array, IntArray]  # starts, labels, masses, paths, codes
 CostArrays: TypeAlias = tuple[Array, Array, Array, IntArray]  # as `distances` lists them
@@ -35,15 +27,15 @@ class Scratch(NamedTuple):
     base: (size * size,), label cost less 2 of each pair of layers.
     structure: (size * size,), structural cost of each pair of layers.
     cost: ((size + 1) ** 2,), total cost of each pair at one structural weight, and of the root.
+    lengths: (size,), path lengths of one kind to the layers of one side.
     tree: the solution.
-    entering: arcs that would better it.
     """
 
     base: Array
     structure: Array
     cost: Array
+    lengths: Array
     tree: Tree
-    entering: Entering
 
 
 @njit(cache=True, nogil=True)
@@ -53,23 +45,19 @@ def allocate_scratch(size: int) -> Scratch:
     size: the most layers of one block.
     """
     square, cost = size * size, np.empty((size + 1) ** 2)
-    return Scratch(np.empty(square), np.empty(square), cost, allocate_tree(size), allocate_entering(size))
+    return Scratch(np.empty(square), np.empty(square), cost, np.empty(size), allocate_tree(size))
 
 
 @njit(cache=True, nogil=True)
-def _pair_costs(first, rows, second, columns, costs, memory):
-    """Return label cost less 2, and structural cost, of each pair of layers of one block, (a, b) each."""
+def _set_pair_costs(first, low, second, low2, costs, lengths, base, structure):
+    """Set label cost less 2, and structural cost, of each pair of layers of one block, (a, b) each."""
     _, labels, _, paths, codes = first
     _, labels2, masses2, paths2, codes2 = second
     _, table, extra, _ = costs
-    (low, high), (low2, high2) = rows, columns
-    a, b = high - low, high2 - low2
-    base = memory.base[: a * b].reshape(a, b)
-    structure = memory.structure[: a * b].reshape(a, b)
+    a, b = base.shape
     for i in range(a):
-        by_label = table[labels[low + i]]
         for j in range(b):
-            base[i, j] = by_label[labels2[low2 + j]] - 2.0
+            base[i, j] = table[labels[low + i], labels2[low2 + j]] - 2.0
             structure[i, j] = 0.0
     for q in range(len(extra)):
         for i in range(a):
@@ -80,36 +68,31 @@ def _pair_costs(first, rows, second, columns, costs, memory):
         if masses2[low2 + j] == 0.0:
             base[:, j] = np.inf
     for k in range(len(paths)):
-        _add_differences(paths[k, low:high], paths2[k, low2:high2], structure)
-    return base, structure
+        _add_differences(paths, low, paths2, low2, k, lengths, structure)
 
 
 @njit(cache=True, nogil=True)
-def _add_differences(lengths, lengths2, structure):
-    """Add the absolute differences of lengths (a,) and (b,) to structure (a, b)."""
-    for i in range(len(lengths)):
-        own, row = lengths[i], structure[i]
-        for j in range(len(lengths2)):
-            row[j] += abs(own - lengths2[j])
-
-
-@njit(cache=True, nogil=True)
-def _total_costs(base, structure, weight, memory):
-    """Return the cost of each pair at one weight, infinite where they are not matched, and of the root's arcs."""
-    a, b = base.shape
-    cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
+def _add_differences(paths, low, paths2, low2, k, lengths, structure):
+    """Add the absolute differences of path lengths of kind k to structure (a, b)."""
+    a, b = structure.shape
+    for j in range(b):
+        lengths[j] = paths2[k, low2 + j]
     for i in range(a):
-        _add_weighted(base[i], structure[i], weight, cost[i, 1:])
-        cost[i, 0] = 0.0
-    cost[a] = 0.0
-    return cost
+        own = paths[k, low + i]
+        for j in range(b):
+            structure[i, j] += abs(own - lengths[j])
 
 
 @njit(cache=True, nogil=True)
-def _add_weighted(base, structure, weight, cost):
-    for j in range(len(base)):
-        total = base[j] + weight * structure[j]
-        cost[j] = total if total < 0.0 else np.inf
+def _set_total_costs(base, structure, weight, cost):
+    """Set the cost of each pair at one weight, infinite where they are not matched, and of the root's arcs."""
+    a, b = base.shape
+    for i in range(a):
+        cost[i, 0] = 0.0
+        for j in range(b):
+            total = base[i, j] + weight * structure[i, j]
+            cost[i, 1 + j] = total if total < 0.0 else np.inf
+    cost[a] = 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -117,18 +100,21 @@ def _block_distances(first, rows, second, columns, costs, memory, out):
     """Add the distances between the layers of one block to out (weights,)."""
     supply, demand = first[2][rows[0] : rows[1]], second[2][columns[0] : columns[1]]
     out += supply.sum() + demand.sum()
-    if len(supply) == 0 or len(demand) == 0:
+    a, b = len(supply), len(demand)
+    if a == 0 or b == 0:
         return
     weights = costs[0]
-    base, structure = _pair_costs(first, rows, second, columns, costs, memory)
+    base, structure = memory.base[: a * b].reshape(a, b), memory.structure[: a * b].reshape(a, b)
+    _set_pair_costs(first, rows[0], second, columns[0], costs, memory.lengths, base, structure)
     if base.size == 1:
         for w in range(len(out)):
             out[w] += min(base[0, 0] + weights[w] * structure[0, 0], 0.0) * min(supply[0], demand[0])
         return
     start_unmatched(supply, demand, memory.tree)
+    cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
     for w in costs[3]:
-        cost = _total_costs(base, structure, weights[w], memory)
-        out[w] += solve(cost, memory.tree, memory.entering)
+        _set_total_costs(base, structure, weights[w], cost)
+        out[w] += solve(cost, memory.tree)
 
 
 @njit(cache=True, nogil=True)
@@ -200,11 +186,14 @@ def plans(first: StackedProfiles, second: StackedProfiles, costs: CostArrays, ou
         low2, high2 = starts2[0, block], starts2[0, block + 1]
         if low == high or low2 == high2:
             continue
-        base, structure = _pair_costs(first, (low, high), second, (low2, high2), costs, memory)
-        supply, demand = first[2][low:high], second[2][low2:high2]
-        start_unmatched(supply, demand, memory.tree)
+        a, b = high - low, high2 - low2
+        base, structure = memory.base[: a * b].reshape(a, b), memory.structure[: a * b].reshape(a, b)
+        _set_pair_costs(first, low, second, low2, costs, memory.lengths, base, structure)
+        start_unmatched(first[2][low:high], second[2][low2:high2], memory.tree)
+        cost = memory.cost[: (a + 1) * (b + 1)].reshape(a + 1, b + 1)
         for w in costs[3]:
-            solve(_total_costs(base, structure, weights[w], memory), memory.tree, memory.entering)
+            _set_total_costs(base, structure, weights[w], cost)
+            solve(cost, memory.tree)
             _copy_matched(memory.tree, out[w, low:high, low2:high2])
 
 

@@ -37,18 +37,6 @@ class Tree(NamedTuple):
     potential: Array
 
 
-class Entering(NamedTuple):
-    """Arcs that would save cost, at most one for each of up to n columns.
-
-    saving: (n,), scratch. row: (n,), scratch. reduced: (n,), reduced cost, below 0. ends: (2, n), row and column.
-    """
-
-    saving: Array
-    row: IntArray
-    reduced: Array
-    ends: IntArray
-
-
 @njit(cache=True, nogil=True)
 def allocate_tree(size: int) -> Tree:
     """Allocate a tree, uninitialized.
@@ -57,16 +45,6 @@ def allocate_tree(size: int) -> Tree:
     """
     n = 2 * size + 1
     return Tree(np.empty((5, n), np.int64), np.empty(n), np.empty(n), np.empty(n))
-
-
-@njit(cache=True, nogil=True)
-def allocate_entering(size: int) -> Entering:
-    """Allocate room for entering arcs, uninitialized.
-
-    size: the most columns.
-    """
-    n = size + 1
-    return Entering(np.empty(n), np.empty(n, np.int64), np.empty(n), np.empty((2, n), np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -96,38 +74,47 @@ def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
 
 
 @njit(cache=True, nogil=True)
-def solve(cost: Array, tree: Tree, entering: Entering) -> float:
+def solve(cost: Array, tree: Tree) -> float:
     """Ship at the least cost, and return it.
+
+    Rows take turns: the arc of a row that saves most enters the tree, until no row has one that saves.
 
     cost: (a + 1, b + 1), see above; infinite for a column without mass.
     tree: from `start_unmatched`, or the solution for the same masses at costs that were nowhere less; becomes the
         solution.
-    entering: scratch.
     """
     links, flow, arc, potential = tree
-    saving, rows, reduced, ends = entering
-    a = len(cost) - 1
+    a, width = len(cost) - 1, cost.shape[1]
     _set_potentials(cost, links, arc, potential)
-    n = _find_entering(cost, potential, saving, rows, reduced, ends)
-    while n > 0:
-        while n > 0:  # the best by reduced costs as they were found, if it still saves something
-            best = 0
-            for k in range(1, n):
-                if reduced[k] < reduced[best]:
-                    best = k
-            i, j = ends[0, best], ends[1, best]
-            n -= 1
-            reduced[best], ends[0, best], ends[1, best] = reduced[n], ends[0, n], ends[1, n]
-            change = cost[i, j - a] - potential[i] + potential[j]
-            if change < -TOLERANCE:
-                _pivot(i, j, cost[i, j - a], change, a, links, flow, arc, potential)
-        n = _find_entering(cost, potential, saving, rows, reduced, ends)
+    columns = potential[a : a + width]
+    i = idle = 0
+    while idle <= a:
+        row = cost[i]
+        least = _least_sum(row, columns)
+        idle += 1
+        if least - potential[i] < -TOLERANCE:
+            j = 0
+            while row[j] + columns[j] != least:
+                j += 1
+            _pivot(i, a + j, row[j], least - potential[i], a, links, flow, arc, potential)
+            idle = 0
+        i = i + 1 if i < a else 0
     total = 0.0
     for k in range(a):
         total += flow[k] * arc[k]
-    for k in range(a + 1, a + cost.shape[1]):
+    for k in range(a + 1, a + width):
         total -= flow[k] * arc[k]
     return total
+
+
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # as nothing is NaN, several are compared at once
+def _least_sum(left, right):
+    """Return the least of the sums of two rows (b,)."""
+    least = np.inf
+    for j in range(len(left)):
+        both = left[j] + right[j]
+        least = both if both < least else least
+    return least
 
 
 @njit(cache=True, nogil=True)
@@ -151,27 +138,6 @@ def _next_below(top, k, links):
     while k != top and links[NEXT, k] == NOBODY:
         k = links[PARENT, k]
     return k if k == top else links[NEXT, k]
-
-
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})  # as no cost is NaN, minima are taken several at once
-def _find_entering(cost, potential, saving, rows, reduced, ends):
-    """Fill in the arc of the least reduced cost into each column where it is below 0, and return their number."""
-    height, width = cost.shape
-    for j in range(width):
-        saving[j] = np.inf
-    for i in range(height):
-        own = potential[i]
-        for j in range(width):
-            change, least = cost[i, j] - own, saving[j]
-            rows[j] = i if change < least else rows[j]
-            saving[j] = change if change < least else least
-    n = 0
-    for j in range(width):
-        change = saving[j] + potential[height - 1 + j]
-        if change < -TOLERANCE:
-            reduced[n], ends[0, n], ends[1, n] = change, rows[j], height - 1 + j
-            n += 1
-    return n
 
 
 @njit(cache=True, nogil=True)

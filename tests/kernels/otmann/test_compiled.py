@@ -11,7 +11,7 @@ from tests.kernels.otmann.oracle import least_cost
 
 def test_scratch_has_room_for_the_largest_block():
     memory = allocate_scratch(5)
-    assert [part.shape for part in memory[:3]] == [(25,), (25,), (36,)]
+    assert [part.shape for part in memory[:4]] == [(25,), (25,), (36,), (5,)]
     assert memory.tree.flow.shape == (11,)
 
 

@@ -7,14 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bostruct.contracts import Array
-from bostruct.kernels.otmann.network_simplex import (
-    PARENT,
-    Tree,
-    allocate_entering,
-    allocate_tree,
-    solve,
-    start_unmatched,
-)
+from bostruct.kernels.otmann.network_simplex import PARENT, Tree, allocate_tree, solve, start_unmatched
 from tests.kernels.otmann.oracle import least_cost
 
 AMOUNTS = st.sampled_from([0.0, 0.5, 1.0, 1.0, 2.0, 3.25, 1e6])
@@ -60,9 +53,9 @@ def check_solution(cost: Array, supply: Array, demand: Array, total: float, tree
 @given(problems())
 def test_transport_is_optimal_and_its_flow_feasible(problem):
     cost, supply, demand = problem
-    tree, entering = allocate_tree(7), allocate_entering(7)  # larger than needed
+    tree = allocate_tree(7)  # larger than needed
     start_unmatched(supply, demand, tree)
-    total = solve(with_root(cost, demand), tree, entering)
+    total = solve(with_root(cost, demand), tree)
     check_solution(cost, supply, demand, total, tree)
 
 
@@ -70,12 +63,12 @@ def test_transport_is_optimal_and_its_flow_feasible(problem):
 @given(problems(), st.lists(st.integers(0, 8), min_size=36, max_size=36))
 def test_a_solution_is_a_start_where_costs_are_less(problem, savings):
     cost, supply, demand = problem
-    tree, entering = allocate_tree(6), allocate_entering(6)
+    tree = allocate_tree(6)
     start_unmatched(supply, demand, tree)
     structure = np.array(savings, dtype=float).reshape(6, 6)[: cost.shape[0], : cost.shape[1]] / 4.0
     for weight in (1.5, 0.5, 0.1, 0.0):
         dearer = cost + weight * structure
-        total = solve(with_root(dearer, demand), tree, entering)
+        total = solve(with_root(dearer, demand), tree)
         check_solution(dearer, supply, demand, total, tree)
 
 
@@ -83,7 +76,7 @@ def test_nothing_is_shipped_at_a_loss():
     cost, supply, demand = np.array([[0.5, 0.0], [1.0, 2.0]]), np.ones(2), np.ones(2)
     tree = allocate_tree(2)
     start_unmatched(supply, demand, tree)
-    assert solve(with_root(cost, demand), tree, allocate_entering(2)) == 0.0
+    assert solve(with_root(cost, demand), tree) == 0.0
     assert not shipped_mass(tree, 2, 2).any()
 
 
@@ -91,8 +84,8 @@ def test_many_ties_end():
     """All masses equal and all costs equal: nearly every step has length 0."""
     n = 30
     supply = demand = np.ones(n)
-    tree, entering = allocate_tree(n), allocate_entering(n)
+    tree = allocate_tree(n)
     start_unmatched(supply, demand, tree)
-    assert solve(with_root(np.full((n, n), -1.0), demand), tree, entering) == -n
+    assert solve(with_root(np.full((n, n), -1.0), demand), tree) == -n
     cyclic = -1.0 - ((np.arange(n)[:, None] + np.arange(n)) % 3 == 0)
-    assert solve(with_root(cyclic, demand), tree, entering) == -2.0 * n
+    assert solve(with_root(cyclic, demand), tree) == -2.0 * n
