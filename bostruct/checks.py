@@ -82,13 +82,11 @@ def check_number(name: str, value: object, low: float = -np.inf, high: float = n
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     number = _as_float(value)
     if not np.isfinite(number) or not low <= value <= high:
-        shown = short_repr(value if isinstance(value, int) else number)
-        raise ValueError(f"{name}: expected a finite number{_within(low, high)}, got {shown}")
+        within = "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
+        raise ValueError(
+            f"{name}: expected a finite number{within}, got {short_repr(value if isinstance(value, int) else number)}"
+        )
     return number
-
-
-def _within(low: float, high: float) -> str:
-    return "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:

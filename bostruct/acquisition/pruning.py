@@ -26,7 +26,7 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
     k: at least 1.
     """
     bounds = score.upper_bounds(xs)
-    order = _first_by_bound(bounds, SORTED_AT_FIRST)
+    order = _sort_first(bounds, SORTED_AT_FIRST)
     scores = np.full(len(bounds), -np.inf)
     done, block = 0, max(FIRST_BLOCK, k)
     ranked = order[:0]
@@ -49,7 +49,7 @@ def best(score: Score, domain: Domain, xs: Batch, k: int) -> tuple[npt.NDArray[n
     return ranked, scores[ranked]
 
 
-def _first_by_bound(bounds: Array, most: int) -> npt.NDArray[np.int64]:
+def _sort_first(bounds: Array, most: int) -> npt.NDArray[np.int64]:
     """Return the first points by falling bound, equals by index; of more than `most` points fewer, perhaps none.
 
     To sort the bounds of 20,000 points takes as long as to score a hundred of the points.

@@ -13,6 +13,7 @@ from bostruct.storage.protocol import (
     StudyLocked,
     StudyRow,
     TrialRow,
+    explain_second,
     find_study,
 )
 
@@ -48,9 +49,7 @@ class MemoryStorage:
     def save(self, stored: StoredStudy) -> MemoryWriter:
         name = stored.study.name
         if name in self._kept:
-            raise StorageError(
-                f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
-            )
+            raise explain_second(self.label, name)
         self._kept[name] = _Kept(stored.study, {row.number: row for row in stored.trials}, stored.changes)
         return self._open(self._kept[name])
 

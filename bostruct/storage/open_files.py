@@ -37,7 +37,7 @@ class OpenFile:
         self._identity: FileIdentity | Path = path.resolve()
         _open_here[self._identity] += 1
 
-    def note_opened(self) -> None:
+    def identify(self) -> None:
         """Know the file from now on by its inode, which is not given away while it is open; raises OSError."""
         identity = _file_identity(os.stat(self._path))
         _open_here[identity] += 1

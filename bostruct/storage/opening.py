@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -51,16 +52,12 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
         why = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
-    try:
+    with ExitStack() as undo:
+        undo.callback(file.close)
         connection = _await_connection(path, header, read_only)
-        try:
-            file.note_opened()
-        except BaseException:
-            connection.close()
-            raise
-    except BaseException:
-        file.close()
-        raise
+        undo.callback(connection.close)
+        file.identify()
+        undo.pop_all()
     return OpenedFile(connection, file)
 
 
@@ -197,10 +194,10 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
     if version == 0:
         _create(connection)
     elif version in OLD_VERSIONS:
-        _retry_while_busy(connection, "PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
+        connection.execute("PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
         migrate(connection, path)
     # A journal that is overwritten, not removed, after each commit costs least; it is gone once the file is closed.
-    _retry_while_busy(connection, "PRAGMA journal_mode = PERSIST")
+    connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")  # a commit survives power loss
     connection.execute("PRAGMA foreign_keys = ON")
 
@@ -228,16 +225,3 @@ def _check_sound(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute("ROLLBACK")
     if problem != "ok":
         raise StorageError(f"{path}: is damaged ({problem}); it is left as it is")
-
-
-def _retry_while_busy(connection: sqlite3.Connection, statement: str) -> None:
-    # Leaving the write-ahead log does not wait for other connections by itself.
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute(statement)
-            return
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)

@@ -297,6 +297,15 @@ def find_writers(storage: Storage) -> frozenset[str] | None:
     return storage.find_writers() if has_capability(storage, SharedStorage) else None
 
 
+def explain_second(label: str, name: str) -> StorageError:
+    """Return what `Storage.save` raises where a study of this name is there.
+
+    label: of the storage.
+    name: of the study.
+    """
+    return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
+
+
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:
     """Return the study of a name, or the only one; raise StorageError, which says what there is.
 

@@ -14,12 +14,12 @@ from bostruct.storage.database import Database
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
-    StorageError,
     StorageLost,
     StoredStudy,
     StudyLocked,
     StudyRow,
     TrialRow,
+    explain_second,
 )
 from bostruct.storage.reading import find_in, find_study_key, read_studies, read_study
 from bostruct.storage.replica import Replica
@@ -74,9 +74,7 @@ class SqliteStorage:
                 if any(
                     one.study.name == name for one in read_studies(connection, self.label, read_version(connection))
                 ):
-                    raise StorageError(
-                        f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
-                    )
+                    raise explain_second(self.label, name)
                 insert_study(connection, next_study(connection), stored)
 
         return self._become_writer(name, make)[1]

@@ -184,10 +184,14 @@ def test_what_storage_warns_of_is_a_note(capsys):
 
 
 def test_a_note_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
+    noted: list[object] = []
+
+    def fail(*note: object, **__: object) -> None:
+        noted.extend(note)
         raise BrokenPipeError
 
     with plain_errors():
         monkeypatch.setattr(click, "echo", fail)
         monkeypatch.setattr(logging, "raiseExceptions", False)
         logging.getLogger("bostruct.storage.database").warning("a file is busy")
+    assert noted == ["Note: a file is busy"]

@@ -101,7 +101,7 @@ def test_what_became_of_an_open_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_text("something")
     file = OpenFile(path)
-    file.note_opened()
+    file.identify()
     assert file.find_change() is None
     path.write_text("")
     assert "was emptied" in str(file.find_change())

@@ -12,8 +12,8 @@ import pytest
 import bostruct as bo
 from bostruct.goals.declared import Goals
 from bostruct.storage import migration
+from bostruct.storage.database import Database
 from bostruct.storage.json_text import dump, parse
-from bostruct.storage.opening import open_file
 from bostruct.storage.protocol import StorageError, TrialRow
 from bostruct.storage.rows import STUDY_COLUMNS, TRIAL_COLUMNS, seal
 from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
@@ -114,8 +114,8 @@ def test_an_old_study_goes_on_exactly_and_its_file_is_kept(file: Path) -> None:
     assert sorted(os.listdir(file.parent)) == ["runs.db", "runs.db.v1"]
     kept = SqliteStorage(file.with_name("runs.db.v1"))
     assert kept.read("mine") == before
-    with closing(open_file(file, read_only=True).connection) as connection:
-        assert read_version(connection) == SCHEMA_VERSION
+    with closing(Database(file, read_only=True)) as database:
+        assert read_version(database.connection) == SCHEMA_VERSION
     assert SqliteStorage(file).read("mine").trials[:12] == before.trials[:12]
     assert SqliteStorage(file).read("mine").study.created == 1.5e9
 

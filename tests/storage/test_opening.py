@@ -18,7 +18,6 @@ import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage import opening
 from bostruct.storage.database import Database
-from bostruct.storage.opening import open_file
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_study
 from bostruct.storage.schema import SCHEMA_VERSION
@@ -248,7 +247,8 @@ def test_pages_of_two_moments_are_refused(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_connection_reads_what_a_study_wrote(file: Path) -> None:
-    with closing(open_file(file, read_only=True).connection) as connection:
+    with closing(Database(file, read_only=True)) as database:
+        connection = database.connection
         stored, progress, _ = read_study(connection, None, "here", SCHEMA_VERSION)
         with pytest.raises(sqlite3.OperationalError, match="readonly"):
             connection.execute("DELETE FROM trials")

@@ -13,7 +13,7 @@ from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_
 from bostruct.storage.postgresql.seat import list_writers
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.writer import PostgresqlWriter
-from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, explain_second
 from bostruct.storage.reading import read_studies, read_study
 from bostruct.storage.rows import Connection
 from bostruct.storage.steps import next_study
@@ -115,9 +115,7 @@ class PostgresqlStorage:
             if connection.execute(there, (name,)).fetchone() is None:
                 insert_study(connection, next_study(connection), stored)
             elif is_new:
-                raise StorageError(
-                    f"{self.label}: holds a study {name!r} already; save this one elsewhere, or with another name="
-                )
+                raise explain_second(self.label, name)
 
     @contextmanager
     def _connecting(self) -> Iterator[Session]:
