@@ -231,4 +231,7 @@ def _describe_loss(error: Exception) -> str:
 def _executor_error(error: Exception) -> ExecutorError:
     if isinstance(error, TypeError) and "cannot be sent" in str(error):
         return ExecutorError(f"{error}. No trial failed for it")
-    return ExecutorError(f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back")
+    return ExecutorError(
+        f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back: make a new executor, "
+        "and call optimize again"
+    )
