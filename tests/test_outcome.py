@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.outcome import Outcome, as_number, outcome_of, parse_outcome, storable
@@ -19,6 +22,20 @@ def test_status_value_and_reason_follow_from_what_is_given() -> None:
     assert (infeasible.status, infeasible.value, infeasible.reason) == ("infeasible", None, "too hot")
     several = Outcome((1.0, 2.0))
     assert (several.status, several.value) == ("completed", None)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_an_outcome_of_one_value_is_as_any_other(value: float) -> None:
+    quick, plain = Outcome.of_value(value), Outcome((value,))
+    assert quick == plain == pickle.loads(pickle.dumps(quick))
+    assert (hash(quick), repr(quick)) == (hash(plain), repr(plain))
+    assert quick.constraints is not Outcome.of_value(value).constraints
+
+
+@pytest.mark.parametrize(("value", "error"), [(1, TypeError), ("1", TypeError), (math.nan, ValueError)])
+def test_an_outcome_of_what_is_no_value_is_refused(value: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^values: expected"):
+        Outcome.of_value(value)
 
 
 @pytest.mark.parametrize(

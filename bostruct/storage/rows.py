@@ -290,7 +290,7 @@ class _Door:
 
 def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:
     if status == "completed" and value is not None and (parts, reason) == (None, None):
-        return Outcome((value,))  # as of most trials
+        return Outcome.of_value(value)  # as of most trials
     given = {} if parts is None else parse(parts)
     if not isinstance(given, dict) or not given.keys() <= set(OUTCOME_PARTS):
         raise ValueError(f"outcome: expected a JSON object of {', '.join(OUTCOME_PARTS)}, got {short_repr(given)}")

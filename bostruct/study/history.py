@@ -58,10 +58,10 @@ class Trial:
             object.__setattr__(self, "values", (self.value,))
 
     @classmethod
-    def shown_later(cls, show: Callable[[], Presented], **fields: object) -> Trial:
+    def shown_later(cls, show: Callable[[Info], Presented], **fields: object) -> Trial:
         """Make a trial whose point is made when it is first asked for: of a large study, most never are.
 
-        show: makes the point.
+        show: makes the point, from what is known about the trial.
         fields: all others that differ from their defaults.
         """
         trial = cls.__new__(cls)
@@ -74,7 +74,7 @@ class Trial:
         """Make the point, where it is not there yet."""
         if name != "point" or "_show" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__["point"] = point = self.__dict__.pop("_show")()
+        self.__dict__["point"] = point = self.__dict__.pop("_show")(self.info)
         return point
 
     def __getstate__(self) -> dict[str, object]:

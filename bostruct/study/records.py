@@ -418,10 +418,9 @@ def show_trial(row: TrialRow, show: Callable[[Info], Presented], where: str) -> 
         _check_info(info)
     except MALFORMED as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {short_repr(error, 200)}") from error
-    fields = {} if row.outcome is None else _show_parts(row.outcome)
-    fields |= {"number": row.number, "status": row.status, "info": info}
-    fields |= {"started": row.started, "finished": row.finished}
-    return Trial.shown_later(partial(show, info), **fields)
+    parts = {} if row.outcome is None else _show_parts(row.outcome)
+    head = {"number": row.number, "status": row.status, "info": info, "started": row.started, "finished": row.finished}
+    return Trial.shown_later(show, **head, **parts)
 
 
 def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -> Trial:
@@ -436,8 +435,14 @@ def show_outcome(trial: Trial, outcome: Outcome, broken: tuple[str, ...] = ()) -
 
 def _show_parts(outcome: Outcome) -> dict[str, Any]:
     """Return what a trial shows of an outcome beside its status, by the names of its fields."""
-    parts = {"values": outcome.values, "constraints": dict(outcome.constraints), "value": outcome.value}
-    return parts | {"reason": outcome.reason, "sd": outcome.sd, "repeats": outcome.repeats}
+    return {
+        "values": outcome.values,
+        "constraints": dict(outcome.constraints),
+        "value": outcome.value,
+        "reason": outcome.reason,
+        "sd": outcome.sd,
+        "repeats": outcome.repeats,
+    }
 
 
 def _check_info(info: ParsedJson) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct.contracts import Info
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.sqlite import SqliteStorage
@@ -84,14 +85,14 @@ def test_the_fast_way_reads_what_the_slow_way_reads(data: dict) -> None:
 def test_a_point_that_is_made_later_is_like_any_other() -> None:
     made = []
 
-    def show() -> dict:
+    def show(info: Info) -> dict:
         made.append(1)
-        return {"a": 1}
+        return info["given"]
 
-    trial = bo.Trial.shown_later(show, number=3, status="completed", value=2.0)
+    trial = bo.Trial.shown_later(show, number=3, status="completed", value=2.0, info={"given": {"a": 1}})
     assert (trial.number, trial.values, made) == (3, (2.0,), [])
     copied = pickle.loads(pickle.dumps(trial))
-    assert copied == trial == bo.Trial(3, {"a": 1}, "completed", 2.0)
+    assert copied == trial == bo.Trial(3, {"a": 1}, "completed", 2.0, info={"given": {"a": 1}})
     assert trial.point is trial.point
     assert made == [1]
     with pytest.raises(AttributeError, match="'Trial' object has no attribute 'pont'"):

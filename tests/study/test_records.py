@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError, DomainError, PointError
+from bostruct.domains import registry
 from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
@@ -241,6 +242,13 @@ def rebuild_named(data: Any) -> Named:
     return Named(data["n"])
 
 
+@pytest.fixture
+def own_builders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is gone after it."""
+    monkeypatch.setattr(registry, "BUILDERS", dict(registry.BUILDERS))
+
+
+@pytest.mark.usefixtures("own_builders")
 def test_a_domain_that_is_rebuilt_as_another_class_is_named(tmp_path: Path) -> None:
     bo.register_domain("orders of test_records", rebuild_named)
     file, domain = tmp_path / "runs.db", Swapped(4)
@@ -264,6 +272,7 @@ def test_the_blame_of_a_rebuilt_domain_keeps_what_the_method_says():
     assert str(error).startswith("study 'mine': method: combo cannot; its domain 'space' is rebuilt as Space: ")
 
 
+@pytest.mark.usefixtures("own_builders")
 def test_a_builder_of_no_domain_is_told_what_a_domain_has() -> None:
     bo.register_domain("nothing of test_records", lambda _: SPACE.variables["a"])
     row = row_of()._replace(domain=dump({"domain": "nothing of test_records"}))

@@ -12,7 +12,15 @@ from bostruct.contracts import PointError
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.points import check_names, read_row
 
-SPACE = bo.Space({"a": [0, 2, 1.0], "b": bool, "c": bo.Real(-1.0, 1.0), "d": bo.Integer(1, 5_000, log=True)})
+SPACE = bo.Space(
+    {
+        "a": [0, 2, 1.0],
+        "b": bool,
+        "c": bo.Real(-1.0, 1.0),
+        "d": bo.Integer(1, 5_000, log=True),
+        "e": bo.Categorical(range(3)),
+    }
+)
 SCALARS = [True, False, None, 0, 1, 2, 5_000, 0.0, -0.0, 1.0, 2.0, 0.25, float("nan"), 10**400, "1", [0], {"vertex": 1}]
 
 
@@ -43,7 +51,7 @@ def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) ->
     one_by_one = [read_slowly(dict(zip(SPACE.variables, values, strict=True))) for values in points]
     rows = SPACE.decode_values(points)  # type: ignore[arg-type]
     assert (None if None in one_by_one else one_by_one) == (None if rows is None else rows.tolist())
-    assert SPACE.decode_values([[0, True], [0, True, 0.5, 1]]) is None
+    assert SPACE.decode_values([[0, True], [0, True, 0.5, 1, 2]]) is None
 
 
 def test_it_shows_and_writes_what_the_variables_do() -> None:
