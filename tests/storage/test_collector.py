@@ -56,3 +56,23 @@ def test_it_runs_in_a_child_unless_the_thread_that_stopped_it_has_forked(
         assert not gc.isenabled()
     assert statuses == [0]
     assert gc.isenabled()
+
+
+def is_old(thing: object) -> bool:
+    return any(one is thing for one in gc.get_objects(generation=2))
+
+
+def test_what_was_made_is_old_and_what_a_user_froze_stays_frozen() -> None:
+    assert gc.isenabled()
+    with pause_collector():
+        made = [[]]
+    assert is_old(made)
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with pause_collector():
+            made = [[]]
+        assert not is_old(made)
+        assert gc.get_freeze_count() >= frozen // 2  # those that are gone by now leave it
+    finally:
+        gc.unfreeze()
