@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
-_ENDS = (signal.SIGINT, signal.SIGTERM)
+_ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
 _NUMBERS = sorted(map(int, signal.valid_signals()))
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -129,10 +129,9 @@ def _wrap(step: Function, is_firm: bool) -> Function:
 
 def _find_handlers() -> dict[int, Any]:
     """Return what is done about each signal that could cut a step in two; None is a handler that Python did not set."""
-    handlers = {number: get_handler(number) for number in _NUMBERS}
     return {
         number: handler
-        for number, handler in handlers.items()
+        for number, handler in zip(_NUMBERS, map(get_handler, _NUMBERS), strict=True)
         if callable(handler) or (number in _ENDS and handler is not None)
     }
 
