@@ -43,6 +43,7 @@ T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
+LOCKED = "55P03"  # SQLSTATE: a lock was not given in time
 FORBIDDEN = "42501"  # SQLSTATE: the role has no right to do this
 ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
 
@@ -199,7 +200,7 @@ class Session:
             )
         if isinstance(error, UnicodeEncodeError):
             return StorageError(f"{self.place.label}: {what}: text that UTF-8 cannot hold: {error.reason}")
-        if state == "55P03":
+        if state == LOCKED:
             return LockTaken(f"{self.place.label}: {what}: another process holds the lock of its step for too long")
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
@@ -354,5 +355,14 @@ class Session:
 
 
 def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
-    """Begin a transaction, and take its lock."""
+    """Begin a transaction and take its lock, at a second attempt where the first one waited in vain.
+
+    A server that stood still counts that as time waited for the lock, in which nobody could give it back.
+    """
+    try:
+        return Writing(connection, connection.begin(WRITE, lock, parameters))
+    except Exception as error:
+        if getattr(error, "sqlstate", None) != LOCKED:
+            raise
+        connection.execute("ROLLBACK")
     return Writing(connection, connection.begin(WRITE, lock, parameters))

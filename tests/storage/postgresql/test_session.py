@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
@@ -18,7 +18,7 @@ import bostruct as bo
 from bostruct.outcome import Outcome
 from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.place import Place
-from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
 from bostruct.testing.storage_laws import STUDY
@@ -339,6 +339,24 @@ def test_a_role_whose_transactions_only_read_has_heartbeats(server: Server, data
         (before,) = server.query(renewed, database)
         study._ledger.store._seat._renew()  # type: ignore[union-attr]
         assert server.query(renewed, database) > [before]
+
+
+@pytest.mark.parametrize("is_given_back", [True, False])
+def test_a_lock_that_is_not_given_in_time_is_waited_for_once_more(url: str, is_given_back: bool) -> None:
+    with open_study(url) as study, closing(Session(Place(url))) as holder:
+        other = open_study(url)
+        other._ledger.store._session.query("SET lock_timeout = '300ms'")  # type: ignore[union-attr]
+        with ThreadPoolExecutor(1) as threads:
+            with suppress(StepUndone), holder.writing(LOCK, (1,), is_made=lambda _: True):
+                telling = threads.submit(other.add, {"a": 1, "b": "x"}, 2.0)
+                time.sleep(0.45 if is_given_back else 1.0)
+                assert telling.done() != is_given_back
+            if is_given_back:
+                assert telling.result(10).value == 2.0
+            else:
+                with pytest.raises(LockTaken, match="another process holds the lock of its step for too long"):
+                    telling.result(10)
+        assert study.ask().number == int(is_given_back)
 
 
 def test_a_step_that_a_deadlock_undid_is_made_again(url: str) -> None:
