@@ -14,12 +14,11 @@ from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.folders import check_writable
 from bostruct.storage.open_files import OpenFile
-from bostruct.storage.opening import BUSY_SECONDS, TRY_SECONDS, is_busy, open_file, set_patience
+from bostruct.storage.opening import STOPPED, is_busy, open_file
 from bostruct.storage.protocol import StorageError, StorageLost
 
 PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
 LONG_SECONDS = 10.0  # of waiting, which is said once
-STOPPED = "one that was stopped, as by Ctrl-Z, keeps all others waiting until it goes on or is ended"
 
 log = logging.getLogger(__name__)
 
@@ -70,10 +69,11 @@ class Database:
         if self.lost is not None:
             raise StorageLost(str(self.lost))
         try:
-            with self._transaction("BEGIN IMMEDIATE"):
+            with self._transaction("BEGIN IMMEDIATE") as patience:
                 self.check_place()
                 yield self.connection
-                self.connection.execute("COMMIT")
+                while not patience.is_free(self.connection, "COMMIT"):  # others read, and it stays as it is
+                    patience.wait()
         except sqlite3.Error as error:
             self.check_place()
             raise self._explain(error, "written") from error
@@ -120,41 +120,27 @@ class Database:
                 self._process = 0
 
     @contextmanager
-    def _transaction(self, *statements: str) -> Iterator[None]:
+    def _transaction(self, *statements: str) -> Iterator[_Patience]:
         """Begin a transaction by these statements, and roll back behind a block what is left of it.
 
-        Raises sqlite3.Error where others keep its lock for minutes.
+        Raises sqlite3.Error where others keep its lock for minutes, StorageError within another transaction.
         """
-        began, is_told = time.monotonic(), False
+        patience = _Patience(self.path)
         while True:
             with self._mutex:
+                if self.connection.in_transaction:  # only in a signal handler, which comes while a COMMIT waits
+                    raise StorageError(f"{self.path}: a signal handler cannot use a study that waits to be written")
                 try:
-                    if self._begins(statements, began + PATIENCE_SECONDS):
-                        yield
+                    if patience.is_free(self.connection, *statements):
+                        yield patience
                         return
                 finally:
-                    if self.lost is None and self.connection.in_transaction:
+                    if self.lost is None and self._process != 0 and self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
-            handle_deferred()
-            waited = time.monotonic() - began
-            if not is_told and waited > LONG_SECONDS:
-                log.warning("%s: another process has been writing it for %.0f s; %s", self.path, waited, STOPPED)
-                is_told = True
-            time.sleep(0.01)
-
-    def _begins(self, statements: tuple[str, ...], until: float) -> bool:
-        """Begin a transaction, and tell whether its lock was free; raise sqlite3.Error where the time is over."""
-        try:
-            for statement in (set_patience(TRY_SECONDS), *statements, set_patience(BUSY_SECONDS)):
-                self.connection.execute(statement).fetchall()
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > until:
-                raise
-            return False
-        return True
+            patience.wait()
 
     def _explain(self, error: sqlite3.Error, what: str) -> StorageError:
-        hint = f"; another process is writing it, and {STOPPED}" if is_busy(error) else ""
+        hint = f"; {STOPPED}" if is_busy(error) else ""
         return StorageError(f"{self.path}: cannot be {what}: {error}{hint}")
 
     def _disconnect(self) -> None:
@@ -162,3 +148,35 @@ class Database:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+class _Patience:
+    """The time that a transaction waits for the locks of others, which the log mentions once.
+
+    path: of the file, for the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._began = time.monotonic()
+        self._is_told = False
+
+    def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
+        """Run statements, and tell whether their locks were free; raise sqlite3.Error where the time is over."""
+        try:
+            for statement in statements:
+                connection.execute(statement).fetchall()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > self._began + PATIENCE_SECONDS:
+                raise
+            return False
+        return True
+
+    def wait(self) -> None:
+        """Wait a moment, let signals be handled where they cut nothing in two, and say once that it takes long."""
+        handle_deferred()
+        waited = time.monotonic() - self._began
+        if not self._is_told and waited > LONG_SECONDS:
+            log.warning("%s: waited %.0f s for it, and still waits; %s", self._path, waited, STOPPED)
+            self._is_told = True
+        time.sleep(0.01)

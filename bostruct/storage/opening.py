@@ -19,8 +19,12 @@ from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version,
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
-BUSY_SECONDS = 30.0  # for the locks of other connections, of opening a file and of what has begun
-TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals
+BUSY_SECONDS = 30.0  # for the locks of other connections while a file is opened
+TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals; whoever waits longer tries again
+STOPPED = (
+    "another process is reading or writing it, and one that was stopped, as by Ctrl-Z, keeps others waiting until it "
+    "goes on or is ended"
+)
 COMPANIONS = ("-journal", "-wal", "-shm")
 
 
@@ -85,7 +89,8 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
             connection.close()
             raise
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
-        raise StorageError(f"{path}: cannot be used as a study database: {error}") from error
+        hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
+        raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
     return connection
 
 
@@ -95,14 +100,6 @@ def is_busy(error: sqlite3.Error) -> bool:
     error: of the statement.
     """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
-
-
-def set_patience(seconds: float) -> str:
-    """Return the statement that sets for how long the statements after it wait for a lock.
-
-    seconds: at least 0.
-    """
-    return f"PRAGMA busy_timeout = {round(1000 * seconds)}"
 
 
 def _recognize(path: Path, read_only: bool) -> bytes:
