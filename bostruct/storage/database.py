@@ -16,6 +16,7 @@ from bostruct.storage.folders import check_writable
 from bostruct.storage.open_files import OpenFile
 from bostruct.storage.opening import STOPPED, is_busy, open_file
 from bostruct.storage.protocol import StorageError, StorageLost
+from bostruct.storage.system_errors import check_system
 
 PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
 LONG_SECONDS = 10.0  # of waiting, which is said once
@@ -87,6 +88,7 @@ class Database:
             try:
                 change = self._file.find_change()
             except OSError as error:
+                check_system(error)
                 raise StorageError(f"{self.path}: cannot be looked at: {error.strerror}") from error
             if change is not None:
                 raise self.lose(StorageLost(f"{change} while the study was open"))

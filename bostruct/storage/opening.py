@@ -16,6 +16,7 @@ from bostruct.storage.migration import OLD_VERSIONS, migrate
 from bostruct.storage.open_files import OpenFile, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
+from bostruct.storage.system_errors import check_system
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
@@ -54,6 +55,7 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
             header = _recognize(path, read_only)
             file = OpenFile(path)
     except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
+        check_system(error)
         why = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
     with ExitStack() as undo:
@@ -89,6 +91,7 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
             connection.close()
             raise
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
+        check_system(error)
         hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
         raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
     return connection
@@ -142,6 +145,7 @@ def _read_header(path: Path, read_only: bool) -> bytes:
         with open(path, "rb") as file:
             header = file.read(100)
     except OSError as error:
+        check_system(error)
         raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
     if not header:
         if read_only:

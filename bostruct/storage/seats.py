@@ -14,6 +14,7 @@ from bostruct.checks import has_posix
 from bostruct.storage.filesystems import find_network_filesystem
 from bostruct.storage.locks import acquire, find_holder, is_same_file, release
 from bostruct.storage.protocol import StudyLocked
+from bostruct.storage.system_errors import check_system
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +127,8 @@ def find_writers(path: Path) -> frozenset[str] | None:
     locks = file.parent.glob(f"{_escape(file.name)}.*.writer")
     try:
         return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
-    except OSError:  # no locks on this file system
+    except OSError as error:  # no locks on this file system
+        check_system(error)
         return None
 
 
