@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+import weakref
 from pathlib import Path
 
 from bostruct.execution.fork_locks import make_lock
 
 FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
-_open_here: Counter[FileIdentity | Path] = Counter()  # a path is that of a file which is being opened
 recognition = make_lock()  # who holds it may look at files by hand that are not open here
+_open_here: set[weakref.ref[OpenFile]] = set()  # a set of the library is changed, and listed, in one piece
 
 
 def is_open_here(path: Path) -> bool:
@@ -23,26 +23,27 @@ def is_open_here(path: Path) -> bool:
 
     path: of the file, which exists.
     """
-    return _open_here[_file_identity(os.stat(path))] > 0 or _open_here[path.resolve()] > 0
+    identities = (_file_identity(os.stat(path)), path.resolve())
+    return any(file.identity in identities for file in _list_open())
 
 
 class OpenFile:
     """The database file at `path`, for as long as a connection has it open, or is about to have.
 
     path: of the file, which SQLite may have yet to make.
+
+    identity: its device and inode; its path until `identify`.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
-        self._identity: FileIdentity | Path = path.resolve()
-        _open_here[self._identity] += 1
+        self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
+        self._entry = weakref.ref(self, _open_here.discard)
+        _open_here.add(self._entry)
 
     def identify(self) -> None:
         """Know the file from now on by its inode, which is not given away while it is open; raises OSError."""
-        identity = _file_identity(os.stat(self._path))
-        _open_here[identity] += 1
-        self.close()
-        self._identity = identity
+        self.identity = _file_identity(os.stat(self._path))
 
     def find_change(self) -> str | None:
         """Return what became of the file where it is not in its place, None where it is.
@@ -53,15 +54,17 @@ class OpenFile:
             found = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
             return f"{self._path} was removed or renamed"
-        if _file_identity(found) != self._identity:
+        if _file_identity(found) != self.identity:
             return f"{self._path} was replaced by another file"
         return f"{self._path} was emptied" if found.st_size == 0 else None
 
     def close(self) -> None:
         """Forget the database, which SQLite has closed, or could not open."""
-        _open_here[self._identity] -= 1
-        if not _open_here[self._identity]:
-            del _open_here[self._identity]
+        _open_here.discard(self._entry)
+
+
+def _list_open() -> list[OpenFile]:
+    return [file for entry in list(_open_here) if (file := entry()) is not None]
 
 
 def _file_identity(stat: os.stat_result) -> FileIdentity:

@@ -97,6 +97,15 @@ def test_a_file_is_open_here_as_long_as_a_database_is(tmp_path: Path) -> None:
     assert not database.is_open
 
 
+def test_a_file_that_nobody_has_open_any_more_is_not_open_here(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch()
+    file = OpenFile(path)  # and an interrupt before anybody could close it
+    assert is_open_here(path)
+    del file
+    assert not is_open_here(path)
+
+
 def test_what_became_of_an_open_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_text("something")
