@@ -15,6 +15,7 @@ from bostruct.storage.filesystems import find_network_filesystem
 from bostruct.storage.locks import acquire, find_holder, is_same_file, release
 from bostruct.storage.protocol import StudyLocked
 from bostruct.storage.system_errors import check_system
+from bostruct.storage.turns import check_turn, noting_turn
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +48,19 @@ class Seat:
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+
+        Raises BostructError where this thread decides already, through another object.
+        """
         path = self._decider
         if str(path) in self._held:
             yield
             return
+        check_turn(path, self._what)
         try:
             self._take(path, wait=True, signed=False)  # nobody is told who decides
-            yield
+            with noting_turn(path):
+                yield
         finally:
             self._give_back(path)
 
