@@ -144,6 +144,13 @@ def test_a_path_made_of_a_url_is_refused_and_is_not_shown(url: str) -> None:
     assert "hunter2" not in str(refused.value)
 
 
+@pytest.mark.parametrize("url", ["sqlite://ann:hunter2@db/runs", "sqlite:///ann:hunter2@db", "//ann:hunter2@db/runs"])
+def test_what_looks_like_a_login_is_not_shown(url: str) -> None:
+    with pytest.raises(StorageError, match=r"whose rest is not shown|text of a connection") as refused:
+        as_path(url)
+    assert "hunter2" not in str(refused.value)
+
+
 @pytest.mark.parametrize("given", [["postgresql://ann:hunter2@db/runs"], b"postgresql://ann:hunter2@db/runs"])
 def test_what_is_no_path_is_shown_without_its_password(given: Any) -> None:
     with pytest.raises(StorageError, match=r"ann:\*\*\*@db") as refused:
