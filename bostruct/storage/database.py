@@ -43,6 +43,7 @@ class Database:
         self._mutex = make_lock(delays_forks=True)
         with self._mutex:
             self.connection, file = open_file(path, read_only=read_only)
+            file.has_locks = False
         self._file: OpenFile | None = file
         self._process = os.getpid()
 
@@ -115,6 +116,7 @@ class Database:
         with self._mutex:
             try:
                 if self._file is not None and not self._read_only:
+                    self._file.has_locks = True
                     with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
                         self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
             finally:
@@ -132,13 +134,18 @@ class Database:
             with self._mutex:
                 if self.connection.in_transaction:  # only in a signal handler, which comes while a COMMIT waits
                     raise StorageError(f"{self.path}: a signal handler cannot use a study that waits to be written")
+                file = self._file
                 try:
+                    if file is not None:
+                        file.has_locks = True
                     if patience.is_free(self.connection, *statements):
                         yield patience
                         return
                 finally:
                     if self.lost is None and self._process != 0 and self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
+                    if file is not None:
+                        file.has_locks = False
             patience.wait()
 
     def _explain(self, error: sqlite3.Error, what: str) -> StorageError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from bostruct.execution.fork_locks import make_lock
@@ -12,6 +13,7 @@ FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatev
 
 recognition = make_lock()  # who holds it may look at files by hand that are not open here
 _open_here: set[weakref.ref[OpenFile]] = set()  # a set of the library is changed, and listed, in one piece
+_cut_off: set[FileIdentity | Path] = set()
 
 
 def is_open_here(path: Path) -> bool:
@@ -21,10 +23,20 @@ def is_open_here(path: Path) -> bool:
     the process closes any descriptor of it (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another
     process could write in the middle of a transaction of ours.
 
-    path: of the file, which exists.
+    path: of the file, which need not exist.
     """
-    identities = (_file_identity(os.stat(path)), path.resolve())
-    return any(file.identity in identities for file in _list_open())
+    return not _find_identities(path).isdisjoint(file.identity for file in _list_open())
+
+
+def is_cut_off(path: Path) -> bool:
+    """Tell whether this process, or one of its parents, was forked while another thread had locks on the database.
+
+    SQLite takes these locks for locks of this process, where they lock nothing, and nobody gives them back
+    (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+
+    path: of the file, which need not exist.
+    """
+    return bool(_cut_off) and not _find_identities(path).isdisjoint(_cut_off)
 
 
 class OpenFile:
@@ -33,11 +45,13 @@ class OpenFile:
     path: of the file, which SQLite may have yet to make.
 
     identity: its device and inode; its path until `identify`.
+    has_locks: whether its connection may have locks on it, as while it is opened.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
         self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
+        self.has_locks = True
         self._entry = weakref.ref(self, _open_here.discard)
         _open_here.add(self._entry)
 
@@ -65,6 +79,21 @@ class OpenFile:
 
 def _list_open() -> list[OpenFile]:
     return [file for entry in list(_open_here) if (file := entry()) is not None]
+
+
+def _find_identities(path: Path) -> set[FileIdentity | Path]:
+    found: set[FileIdentity | Path] = {path.resolve()}
+    with suppress(FileNotFoundError):
+        found.add(_file_identity(os.stat(path)))
+    return found
+
+
+def _note_cut_off() -> None:
+    _cut_off.update(file.identity for file in _list_open() if file.has_locks)
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_note_cut_off)
 
 
 def _file_identity(stat: os.stat_result) -> FileIdentity:

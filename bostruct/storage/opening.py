@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from bostruct.checks import has_posix, short_repr
 from bostruct.storage.migration import OLD_VERSIONS, migrate
-from bostruct.storage.open_files import OpenFile, is_open_here, recognition
+from bostruct.storage.open_files import OpenFile, is_cut_off, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
 from bostruct.storage.system_errors import check_system
@@ -25,6 +25,11 @@ TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals; whoever w
 STOPPED = (
     "another process is reading or writing it, and one that was stopped, as by Ctrl-Z, keeps others waiting until it "
     "goes on or is ended"
+)
+CUT_OFF = (
+    "cannot be opened in this process, which was forked while another thread of its parent used the file: SQLite takes "
+    "that thread's locks for locks of this process. Start a process in place of forking one, as "
+    "multiprocessing.get_context('spawn') does, or fork while no other thread uses the file"
 )
 COMPANIONS = ("-journal", "-wal", "-shm")
 
@@ -53,6 +58,8 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     try:
         with recognition:  # and not while another thread opens the file
             header = _recognize(path, read_only)
+            if is_cut_off(path):
+                raise StorageError(f"{path}: {CUT_OFF}")
             file = OpenFile(path)
     except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
         check_system(error)
