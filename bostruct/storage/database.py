@@ -42,7 +42,7 @@ class Database:
         # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.
         self._mutex = make_lock(delays_forks=True)
         with self._mutex:
-            self.connection, file = open_file(path, read_only=read_only)
+            self.connection, file, self._is_new = open_file(path, read_only=read_only)
             file.has_locks = False
         self._file: OpenFile | None = file
         self._process = os.getpid()
@@ -122,6 +122,20 @@ class Database:
             finally:
                 self._disconnect()
                 self._process = 0
+
+    def undo(self) -> None:
+        """Close a file that was opened in vain; remove it where it was made then, and nobody has put a study in it."""
+        with self._mutex, suppress(sqlite3.Error, OSError):
+            if self._is_new and self._file is not None and self._file.find_change() is None:
+                self.connection.execute("BEGIN EXCLUSIVE")
+                if self.connection.execute("SELECT 1 FROM studies").fetchone() is not None:
+                    self.connection.execute("ROLLBACK")
+                else:
+                    path = self.path.resolve()
+                    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+                    path.unlink()  # whoever waits for its lock finds that it is not there any more
+                    self._disconnect()
+        self.close()
 
     @contextmanager
     def _transaction(self, *statements: str) -> Iterator[_Patience]:

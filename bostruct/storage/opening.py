@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -39,10 +39,12 @@ class OpenedFile(NamedTuple):
 
     connection: to the database.
     file: of the database.
+    is_new: whether the file was not there before.
     """
 
     connection: sqlite3.Connection
     file: OpenFile
+    is_new: bool
 
 
 def open_file(path: Path, *, read_only: bool) -> OpenedFile:
@@ -56,6 +58,7 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     if not read_only and not has_posix():  # before anything is made
         raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
     try:
+        is_new = not path.exists()
         with recognition:  # and not while another thread opens the file
             header = _recognize(path, read_only)
             if is_cut_off(path):
@@ -66,12 +69,21 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
         why = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
     with ExitStack() as undo:
+        if is_new:
+            undo.callback(_remove_empty, path.resolve())
         undo.callback(file.close)
         connection = _await_connection(path, header, read_only)
         undo.callback(connection.close)
         file.identify()
         undo.pop_all()
-    return OpenedFile(connection, file)
+    return OpenedFile(connection, file, is_new)
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a file that was made for a database which could not be, as where the disk is full."""
+    with suppress(OSError), recognition:
+        if not is_open_here(path) and os.stat(path).st_size == 0:
+            os.unlink(path)
 
 
 def _await_connection(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:

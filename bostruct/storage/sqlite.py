@@ -104,7 +104,7 @@ class SqliteStorage:
             make(database)
             writer = SqliteWriter(database, name)
         except BaseException:
-            database.close()
+            database.undo()
             raise
         try:
             return writer.read(), writer
