@@ -10,10 +10,10 @@ import signal
 import threading
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]  # 60 times as fast as with its enums
 from _signal import signal as set_handler  # type: ignore[import-not-found]
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
+from itertools import compress, repeat
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
@@ -25,33 +25,52 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class SignalDeferral:
-    """Signals whose handlers wait for the end of a block.
+    """Signals whose handlers wait for the end of a block: this object is their handler meanwhile.
 
-    before: the handler of each, by its number.
     is_firm: whether they wait as long as the block does, even where it has not begun to change anything.
     """
 
     current: ClassVar[SignalDeferral | None] = None  # of the main thread, where alone handlers run
 
-    def __init__(self, before: dict[int, Any], is_firm: bool) -> None:
-        self._before, self.is_firm = before, is_firm
+    def __init__(self, is_firm: bool) -> None:
+        self.is_firm = is_firm
+        self._before: dict[int, Any] = {}  # the handler of each signal that waits, by its number
         self._thread = threading.get_ident()
         self._frames: dict[int, FrameType | None] = {}  # that was interrupted first, by the number of the signal
 
     def __enter__(self) -> None:
+        SignalDeferral.current = self
         try:
-            _set_handlers(dict.fromkeys(self._before, self._frames.setdefault))
+            while numbers := [number for number in _find_signals() if get_handler(number) is not self]:
+                # No line of Python is run between setting a handler and noting which it replaces. One that was not
+                # replaced yet may still be called meanwhile, and set others: hence once more.
+                self._before.update(zip(numbers, map(set_handler, numbers, repeat(self)), strict=False))
         except BaseException:  # of a signal that did not wait yet
             self.__exit__()
             raise
-        SignalDeferral.current = self
 
     def __exit__(self, *_: object) -> None:
-        SignalDeferral.current = None
         try:
-            _set_handlers(self._before)
+            SignalDeferral.current = None
+            self._restore()
         finally:
-            self.handle()
+            self._handle()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal; where two others have kept this object from leaving, leave, and handle the signal."""
+        if SignalDeferral.current is self:
+            self._frames.setdefault(number, frame)
+        else:
+            self._restore()
+            _handle(number, frame, self._before[number])
+
+    def handle(self) -> None:
+        """Call the handler of each signal that arrived by now, as if the block ended here and another one began."""
+        if self._frames:
+            try:
+                self.__exit__()
+            finally:
+                self.__enter__()
 
     def leave_to_parent(self) -> None:
         """Give a forked child back its handlers, unless its thread is that of the block."""
@@ -59,7 +78,17 @@ class SignalDeferral:
             self._frames.clear()
             self.__exit__()
 
-    def handle(self) -> None:
+    def _restore(self) -> None:
+        """Put the handlers back, all of them, also where one that is back already raises meanwhile."""
+        try:
+            for number, handler in self._before.items():
+                if get_handler(number) is self:  # and no handler has set another one
+                    _replace_handler(number, self, handler)
+        except BaseException:
+            self._restore()
+            raise
+
+    def _handle(self) -> None:
         """Call the handler of each signal that arrived, once for all times that it did."""
         with ExitStack() as calls:
             while self._frames:
@@ -67,20 +96,10 @@ class SignalDeferral:
                 calls.callback(_handle, number, frame, self._before[number])
 
 
-def _set_handlers(handlers: dict[int, Any]) -> None:
-    """Set all handlers, also where one that is set already raises meanwhile, and raise that then.
-
-    handlers: by the number of the signal. No line of Python is run between two of them, where another could raise.
-    """
-    raised: BaseException | None = None
-    while True:
-        try:
-            deque(map(set_handler, handlers.keys(), handlers.values()), 0)
-            break
-        except BaseException as error:
-            raised = error
-    if raised is not None:
-        raise raised
+def _replace_handler(number: int, old: Any, new: Any) -> None:
+    """Set a new handler for the old one, unless another handler, called at that moment, has set a third: that stays."""
+    while (found := set_handler(number, new)) is not old:
+        old, new = new, found
 
 
 def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
@@ -121,19 +140,16 @@ def _wrap(step: Function, is_firm: bool) -> Function:
     def whole(*args: Any, **kwargs: Any) -> Any:
         if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
             return step(*args, **kwargs)
-        with SignalDeferral(_find_handlers(), is_firm):
+        with SignalDeferral(is_firm):
             return step(*args, **kwargs)
 
     return whole  # type: ignore[return-value]
 
 
-def _find_handlers() -> dict[int, Any]:
-    """Return what is done about each signal that could cut a step in two; None is a handler that Python did not set."""
-    return {
-        number: handler
-        for number, handler in zip(_NUMBERS, map(get_handler, _NUMBERS), strict=True)
-        if callable(handler) or (number in _ENDS and handler is not None)
-    }
+def _find_signals() -> list[int]:
+    """Return each signal that could cut a step in two, but for those whose handlers Python did not set."""
+    in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
+    return sorted({*in_python, *(number for number in _ENDS if get_handler(number) is not None)})
 
 
 @contextmanager
