@@ -138,10 +138,16 @@ def handle_deferred() -> None:
 def _wrap(step: Function, is_firm: bool) -> Function:
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
-        if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             return step(*args, **kwargs)
-        with SignalDeferral(is_firm):
+        if (outer := SignalDeferral.current) is None:
+            with SignalDeferral(is_firm):
+                return step(*args, **kwargs)
+        was_firm, outer.is_firm = outer.is_firm, outer.is_firm or is_firm
+        try:
             return step(*args, **kwargs)
+        finally:
+            outer.is_firm = was_firm
 
     return whole  # type: ignore[return-value]
 

@@ -188,7 +188,7 @@ def test_a_child_that_exits_by_itself_ends(tmp_path: object) -> None:
     with Holder(study._mutex):
         child = os.fork()
         if child == 0:
-            study._close()  # as at the end of the interpreter
+            study._finalizer()  # as at the end of the interpreter
             os._exit(7)
         done = threading.Event()
         waits = threading.Thread(target=lambda: (status.append(os.waitpid(child, 0)[1]), done.set()))
