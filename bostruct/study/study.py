@@ -23,7 +23,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, Presented, Se
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
-from bostruct.execution.interrupts import defer_signals_once_begun
+from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -781,7 +781,7 @@ class Study:
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, stored, store, place.label)
-        self._finalizer = weakref.finalize(self, end, self._ledger, self._mutex)
+        self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)
 
     @property
     def _store(self) -> StudyWriter | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -126,11 +128,11 @@ def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the
 ) -> None:
     find_signals, calls = interrupts._find_signals, []
 
-    def interrupt() -> list[int]:
+    def interrupt(*args: Any) -> list[int]:
         calls.append(at)
         if len(calls) == at:
             signal.raise_signal(signal.SIGINT)
-        return find_signals()
+        return find_signals(*args)
 
     study = open_study(tmp_path / "runs.db")
     study.ask()
@@ -156,3 +158,24 @@ def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
     assert os.listdir(tmp_path) == ["runs.db"]
     with pytest.raises(bo.BostructError, match="is closed"):
         study.ask()
+
+
+def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_back = Seat._give_back
+
+    def interrupt(seat: Seat, path: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        give_back(seat, path)
+
+    monkeypatch.setattr(Seat, "_give_back", interrupt)
+
+    def leave() -> None:
+        open_study(tmp_path / "runs.db")
+        gc.collect()
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    assert os.listdir(tmp_path) == ["runs.db"]
