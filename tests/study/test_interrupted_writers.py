@@ -179,3 +179,23 @@ def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_close
     with pytest.raises(KeyboardInterrupt):
         leave()
     assert os.listdir(tmp_path) == ["runs.db"]
+
+
+def test_an_interrupt_before_the_end_of_a_decision_lets_others_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_signals = interrupts._find_signals
+
+    def interrupt(*args: Any) -> list[int]:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGINT)
+        return find_signals(*args)
+
+    with open_study(tmp_path / "runs.db") as one, open_study(tmp_path / "runs.db") as another:
+        with pytest.raises(KeyboardInterrupt) as raised, one.deciding():
+            monkeypatch.setattr(interrupts, "_find_signals", interrupt)
+        with ThreadPoolExecutor(1) as executor:
+            try:
+                assert executor.submit(another.ask).result(20).number == 0
+            finally:
+                del raised  # whose traceback would keep the decision
