@@ -55,7 +55,7 @@ def as_path(given: str | os.PathLike[str]) -> Path:
         raise StorageError(f"storage: expected the path of a file, or None, which keeps all in memory; got {given!r}")
     if isinstance(given, str) and "://" in given:
         plain = re.sub(r"^sqlite:/{2,3}(?=.)", "", given)
-        hint = f"; give the plain path, storage={plain!r}" if plain != given else ""
+        hint = f"; give the plain path, storage={plain!r}" if plain != given and not is_connection(plain) else ""
         scheme = given.partition("://")[0]
         shown = given if hint else f"{short_repr(scheme)}://..., whose rest is not shown for a password in it"
         expected = "the path of a file" if is_postgresql(given) else "the path of a file, postgresql://..., or None"

@@ -14,12 +14,12 @@ from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.folders import check_writable
 from bostruct.storage.open_files import OpenFile
-from bostruct.storage.opening import BUSY_SECONDS, TRY_SECONDS, is_busy, open_file, set_patience
+from bostruct.storage.opening import STOPPED, is_busy, open_file
 from bostruct.storage.protocol import StorageError, StorageLost
+from bostruct.storage.system_errors import check_system
 
 PATIENCE_SECONDS = 300.0  # for a step of another process, which takes milliseconds
 LONG_SECONDS = 10.0  # of waiting, which is said once
-STOPPED = "one that was stopped, as by Ctrl-Z, keeps all others waiting until it goes on or is ended"
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,8 @@ class Database:
         # SQLite in a child that is forked in the middle of a transaction would take its file for locked for ever.
         self._mutex = make_lock(delays_forks=True)
         with self._mutex:
-            self.connection, file = open_file(path, read_only=read_only)
+            self.connection, file, self._is_new = open_file(path, read_only=read_only)
+            file.has_locks = False
         self._file: OpenFile | None = file
         self._process = os.getpid()
 
@@ -70,10 +71,11 @@ class Database:
         if self.lost is not None:
             raise StorageLost(str(self.lost))
         try:
-            with self._transaction("BEGIN IMMEDIATE"):
+            with self._transaction("BEGIN IMMEDIATE") as patience:
                 self.check_place()
                 yield self.connection
-                self.connection.execute("COMMIT")
+                while not patience.is_free(self.connection, "COMMIT"):  # others read, and it stays as it is
+                    patience.wait()
         except sqlite3.Error as error:
             self.check_place()
             raise self._explain(error, "written") from error
@@ -87,6 +89,7 @@ class Database:
             try:
                 change = self._file.find_change()
             except OSError as error:
+                check_system(error)
                 raise StorageError(f"{self.path}: cannot be looked at: {error.strerror}") from error
             if change is not None:
                 raise self.lose(StorageLost(f"{change} while the study was open"))
@@ -113,48 +116,54 @@ class Database:
         with self._mutex:
             try:
                 if self._file is not None and not self._read_only:
+                    self._file.has_locks = True
                     with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
                         self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
             finally:
                 self._disconnect()
                 self._process = 0
 
+    def undo(self) -> None:
+        """Close a file that was opened in vain; remove it where it was made then, and nobody has put a study in it."""
+        with self._mutex, suppress(sqlite3.Error, OSError):
+            if self._is_new and self._file is not None and self._file.find_change() is None:
+                self.connection.execute("BEGIN EXCLUSIVE")
+                if self.connection.execute("SELECT 1 FROM studies").fetchone() is not None:
+                    self.connection.execute("ROLLBACK")
+                else:
+                    path = self.path.resolve()
+                    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+                    path.unlink()  # whoever waits for its lock finds that it is not there any more
+                    self._disconnect()
+        self.close()
+
     @contextmanager
-    def _transaction(self, *statements: str) -> Iterator[None]:
+    def _transaction(self, *statements: str) -> Iterator[_Patience]:
         """Begin a transaction by these statements, and roll back behind a block what is left of it.
 
-        Raises sqlite3.Error where others keep its lock for minutes.
+        Raises sqlite3.Error where others keep its lock for minutes, StorageError within another transaction.
         """
-        began, is_told = time.monotonic(), False
+        patience = _Patience(self.path)
         while True:
             with self._mutex:
+                if self.connection.in_transaction:  # only in a signal handler, which comes while a COMMIT waits
+                    raise StorageError(f"{self.path}: a signal handler cannot use a study that waits to be written")
+                file = self._file
                 try:
-                    if self._begins(statements, began + PATIENCE_SECONDS):
-                        yield
+                    if file is not None:
+                        file.has_locks = True
+                    if patience.is_free(self.connection, *statements):
+                        yield patience
                         return
                 finally:
-                    if self.lost is None and self.connection.in_transaction:
+                    if self.lost is None and self._process != 0 and self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
-            handle_deferred()
-            waited = time.monotonic() - began
-            if not is_told and waited > LONG_SECONDS:
-                log.warning("%s: another process has been writing it for %.0f s; %s", self.path, waited, STOPPED)
-                is_told = True
-            time.sleep(0.01)
-
-    def _begins(self, statements: tuple[str, ...], until: float) -> bool:
-        """Begin a transaction, and tell whether its lock was free; raise sqlite3.Error where the time is over."""
-        try:
-            for statement in (set_patience(TRY_SECONDS), *statements, set_patience(BUSY_SECONDS)):
-                self.connection.execute(statement).fetchall()
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > until:
-                raise
-            return False
-        return True
+                    if file is not None:
+                        file.has_locks = False
+            patience.wait()
 
     def _explain(self, error: sqlite3.Error, what: str) -> StorageError:
-        hint = f"; another process is writing it, and {STOPPED}" if is_busy(error) else ""
+        hint = f"; {STOPPED}" if is_busy(error) else ""
         return StorageError(f"{self.path}: cannot be {what}: {error}{hint}")
 
     def _disconnect(self) -> None:
@@ -162,3 +171,35 @@ class Database:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+class _Patience:
+    """The time that a transaction waits for the locks of others, which the log mentions once.
+
+    path: of the file, for the log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._began = time.monotonic()
+        self._is_told = False
+
+    def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
+        """Run statements, and tell whether their locks were free; raise sqlite3.Error where the time is over."""
+        try:
+            for statement in statements:
+                connection.execute(statement).fetchall()
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > self._began + PATIENCE_SECONDS:
+                raise
+            return False
+        return True
+
+    def wait(self) -> None:
+        """Wait a moment, let signals be handled where they cut nothing in two, and say once that it takes long."""
+        handle_deferred()
+        waited = time.monotonic() - self._began
+        if not self._is_told and waited > LONG_SECONDS:
+            log.warning("%s: waited %.0f s for it, and still waits; %s", self._path, waited, STOPPED)
+            self._is_told = True
+        time.sleep(0.01)

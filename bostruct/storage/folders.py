@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from bostruct.storage.protocol import StorageError
+from bostruct.storage.system_errors import check_system
 
 
 def check_writable(path: Path) -> None:
@@ -17,7 +18,8 @@ def check_writable(path: Path) -> None:
         folder = path.resolve().parent  # of the file itself, not of a link to it
         if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
             return
-    except (OSError, RuntimeError):  # there is no such path, or nobody may look: others say so
+    except (OSError, RuntimeError) as error:  # there is no such path, or nobody may look: others say so
+        check_system(error)
         return
     why = "it is on a read-only file system" if _is_read_only(folder) else "this user has no permission to write in it"
     hint = "; to look at its studies use Study.load(..., read_only=True)" if path.exists() else ""

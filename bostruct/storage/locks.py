@@ -12,6 +12,7 @@ import stat
 from pathlib import Path
 
 from bostruct.storage.protocol import StorageError, StudyLocked
+from bostruct.storage.system_errors import check_system
 
 _descriptors: set[int] = set()  # descriptors that this process locks with
 
@@ -43,6 +44,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
         except OSError as error:
+            check_system(error)
             why = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
             raise StorageError(
                 f"{path}: the lock of {what} cannot be made: {why}; the directory must be one to write in, with free "
@@ -59,12 +61,12 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
                     os.ftruncate(descriptor, 0)
                     os.write(descriptor, json.dumps({"pid": os.getpid(), "host": platform.node()}).encode())
                 return descriptor
-        except BlockingIOError:
+        except OSError as error:  # no locks on this file system, no space left ...
             holder = _holder(descriptor)
             _drop(descriptor)
-            raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
-        except OSError as error:  # no locks on this file system, no space left ...
-            _drop(descriptor)
+            check_system(error)
+            if isinstance(error, BlockingIOError):
+                raise StudyLocked(f"{what} is open for writing in {holder}; close it there first") from None
             raise StorageError(
                 f"{path}: the lock of {what} cannot be taken: {error.strerror}; try a local disk with free space"
             ) from error
@@ -78,16 +80,19 @@ def _share(descriptor: int, like: Path) -> None:
     """Give a file of ours the group and the rights of another one."""
     try:
         wanted = os.stat(like)
-    except OSError:  # it was moved, as is said where it is written
+    except OSError as error:  # it was moved, as is said where it is written
+        check_system(error)
         return
     found = os.fstat(descriptor)
     if found.st_uid != os.geteuid():
         return
-    with contextlib.suppress(OSError):  # its user is in no such group, or the file system has no rights
+    try:
         if found.st_gid != wanted.st_gid:
             os.fchown(descriptor, -1, wanted.st_gid)
         if stat.S_IMODE(found.st_mode) != (mode := wanted.st_mode & 0o666):
             os.fchmod(descriptor, mode)
+    except OSError as error:  # its user is in no such group, or the file system has no rights
+        check_system(error)
 
 
 def _check_names(path: Path, descriptor: int, what: str) -> None:
@@ -118,18 +123,18 @@ def find_holder(path: Path) -> str | None:
     fcntl = importlib.import_module("fcntl")
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except PermissionError:  # of another user, who may be there
-        return "a process of another user"
-    except OSError:  # none is there, or it is no lock of ours
-        return None
+    except OSError as error:  # none is there, it is no lock of ours, or that of another user, who may be there
+        check_system(error)
+        return "a process of another user" if isinstance(error, PermissionError) else None
     _descriptors.add(descriptor)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)  # another one that looks is no holder
-    except BlockingIOError:
+    except BlockingIOError as error:
         holder = _holder(descriptor)
         _drop(descriptor)
+        check_system(error)
         return holder
-    except OSError:
+    except BaseException:
         _drop(descriptor)
         raise
     release(path, descriptor)

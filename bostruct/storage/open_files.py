@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from bostruct.execution.fork_locks import make_lock
 
 FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
-_open_here: Counter[FileIdentity | Path] = Counter()  # a path is that of a file which is being opened
 recognition = make_lock()  # who holds it may look at files by hand that are not open here
+_open_here: set[weakref.ref[OpenFile]] = set()  # a set of the library is changed, and listed, in one piece
+_cut_off: set[FileIdentity | Path] = set()
 
 
 def is_open_here(path: Path) -> bool:
@@ -21,28 +23,41 @@ def is_open_here(path: Path) -> bool:
     the process closes any descriptor of it (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another
     process could write in the middle of a transaction of ours.
 
-    path: of the file, which exists.
+    path: of the file, which need not exist.
     """
-    return _open_here[_file_identity(os.stat(path))] > 0 or _open_here[path.resolve()] > 0
+    return not _find_identities(path).isdisjoint(file.identity for file in _list_open())
+
+
+def is_cut_off(path: Path) -> bool:
+    """Tell whether this process, or one of its parents, was forked while another thread had locks on the database.
+
+    SQLite takes these locks for locks of this process, where they lock nothing, and nobody gives them back
+    (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+
+    path: of the file, which need not exist.
+    """
+    return bool(_cut_off) and not _find_identities(path).isdisjoint(_cut_off)
 
 
 class OpenFile:
     """The database file at `path`, for as long as a connection has it open, or is about to have.
 
     path: of the file, which SQLite may have yet to make.
+
+    identity: its device and inode; its path until `identify`.
+    has_locks: whether its connection may have locks on it, as while it is opened.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
-        self._identity: FileIdentity | Path = path.resolve()
-        _open_here[self._identity] += 1
+        self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
+        self.has_locks = True
+        self._entry = weakref.ref(self, _open_here.discard)
+        _open_here.add(self._entry)
 
     def identify(self) -> None:
         """Know the file from now on by its inode, which is not given away while it is open; raises OSError."""
-        identity = _file_identity(os.stat(self._path))
-        _open_here[identity] += 1
-        self.close()
-        self._identity = identity
+        self.identity = _file_identity(os.stat(self._path))
 
     def find_change(self) -> str | None:
         """Return what became of the file where it is not in its place, None where it is.
@@ -53,15 +68,32 @@ class OpenFile:
             found = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
             return f"{self._path} was removed or renamed"
-        if _file_identity(found) != self._identity:
+        if _file_identity(found) != self.identity:
             return f"{self._path} was replaced by another file"
         return f"{self._path} was emptied" if found.st_size == 0 else None
 
     def close(self) -> None:
         """Forget the database, which SQLite has closed, or could not open."""
-        _open_here[self._identity] -= 1
-        if not _open_here[self._identity]:
-            del _open_here[self._identity]
+        _open_here.discard(self._entry)
+
+
+def _list_open() -> list[OpenFile]:
+    return [file for entry in list(_open_here) if (file := entry()) is not None]
+
+
+def _find_identities(path: Path) -> set[FileIdentity | Path]:
+    found: set[FileIdentity | Path] = {path.resolve()}
+    with suppress(FileNotFoundError):
+        found.add(_file_identity(os.stat(path)))
+    return found
+
+
+def _note_cut_off() -> None:
+    _cut_off.update(file.identity for file in _list_open() if file.has_locks)
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_note_cut_off)
 
 
 def _file_identity(stat: os.stat_result) -> FileIdentity:

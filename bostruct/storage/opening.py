@@ -6,21 +6,31 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
 from bostruct.checks import has_posix, short_repr
 from bostruct.storage.migration import OLD_VERSIONS, migrate
-from bostruct.storage.open_files import OpenFile, is_open_here, recognition
+from bostruct.storage.open_files import OpenFile, is_cut_off, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
+from bostruct.storage.system_errors import check_system
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
-BUSY_SECONDS = 30.0  # for the locks of other connections, of opening a file and of what has begun
-TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals
+BUSY_SECONDS = 30.0  # for the locks of other connections while a file is opened
+TRY_SECONDS = 0.1  # for a lock within SQLite, which hears no signals; whoever waits longer tries again
+STOPPED = (
+    "another process is reading or writing it, and one that was stopped, as by Ctrl-Z, keeps others waiting until it "
+    "goes on or is ended"
+)
+CUT_OFF = (
+    "cannot be opened in this process, which was forked while another thread of its parent used the file: SQLite takes "
+    "that thread's locks for locks of this process. Start a process in place of forking one, as "
+    "multiprocessing.get_context('spawn') does, or fork while no other thread uses the file"
+)
 COMPANIONS = ("-journal", "-wal", "-shm")
 
 
@@ -29,10 +39,12 @@ class OpenedFile(NamedTuple):
 
     connection: to the database.
     file: of the database.
+    is_new: whether the file was not there before.
     """
 
     connection: sqlite3.Connection
     file: OpenFile
+    is_new: bool
 
 
 def open_file(path: Path, *, read_only: bool) -> OpenedFile:
@@ -46,19 +58,32 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     if not read_only and not has_posix():  # before anything is made
         raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
     try:
+        is_new = not path.exists()
         with recognition:  # and not while another thread opens the file
             header = _recognize(path, read_only)
+            if is_cut_off(path):
+                raise StorageError(f"{path}: {CUT_OFF}")
             file = OpenFile(path)
     except (OSError, RuntimeError) as error:  # RuntimeError of a loop of links
+        check_system(error)
         why = getattr(error, "strerror", None) or str(error)
         raise StorageError(f"{short_repr(str(path))}: cannot be opened: {why}") from error
     with ExitStack() as undo:
+        if is_new:
+            undo.callback(_remove_empty, path.resolve())
         undo.callback(file.close)
         connection = _await_connection(path, header, read_only)
         undo.callback(connection.close)
         file.identify()
         undo.pop_all()
-    return OpenedFile(connection, file)
+    return OpenedFile(connection, file, is_new)
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a file that was made for a database which could not be, as where the disk is full."""
+    with suppress(OSError), recognition:
+        if not is_open_here(path) and os.stat(path).st_size == 0:
+            os.unlink(path)
 
 
 def _await_connection(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
@@ -85,7 +110,9 @@ def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
             connection.close()
             raise
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:  # text of SQLite about damage may be no UTF-8
-        raise StorageError(f"{path}: cannot be used as a study database: {error}") from error
+        check_system(error)
+        hint = f"; {STOPPED}" if isinstance(error, sqlite3.Error) and is_busy(error) else ""
+        raise StorageError(f"{path}: cannot be used as a study database: {error}{hint}") from error
     return connection
 
 
@@ -95,14 +122,6 @@ def is_busy(error: sqlite3.Error) -> bool:
     error: of the statement.
     """
     return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # errors of the module have no code
-
-
-def set_patience(seconds: float) -> str:
-    """Return the statement that sets for how long the statements after it wait for a lock.
-
-    seconds: at least 0.
-    """
-    return f"PRAGMA busy_timeout = {round(1000 * seconds)}"
 
 
 def _recognize(path: Path, read_only: bool) -> bytes:
@@ -145,6 +164,7 @@ def _read_header(path: Path, read_only: bool) -> bytes:
         with open(path, "rb") as file:
             header = file.read(100)
     except OSError as error:
+        check_system(error)
         raise StorageError(f"{path}: cannot be read: {error.strerror}") from error
     if not header:
         if read_only:

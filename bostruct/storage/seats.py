@@ -14,6 +14,8 @@ from bostruct.checks import has_posix
 from bostruct.storage.filesystems import find_network_filesystem
 from bostruct.storage.locks import acquire, find_holder, is_same_file, release
 from bostruct.storage.protocol import StudyLocked
+from bostruct.storage.system_errors import check_system
+from bostruct.storage.turns import check_turn, noting_turn
 
 log = logging.getLogger(__name__)
 
@@ -46,14 +48,19 @@ class Seat:
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+
+        Raises BostructError where this thread decides already, through another object.
+        """
         path = self._decider
         if str(path) in self._held:
             yield
             return
+        check_turn(path, self._what)
         try:
             self._take(path, wait=True, signed=False)  # nobody is told who decides
-            yield
+            with noting_turn(path):
+                yield
         finally:
             self._give_back(path)
 
@@ -126,7 +133,8 @@ def find_writers(path: Path) -> frozenset[str] | None:
     locks = file.parent.glob(f"{_escape(file.name)}.*.writer")
     try:
         return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
-    except OSError:  # no locks on this file system
+    except OSError as error:  # no locks on this file system
+        check_system(error)
         return None
 
 

@@ -104,7 +104,7 @@ class SqliteStorage:
             make(database)
             writer = SqliteWriter(database, name)
         except BaseException:
-            database.close()
+            database.undo()
             raise
         try:
             return writer.read(), writer
@@ -218,7 +218,7 @@ class SqliteWriter:
                 self._step = step = Step(connection, progress, self._key.where)
                 self._replica.begin(step)
                 yield step
-                after = step.finish()
+                after, self._step = step.finish(), None  # nothing more belongs to it while it is committed
         finally:
             self._step = None
         self._replica.end(step, after)

@@ -1,4 +1,4 @@
-"""Steps that are made again where a connection was lost and nothing was written."""
+"""Steps of which nothing was written: made again where a connection was lost, said beside a signal that came, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from bostruct.storage.protocol import StepUndone
+from bostruct.execution.interrupts import defer_signals
+from bostruct.storage.protocol import StepUndone, StorageError
 
 SECONDS = 120.0  # after the first loss, in which a connection is made again each time
 
@@ -30,5 +31,33 @@ def repeat_undone(step: Function) -> Function:
                 last = time.monotonic() + SECONDS if last is None else last
                 if time.monotonic() > last:
                     raise
+
+    return whole  # type: ignore[return-value]
+
+
+def defer_signals_and_note(step: Function) -> Function:
+    """Make signals wait for a function, and note its failure with what a signal raises then, which takes its place.
+
+    step: function that writes a value of the user's, which is returned wrapped.
+    """
+
+    def note(failures: list[StorageError], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return step(*args, **kwargs)
+        except StorageError as error:
+            failures.append(error)
+            raise
+
+    deferred = defer_signals(note)
+
+    @wraps(step)
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        failures: list[StorageError] = []
+        try:
+            return deferred(failures, *args, **kwargs)
+        except BaseException as error:
+            if failures and error is not failures[0]:
+                error.add_note(f"What was told before is not written: {failures[0]}")
+            raise
 
     return whole  # type: ignore[return-value]

@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from bostruct.contracts import BostructError, Info, Point, Presented
-from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
+from bostruct.execution.interrupts import defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     StorageLost,
     TrialRow,
 )
-from bostruct.storage.undone import repeat_undone
+from bostruct.storage.undone import defer_signals_and_note, repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import CANCELED, Trial
 from bostruct.study.records import write_trial
@@ -123,7 +123,7 @@ class Ledger(SharedTable):
         self.state, self.is_resumed = found.state, False
         return trial
 
-    @defer_signals
+    @defer_signals_and_note
     @repeat_undone
     def finish(
         self,
@@ -184,7 +184,7 @@ class Ledger(SharedTable):
         self._records[number].open = frozenset()
         return self._records[number].trial
 
-    @defer_signals
+    @defer_signals_and_note
     @repeat_undone
     def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.

@@ -105,10 +105,10 @@ def copy_file(source: str | os.PathLike[str], target: str | os.PathLike[str]) ->
     storage, target = SqliteStorage(as_path(source)), as_path(target)
     if not storage.studies():
         raise StorageError(f"{storage.label}: holds no study; there is nothing to copy")
-    with storage.open_to_read() as database, new_file(target):
+    with storage.open_to_read() as database, new_file(target), database.reading() as connection:
         try:
             with closing(sqlite3.connect(target)) as copy:
-                database.connection.backup(copy)
+                connection.backup(copy)
         except sqlite3.Error as error:
             raise StorageError(f"{target}: cannot be written: {error}") from error
 

@@ -20,6 +20,7 @@ from bostruct.execution import fork_locks
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.storage.database import Database
+from bostruct.storage.protocol import StorageError
 from bostruct.study import threads
 from bostruct.study.threads import ThreadLimit
 
@@ -142,6 +143,42 @@ def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, tmp_
         stepping.result()
         timer.join()
     database.close()
+
+
+@pytest.mark.parametrize("kind", ["writing", "reading"])
+def test_a_child_that_is_forked_in_a_long_step_is_refused_the_file_alone(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fork_locks, "FORK_SECONDS", 0.1)
+    files = [tmp_path / "runs.db", tmp_path / "others.db"]
+    for file in files:
+        bo.Study({"a": range(9)}, method="random", seed=0, storage=file).close()
+    database, begins, goes_on = Database(files[0], read_only=False), threading.Event(), threading.Event()
+
+    def step() -> None:
+        with getattr(database, kind)():
+            begins.set()
+            goes_on.wait(PATIENCE_SECONDS)
+
+    def tells(file: Path) -> bool:
+        with bo.Study.load(file) as study:
+            return study.tell(study.ask(), 1.0).value == 1.0
+
+    def is_refused() -> bool:
+        for read_only in (True, False):
+            with pytest.raises(StorageError, match=r"was forked while another thread .*spawn"):
+                bo.Study.load(files[0], read_only=read_only)
+        return tells(files[1])
+
+    with ThreadPoolExecutor(1) as executor:
+        stepping = executor.submit(step)
+        assert begins.wait(PATIENCE_SECONDS)
+        assert succeeds_in_child(is_refused)
+        assert succeeds_in_child(lambda: succeeds_in_child(is_refused))
+        goes_on.set()
+        stepping.result()
+    database.close()
+    assert succeeds_in_child(lambda: tells(files[0]))
 
 
 def test_limits_of_threads_that_are_not_in_a_child_are_none() -> None:

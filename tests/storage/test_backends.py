@@ -97,6 +97,15 @@ def test_a_file_is_open_here_as_long_as_a_database_is(tmp_path: Path) -> None:
     assert not database.is_open
 
 
+def test_a_file_that_nobody_has_open_any_more_is_not_open_here(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch()
+    file = OpenFile(path)  # and an interrupt before anybody could close it
+    assert is_open_here(path)
+    del file
+    assert not is_open_here(path)
+
+
 def test_what_became_of_an_open_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_text("something")
@@ -132,6 +141,13 @@ def test_the_text_of_a_connection_is_no_path_and_is_not_shown(given: str, tmp_pa
 def test_a_path_made_of_a_url_is_refused_and_is_not_shown(url: str) -> None:
     with pytest.raises(StorageError, match="path made of a URL") as refused:
         as_path(Path(url))
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["sqlite://ann:hunter2@db/runs", "sqlite:///ann:hunter2@db", "//ann:hunter2@db/runs"])
+def test_what_looks_like_a_login_is_not_shown(url: str) -> None:
+    with pytest.raises(StorageError, match=r"whose rest is not shown|text of a connection") as refused:
+        as_path(url)
     assert "hunter2" not in str(refused.value)
 
 

@@ -16,6 +16,9 @@ from bostruct.storage.connection_text import hide_passwords, is_connection
         ("got 'postgresql://ann:hunter2...", "got 'postgresql://ann:***"),
         ("postgresql://db/runs?user=ann&password=hunter2&port=5", "postgresql://db/runs?user=ann&password=***&port=5"),
         ("host=db password = 'hun ter2' user=ann", "host=db password = *** user=ann"),
+        ("user=ann pass=hunter2 host=db", "user=ann pass=*** host=db"),
+        ("PGPASSWORD=hunter2 psql", "PGPASSWORD=*** psql"),
+        ("//ann:hunter2@db/runs", "//ann:***@db/runs"),
     ],
 )
 def test_a_password_is_not_shown(text: str, shown: str) -> None:
@@ -31,13 +34,44 @@ def test_what_is_no_password_stays(text: str) -> None:
     assert hide_passwords(text) == text
 
 
-@pytest.mark.parametrize("path", ["runs.db", "/data/ann@lab/runs.db", "C:/data/a:b@c.db", "password/postgres.db"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "runs.db",
+        "/data/ann@lab/runs.db",
+        "C:/data/a:b@c.db",
+        "password/postgres.db",
+        "12:30@lab.db",
+        "//server/share/ann@lab/runs.db",
+        "pass=3.db",
+        "seed=3,pass=2",
+        "user=ann,host=lab.db",
+        "lr=0.1 host=lab.db",
+        "compass=1 user.db",
+        "runs@lab",
+        "12:30",
+    ],
+)
 def test_a_path_is_no_connection(path: str) -> None:
     assert not is_connection(path)
 
 
 @pytest.mark.parametrize(
-    "text", ["ann:hunter2@host/db", "postgresql//ann:hunter2@h/db", "postgresql;//h/db", "postgresql:/ann@h/db"]
+    "text",
+    [
+        "ann:hunter2@host/db",
+        "postgresql//ann:hunter2@h/db",
+        "postgresql;//h/db",
+        "postgresql:/ann@h/db",
+        "ann:hunter2@host",
+        "ann:hun@ter2@host:5432",
+        "//ann:hunter2@host/db",
+        "PGPASSWORD=hunter2",
+        "export PGPASSWORD=hunter2",
+        "pass=hunter2",
+        "user=ann pass=hunter2 host=h",
+        "Server=h;User=ann;Pwd=hunter2",
+    ],
 )
 def test_a_url_with_letters_too_few_is_a_connection(text: str) -> None:
     assert is_connection(text)

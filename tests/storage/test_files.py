@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import sqlite3
 import stat
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -357,7 +360,7 @@ def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(
             timer.start()
             study.tell(trial, 1.0)
             timer.join()
-            assert caplog.text.count("another process has been writing it for") == 1
+            assert caplog.text.count("and still waits; another process is reading or writing it") == 1
             assert "Ctrl-Z" in caplog.text
             monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.5)
             other.execute("BEGIN EXCLUSIVE")
@@ -367,3 +370,83 @@ def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(
                 study.sync()
             other.execute("ROLLBACK")
         assert [one.value for one in study.trials] == [1.0, None]
+
+
+def fail_at_once(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.fixture
+def read_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[bo.Study, sqlite3.Connection]]:
+    """Give a study with two running trials, and a connection that is in the middle of reading its file."""
+    monkeypatch.setattr(database_module, "LONG_SECONDS", 0.2)
+    before = signal.getsignal(signal.SIGALRM)
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.ask(2)
+        with closing(sqlite3.connect(tmp_path / "runs.db", isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN")
+            other.execute("SELECT * FROM trials").fetchall()
+            yield study, other
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before)
+            if other.in_transaction:
+                other.execute("ROLLBACK")
+
+
+def test_a_step_waits_for_a_reader_that_was_stopped_and_says_so(
+    read_study: tuple[bo.Study, sqlite3.Connection], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, other = read_study
+    timer = threading.Timer(1.0, other.execute, ("ROLLBACK",))
+    timer.start()
+    study.tell(0, 1.0)
+    timer.join()
+    assert caplog.text.count("and still waits; another process is reading or writing it") == 1
+    other.execute("BEGIN")
+    other.execute("SELECT * FROM trials").fetchall()
+    monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.2)
+    with pytest.raises(StorageError, match=r"cannot be written: database is locked; .* reading or writing it.*Ctrl-Z"):
+        study.tell(1, 2.0)
+    other.execute("ROLLBACK")
+    assert study.tell(1, 2.0).number == 1
+
+
+def test_an_ask_that_waits_for_a_reader_is_interrupted_and_a_tell_says_that_nothing_is_written(
+    read_study: tuple[bo.Study, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, other = read_study
+    signal.signal(signal.SIGALRM, fail_at_once)
+    began = time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    with pytest.raises(KeyboardInterrupt):
+        study.ask()
+    assert time.monotonic() - began < database_module.PATIENCE_SECONDS / 2
+    monkeypatch.setattr(database_module, "PATIENCE_SECONDS", 0.4)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        study.tell(0, 1.0)
+    assert any("not written" in note and "is locked" in note for note in caught.value.__notes__)
+    other.execute("ROLLBACK")
+    assert [trial.status for trial in study.trials] == ["running"] * 2
+    assert study.ask().number == 2
+
+
+def test_a_signal_handler_has_no_part_in_a_step_that_waits_for_a_reader(
+    read_study: tuple[bo.Study, sqlite3.Connection],
+) -> None:
+    study, other = read_study
+    refused: list[StorageError] = []
+
+    def tell(*_: object) -> None:
+        try:
+            study.tell(0, 1.0)
+        except StorageError as error:
+            refused.append(error)
+        other.execute("ROLLBACK")
+
+    signal.signal(signal.SIGALRM, tell)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    assert study.ask().number == 2
+    assert "a signal handler cannot use a study that waits" in str(refused[0])
+    with bo.Study.load(study.where or "", read_only=True) as seen:
+        assert [trial.status for trial in seen.trials] == ["running"] * 3

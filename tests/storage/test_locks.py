@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from bostruct.storage.locks import acquire, release
+from bostruct.storage.locks import acquire, find_holder, release
 from bostruct.storage.protocol import StorageError, StudyLocked
 
 
@@ -49,3 +51,37 @@ def test_a_file_with_another_name_is_no_lock(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"runs\.db\.1\.lock: the lock of the study cannot be made: .* 2 names"):
         acquire(path, "the study")
     assert precious.read_text() == "content"
+
+
+@pytest.fixture
+def alarm() -> Iterator[None]:
+    """Make an alarm raise TimeoutError, as a user's own limit does."""
+
+    def expire(*_: object) -> None:
+        raise TimeoutError("the user's own limit")
+
+    before = signal.signal(signal.SIGALRM, expire)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("alarm")
+def test_the_exception_of_a_signal_handler_is_raised_from_waiting_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db.1.lock"
+    descriptor = acquire(path, "the study")
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    with pytest.raises(TimeoutError, match="the user's own limit"):
+        acquire(path, "the study", wait=True)
+    release(path, descriptor)
+
+
+def test_the_exception_of_a_signal_handler_does_not_say_that_a_writer_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expire(*_: object) -> int:
+        raise TimeoutError("the user's own limit")
+
+    monkeypatch.setattr(os, "open", expire)
+    with pytest.raises(TimeoutError):
+        find_holder(tmp_path / "runs.db.1.lock")

@@ -301,6 +301,46 @@ def test_a_file_that_others_hold_keeps_no_other_file_waiting(file: Path, tmp_pat
         waiting.result(60).close()
 
 
+@pytest.mark.parametrize("place", ["opening.create_tables", "sqlite.insert_study"])
+def test_a_new_file_that_cannot_be_written_leaves_nothing(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = bo.Study({"a": range(9)}, method="random", seed=0)
+
+    def fail(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(f"bostruct.storage.{place}", fail)
+        with pytest.raises(StorageError, match="disk is full"):
+            bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "new.db")
+        with pytest.raises(StorageError, match="disk is full"):
+            study.save(tmp_path / "saved.db")
+    assert os.listdir(tmp_path) == []
+    study.save(tmp_path / "saved.db")
+    with monkeypatch.context() as patched:
+        patched.setattr("bostruct.storage.sqlite.insert_study", fail)
+        with pytest.raises(StorageError, match="disk is full"):
+            study.save(tmp_path / "saved.db", name="again")
+    assert bo.Study.load(tmp_path / "saved.db", read_only=True).name == study.name
+    assert os.listdir(tmp_path) == ["saved.db"]
+
+
+def test_a_new_file_that_has_a_study_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise StorageError("the lock cannot be made")
+
+    def open_study() -> bo.Study:
+        return bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "new.db")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("bostruct.storage.sqlite.Seat", fail)
+        with pytest.raises(StorageError, match="the lock cannot be made"):
+            open_study()
+    assert os.listdir(tmp_path) == ["new.db"]
+    open_study().close()
+
+
 def test_paths_that_lead_nowhere_are_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "loop.db").symlink_to(tmp_path / "loop.db")
     (tmp_path / "gone").mkdir()

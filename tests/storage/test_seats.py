@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -84,6 +85,33 @@ def test_who_is_killed_has_gone_and_keeps_nobody_waiting(file: Path) -> None:
 def decide(seat: Seat, decided: threading.Event) -> None:
     with seat.deciding():
         decided.set()
+
+
+def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(file: Path) -> None:
+    check_one_thread_decides_once(str(file))
+
+
+def check_one_thread_decides_once(file: str) -> None:
+    """Check what two objects of one study do in one thread, and in two.
+
+    file: or the URL of a database.
+    """
+    space = {"x": [1, 2, 3]}
+    with bo.Study(space, method="random", seed=0, storage=file) as study, bo.Study.load(file) as other:
+        with ThreadPoolExecutor(1) as executor:
+            with study.deciding():
+                before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("a thread waits for itself"))
+                signal.alarm(30)
+                with pytest.raises(bo.BostructError, match="this thread decides already, through another Study object"):
+                    other.ask()
+                signal.alarm(0)
+                signal.signal(signal.SIGALRM, before)
+                assert study.ask().number == 0
+                waiting = executor.submit(other.ask)
+                wait([waiting], 0.1)
+                assert not waiting.done()
+            assert waiting.result(60).number == 1
+        assert other.ask().number == 2
 
 
 @pytest.mark.parametrize("owner", ["../../etc/passwd", "", "12-zz", "1" * 11 + "-" + "a" * 12, "1-" + "a" * 12 + "\n"])

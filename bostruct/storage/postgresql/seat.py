@@ -24,6 +24,7 @@ from bostruct.storage.postgresql.schema import make_key
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.rows import Connection
+from bostruct.storage.turns import check_turn, noting_turn
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial
@@ -86,6 +87,7 @@ class Seat:
         self._study = study
         self._process = f"process {os.getpid()} on {platform.node()}"
         self._decider = make_key("deciding", study)
+        self._turn = (place.label, study)
         self._is_deciding = False
         self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
         self._giving = threading.Lock()
@@ -108,15 +110,20 @@ class Seat:
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in."""
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+
+        Raises BostructError where this thread decides already, through another object.
+        """
         if self._is_deciding:
             yield
             return
         try:
             while not self._take_turn():
+                check_turn(self._turn, f"{self._session.place.label}: study {self._study}")  # now: it may lose the lock
                 self._renew()
             self._is_deciding = True
-            yield
+            with noting_turn(self._turn):
+                yield
         finally:
             self._is_deciding, self._owes_turn = False, True
             with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back

@@ -17,6 +17,7 @@ from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import StorageError, StudyLocked
 from tests.storage.postgresql.server import Server
+from tests.storage.test_seats import check_one_thread_decides_once
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
 
@@ -356,3 +357,10 @@ def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.Monkey
                 time.sleep(0.01)
         assert beats.count("log") == 1
         study.tell(study.ask(), 1.0)
+
+
+def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seat_module, "TURN_SECONDS", 1)
+    check_one_thread_decides_once(url)
