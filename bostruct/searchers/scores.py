@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import has_capability, require_gradient
+from bostruct.checks import check_number, has_capability, require_gradient
 from bostruct.contracts import (
+    ADDED_LATER,
     Acquisition,
     Array,
     Batch,
@@ -31,6 +32,7 @@ from bostruct.contracts import (
     Posterior,
     Prediction,
     Score,
+    State,
     SuccessModel,
 )
 
@@ -266,15 +268,19 @@ class Feasible:
     score: of the points that succeed; its scores must be logarithms.
     success: learns where points succeed.
     join: the domain's.
+    growth: what the model of success learned last serves until the points that succeeded, or those that failed, have
+        grown by this share since, at least 0; with 0 each score learns anew, and from nothing before.
 
-    Raises ValueError.
+    Raises ValueError, and TypeError for `growth`.
     """
 
     score: LogScoreBuilder
     success: SuccessModel
     join: Callable[..., Batch]
+    growth: float = field(default=0.0, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
+        check_number("growth", self.growth, 0.0)
         if not self.score.is_logarithm:
             raise ValueError(
                 "score: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement is; "
@@ -292,31 +298,64 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
+        return self.build_from(posterior, history, None, rng)[0]
+
+    def build_from(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Score, State]:
+        """Return the score as a call does, and what was learned of success: `KeepsState`; raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far.
+        state: None, or what the last call returned: what the model of success learned, and the numbers of completed and
+            failed points that it learned from.
+        rng: given to the model of success.
+        """
+        score = self.score(posterior, history, rng)
+        chance, state = self._learn_success(history, state, rng)
         if chance is None:
-            return score
+            return score, state
         n_failed = len(history.failed)
         is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
-        return FeasibleScore(score, CautiousChance(chance) if is_over else chance)
+        return FeasibleScore(score, CautiousChance(chance) if is_over else chance), state
 
-    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+    def learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Chance | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty.
 
         posterior: of the objective, given to the score.
         history: all that was told so far.
+        state: of the last score, as of `build_from`.
         rng: given to the model of success.
 
         Raises NumericalError.
         """
         score = self.score
-        inner = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
-        found = [one for one in (self._learn_success(history, rng), inner) if one is not None]
+        inner = score.learn_chance(posterior, history, None, rng) if has_capability(score, LearnsChance) else None
+        found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
         return JointChance(found) if found else None
 
-    def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
-        """Return the chance that points have a value; None where no point has failed."""
-        if not len(history.failed):
-            return None
+    def _learn_success(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Chance | None, State]:
+        """Return the chance that points have a value, and the state for the next call; None where no point failed."""
+        counts = [len(history.completed), len(history.failed)]
+        if not counts[1]:
+            return None, None
         points = self.join(history.completed, history.failed)
-        succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
-        return self.success.condition(points, succeeded, rng)
+        succeeded = np.repeat([True, False], counts)
+        last, before = (None, None) if state is None else (state["success"], state["counts"])
+        keep = before is not None and has_hardly_grown(counts, before, self.growth)
+        chance, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
+        return chance, {"counts": before if keep else counts, "success": learned} if self.growth else None
+
+
+def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
+    """Tell whether none of some counts has fallen, or has grown by a share.
+
+    counts: now.
+    before: those of which something was learned.
+    growth: the share of each, at least 0; with 0 what was learned never serves again.
+    """
+    return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))
