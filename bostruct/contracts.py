@@ -775,6 +775,18 @@ class HasBounds(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasUpperBounds(Posterior, Protocol):
+    """A posterior with quick bounds of the mean from above."""
+
+    def bound_above(self, xs: Batch) -> Prediction:
+        """Return a mean and a variance that are never below those of `predict`, (s, m) each.
+
+        xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCovariance(Posterior, Protocol):
     """A posterior of many points together."""
 
@@ -1051,6 +1063,18 @@ class HasChanceGradient(Chance, Protocol):
 
         Returns a function from shares (m, c), as of `HasContinuous`, to the log chances (m,) and their gradients
         (m, c). Raises TypeError where a part of it has no gradient.
+        """
+        ...
+
+
+@runtime_checkable
+class HasChanceBounds(Chance, Protocol):
+    """A chance of success with bounds that are quicker."""
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds that are never below the log chance of the same point, at most 0 (m,).
+
+        xs: m points.
         """
         ...
 

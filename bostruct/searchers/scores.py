@@ -21,6 +21,7 @@ from bostruct.contracts import (
     Chance,
     DependsOnNoise,
     HasBounds,
+    HasChanceBounds,
     HasChanceGradient,
     HasNoise,
     HasPredictionGradient,
@@ -70,6 +71,15 @@ def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
     xs: m points.
     """
     return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
+
+
+def bound_log_chance(chance: Chance, xs: Batch) -> Array:
+    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
+
+    chance: any.
+    xs: m points.
+    """
+    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
 
 
 def believe_where_possible(score: Score, xs: Batch) -> Score:
@@ -156,7 +166,7 @@ class FeasibleScore:
 
         xs: m points.
         """
-        log_chance = self.success.log_chance(xs)
+        log_chance = bound_log_chance(self.success, xs)
         return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
 
     def believe(self, xs: Batch) -> FeasibleScore:
@@ -197,8 +207,14 @@ class CautiousChance:
 
         xs: m points.
         """
-        log_chance = self.chance.log_chance(xs)
-        return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
+        return _lower(self.chance.log_chance(xs))
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance of each of m points (m,): `HasChanceBounds`.
+
+        xs: m points.
+        """
+        return _lower(bound_log_chance(self.chance, xs))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
@@ -216,6 +232,11 @@ class CautiousChance:
             return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
+
+
+def _lower(log_chance: Array) -> Array:
+    """Return log chances that are lower the more they are below that of a half; their order stays."""
+    return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,10 @@ from bostruct.contracts import (
     Array,
     Batch,
     Chance,
+    HasChanceBounds,
     HasChanceGradient,
     HasPredictionGradient,
+    HasUpperBounds,
     IntArray,
     KeepsHyperparameters,
     Posterior,
@@ -81,6 +83,19 @@ class RegressedChance:
         """
         label = self.label.predict(xs)
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance (m,), quicker where the posterior has bounds: `HasChanceBounds`.
+
+        xs: m points.
+
+        A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
+        """
+        if not has_capability(self.label, HasUpperBounds):
+            return self.log_chance(xs)
+        label = self.label.bound_above(xs)
+        chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
         return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
@@ -185,8 +200,23 @@ class AveragedChance:
 
         xs: m points.
         """
-        logs = [weight + one.log_chance(xs) for weight, one in zip(self.log_weights, self.chances, strict=True)]
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+        return self._average([one.log_chance(xs) for one in self.chances])
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance (m,), of the bounds of each: `HasChanceBounds`.
+
+        xs: m points.
+        """
+        return self._average(
+            [
+                one.bound_log_chance(xs) if has_capability(one, HasChanceBounds) else one.log_chance(xs)
+                for one in self.chances
+            ]
+        )
+
+    def _average(self, logs: Sequence[Array]) -> Array:
+        weighted = [weight + log for weight, log in zip(self.log_weights, logs, strict=True)]
+        return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.

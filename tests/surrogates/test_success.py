@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 import bostruct as bo
 from bostruct.methods import auto
+from bostruct.methods.success import success_model
 from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess
 
 
@@ -144,3 +145,36 @@ def test_kept_hyperparameters_are_those_of_the_fit_on_all_points():
     fresh, _ = regressed.condition(xs, succeeded, None, rng)
     np.testing.assert_array_equal(other.log_chance(xs), fresh.log_chance(xs))
     assert not np.array_equal(first.log_chance(xs), found.log_chance(xs))
+
+
+@pytest.mark.parametrize("n", [12, 60, 300])
+@pytest.mark.parametrize("names", [tuple(MIXED), ("b0", "b1", "o", "a"), ("b0", "b1", "o", "a", "r")])
+def test_bounds_of_a_chance_are_never_below_it(n, names):
+    space = bo.Space({name: MIXED[name] for name in names})
+    xs, succeeded = draw_outcomes(space, n)
+    average = auto(space).score.success
+    near, _ = space.sample_neighborhoods(xs[:3], 40, np.random.default_rng(1))
+    for model in (average, *getattr(average, "models", [])[:1]):
+        found, _ = model.condition(xs, succeeded, None, np.random.default_rng(0))
+        for new in (xs, space.sample(400, np.random.default_rng(2)), near):
+            log_chance, bounds = found.log_chance(new), found.bound_log_chance(new)
+            assert np.all(bounds >= log_chance - 1e-5 * (1.0 - log_chance))  # as scores allow for single precision
+            assert np.all(bounds <= 1e-12)
+    assert n < 300 or np.any(bounds < -0.01)
+
+
+def test_a_posterior_without_bounds_from_above_gives_the_chance_itself():
+    space = bo.Space({"r": bo.Real(0, 1)})
+
+    class Label:
+        def __init__(self, posterior):
+            self.predict, self.screen = posterior.predict, posterior.screen
+
+    class Plain:
+        def condition(self, xs, values, state, rng):
+            posterior, state, info = auto(space).score.success.surrogate.condition(xs, values, state, rng)
+            return Label(posterior), state, info
+
+    xs = space.sample(20, np.random.default_rng(0))
+    found, _ = success_model(space, Plain()).condition(xs, np.arange(20) % 3 > 0, None, np.random.default_rng(0))
+    np.testing.assert_array_equal(found.bound_log_chance(xs), found.log_chance(xs))
