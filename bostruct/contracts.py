@@ -868,7 +868,10 @@ class KeepsHyperparameters(Surrogate, Protocol):
     """A surrogate that can be conditioned on more points at the hyperparameters that it has learned."""
 
     def accepts(self, state: State) -> bool:
-        """Tell whether a state holds hyperparameters of this surrogate."""
+        """Tell whether a state holds hyperparameters of this surrogate.
+
+        state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+        """
         ...
 
     def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior:

@@ -145,8 +145,7 @@ class AveragedSuccess:
         keep: whether the weights, and what the models can keep, serve as they are in the state.
         """
         if state is None or len(state["models"]) != len(self.models):
-            nothing: list[State] = [None] * len(self.models)
-            state, keep = {"compared": nothing, "models": nothing}, False
+            state, keep = dict.fromkeys(("compared", "models"), [None] * len(self.models)), False
         compared, models = state["compared"], list(state["models"])
         if keep:
             kept, log_weights = state["kept"], np.array(state["log_weights"])
