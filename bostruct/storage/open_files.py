@@ -52,7 +52,7 @@ class OpenFile:
         self._path = path.absolute()
         self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
         self.has_locks = True
-        self._entry = weakref.ref(self, _open_here.discard)
+        self._entry: weakref.ref[OpenFile] = weakref.ref(self, _open_here.discard)
         _open_here.add(self._entry)
 
     def identify(self) -> None:
