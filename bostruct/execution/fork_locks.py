@@ -19,7 +19,7 @@ _delaying: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
 
 class _Fork(threading.local):
-    """What a thread holds while it forks: locks, and signals that wait."""
+    """The locks that a thread holds while it forks, and the signals that wait for the end of that."""
 
     def __init__(self) -> None:
         self.locks: list[threading.RLock] = []
