@@ -775,6 +775,18 @@ class HasBounds(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasUpperBounds(Posterior, Protocol):
+    """A posterior with quick bounds of the mean from above."""
+
+    def bound_above(self, xs: Batch) -> Prediction:
+        """Return a mean and a variance that are never below those of `predict`, (s, m) each.
+
+        xs: m points.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCovariance(Posterior, Protocol):
     """A posterior of many points together."""
 
@@ -847,6 +859,27 @@ class Surrogate(Protocol):
         rng: the only source of chance.
 
         Returns the posterior, the state for the next call, and what goes on record.
+        """
+        ...
+
+
+@runtime_checkable
+class KeepsHyperparameters(Surrogate, Protocol):
+    """A surrogate that can be conditioned on more points at the hyperparameters that it has learned."""
+
+    def accepts(self, state: State) -> bool:
+        """Tell whether a state holds hyperparameters of this surrogate.
+
+        state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+        """
+        ...
+
+    def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior:
+        """Return the posterior at the hyperparameters of a state, without a fit; raises NumericalError.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: one that it accepts.
         """
         ...
 
@@ -1037,18 +1070,39 @@ class HasChanceGradient(Chance, Protocol):
         ...
 
 
+@runtime_checkable
+class HasChanceBounds(Chance, Protocol):
+    """A chance of success with bounds that are quicker."""
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds that are never below the log chance of the same point, at most 0 (m,).
+
+        xs: m points.
+        """
+        ...
+
+
 class SuccessModel(Protocol):
     """A model of success, which learns from points that have a value and points that failed."""
 
     def condition(
-        self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator, before: Chance | None = None
-    ) -> Chance:
-        """Return what it learned of the chance that a point succeeds; raises NumericalError.
+        self,
+        points: Batch,
+        succeeded: npt.NDArray[np.bool_],
+        state: State,
+        rng: np.random.Generator,
+        *,
+        keep: bool = False,
+    ) -> tuple[Chance, State]:
+        """Learn the chance that a point succeeds from all points; raises NumericalError.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
+        state: None, or what the last call returned, where a fit may start; plain JSON.
         rng: the only source of chance.
-        before: what this model learned of some of the points, where it may start.
+        keep: whether the hyperparameters of the state serve, so that nothing is fitted where that takes long.
+
+        Returns the chance, and the state for the next call.
         """
         ...
 
@@ -1068,6 +1122,23 @@ class ScoreBuilder(Protocol):
         ...
 
 
+@runtime_checkable
+class KeepsState(ScoreBuilder, Protocol):
+    """A builder that learns something of its own, and goes on from what it learned for the last suggestion."""
+
+    def build_from(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Score, State]:
+        """Return the score to maximize, and the state for the next call; raises NumericalError.
+
+        posterior: of the objective, with the running points believed.
+        history: all that was told so far, at least one value.
+        state: None, or what the last call returned; plain JSON.
+        rng: the only source of chance.
+        """
+        ...
+
+
 class LogScoreBuilder(ScoreBuilder, Protocol):
     """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
 
@@ -1079,11 +1150,14 @@ class LogScoreBuilder(ScoreBuilder, Protocol):
 class LearnsChance(ScoreBuilder, Protocol):
     """A builder whose scores know the chance that a point has a value and keeps all limits."""
 
-    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+    def learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Chance | None:
         """Return the chance of success; None where nothing failed and nothing is limited. Raises NumericalError.
 
         posterior: of the objective.
         history: all that was told so far, at least one value.
+        state: None, or that of `KeepsState` where the builder keeps one.
         rng: the only source of chance.
         """
         ...

@@ -43,10 +43,10 @@ every problem of Oh et al. 2019 (COMBO) that needs no training of networks, besi
 - **Configurations**: the 25 published pairs of an instance and a set of initial points; a method's seed is the number
   of the configuration. MaxSAT and pest control have one instance, with 25 sets of initial points. Of Branin, the paper
   fixed the first initial point alone; the second is ours, and so is the noise of pest control.
-- **Trials** count the initial points: 20, of Branin 2. Branin has 100 trials, pest control 320, contamination control
-  and MaxSAT 270, as the last version of the authors' `run_smac.py` has. The paper's text confirms Branin and MaxSAT.
-  Ising has 170, as that script had until 22 May 2019 (commit 0d0d7eb), when it was set to 270. The published means may
-  be of either number; 170 is the harder one.
+- **Trials** count the initial points: 20, of Branin 2. `combo` asks its model as soon as these are evaluated, as
+  published. Branin has 100 trials, pest control 320, contamination control and MaxSAT 270, as the last version of the
+  authors' `run_smac.py` has. The paper's text confirms Branin and MaxSAT. Ising has 170, as that script had until 22
+  May 2019 (commit 0d0d7eb), when it was set to 270. The published means may be of either number; 170 is the harder one.
 - **Numbers**: mean and standard error of the best value told. In parentheses, how many configurations a cell has, where
   they are not all 25. Regret is the best value minus the least one of the instance, proved by enumeration or by an
   argument; of MaxSAT 43 minus the best value known, which nobody has proved. "At optimum" counts the runs that came

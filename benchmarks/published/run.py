@@ -10,10 +10,11 @@ import bostruct as bo
 from benchmarks.peers.run import Run, summarize, time_search
 from benchmarks.peers.searches import ask_and_tell
 from benchmarks.published.cases import CASES, RELABELED
+from bostruct import methods
 
 
 def take(run: Run, data: Path | None) -> dict[str, Any]:
-    """Run a method, and return what it found and what that cost.
+    """Run a method, and return what it found and what that cost; `combo` asks its model after the initial points.
 
     run: its problem is one of `benchmarks.published.cases.PROBLEMS`, its seed the configuration, 1 to 25.
     data: the folder of the files; None for none.
@@ -28,7 +29,8 @@ def take(run: Run, data: Path | None) -> dict[str, Any]:
     case = CASES[run.problem.removesuffix(RELABELED)]
     problem = case.load(run.seed, data, run.problem.endswith(RELABELED))
     initial = problem.initial_points(run.seed)
-    study = bo.Study(problem.space, method=run.search, seed=run.seed, initial_points=initial)
+    method = methods.combo(problem.space, len(initial)) if run.search == "combo" else run.search
+    study = bo.Study(problem.space, method=method, seed=run.seed, initial_points=initial)
     values, seconds = time_search(ask_and_tell(study), problem, run.trials)
     known = problem.best_known if problem.optimum is None else problem.optimum
     found = summarize(values, seconds, len(initial)) | {"cut": False, "optimum": problem.optimum, "best_known": known}

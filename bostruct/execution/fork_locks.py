@@ -10,20 +10,23 @@ from contextlib import suppress
 from itertools import compress
 from operator import methodcaller
 
+from bostruct.execution.interrupts import SignalDeferral, defer_signals_of_fork
+
 FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
 
 _all: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 _delaying: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
 
 
-class _HeldLocks(threading.local):
-    """The locks that a thread holds while it forks."""
+class _Fork(threading.local):
+    """The locks that a thread holds while it forks, and the signals that wait for the end of that."""
 
     def __init__(self) -> None:
         self.locks: list[threading.RLock] = []
+        self.signals: SignalDeferral | None = None
 
 
-_held = _HeldLocks()
+_fork = _Fork()
 
 
 def make_lock(*, delays_forks: bool = False) -> threading.RLock:
@@ -41,15 +44,24 @@ def make_lock(*, delays_forks: bool = False) -> threading.RLock:
     return lock
 
 
-def _take_delaying() -> None:
-    locks = list(_delaying)
-    # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
-    _held.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
+def _begin() -> None:
+    """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
+    if locks := list(_delaying):
+        _fork.signals = defer_signals_of_fork()
+        # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
+        _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 
 def _give_back() -> None:
     with suppress(IndexError):  # when none is left
-        deque(map(methodcaller("release"), iter(_held.locks.pop, None)), 0)
+        deque(map(methodcaller("release"), iter(_fork.locks.pop, None)), 0)
+
+
+def _end_in_parent() -> None:
+    _give_back()
+    if (signals := _fork.signals) is not None:
+        _fork.signals = None
+        signals.__exit__()
 
 
 def _free_all() -> None:
@@ -61,10 +73,11 @@ def _free_all() -> None:
             lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the modules of the library do with theirs
 
 
-def _give_back_in_child() -> None:
+def _end_in_child() -> None:
+    _fork.signals = None  # `interrupts` has ended it
     _give_back()
     _free_all()
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(before=_take_delaying, after_in_parent=_give_back, after_in_child=_give_back_in_child)
+    os.register_at_fork(before=_begin, after_in_parent=_end_in_parent, after_in_child=_end_in_child)

@@ -7,16 +7,20 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
+import time
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]  # 60 times as fast as with its enums
 from _signal import signal as set_handler  # type: ignore[import-not-found]
-from collections import deque
-from collections.abc import Callable, Iterator
+from _thread import interrupt_main, start_new_thread
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
+from itertools import compress, repeat
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
+SEND_SECONDS = 0.01  # after which a signal is sent that would have been lost where it came
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
 _ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
 _NUMBERS = sorted(map(int, signal.valid_signals()))
@@ -25,62 +29,86 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class SignalDeferral:
-    """Signals whose handlers wait for the end of a block.
+    """Signals whose handlers wait for the end of a block: this object is their handler meanwhile.
 
-    before: the handler of each, by its number.
     is_firm: whether they wait as long as the block does, even where it has not begun to change anything.
+    is_unseen: whether what a handler raises behind the block would be lost, as in a finalizer. It is called later then.
+    defaults: the signals that wait, too, where their handlers are those of the system.
     """
 
     current: ClassVar[SignalDeferral | None] = None  # of the main thread, where alone handlers run
 
-    def __init__(self, before: dict[int, Any], is_firm: bool) -> None:
-        self._before, self.is_firm = before, is_firm
+    def __init__(self, is_firm: bool, is_unseen: bool = False, defaults: Sequence[int] = _ENDS) -> None:
+        self.is_firm = is_firm
+        self._is_unseen, self._defaults = is_unseen, defaults
+        self._before: dict[int, Any] = {}  # the handler of each signal that waits, by its number
         self._thread = threading.get_ident()
         self._frames: dict[int, FrameType | None] = {}  # that was interrupted first, by the number of the signal
 
     def __enter__(self) -> None:
+        SignalDeferral.current = self
         try:
-            _set_handlers(dict.fromkeys(self._before, self._frames.setdefault))
+            while numbers := [number for number in _find_signals(self._defaults) if get_handler(number) is not self]:
+                # No line of Python is run between setting a handler and noting which it replaces. One that was not
+                # replaced yet may still be called meanwhile, and set others: hence once more.
+                self._before.update(zip(numbers, map(set_handler, numbers, repeat(self)), strict=False))
         except BaseException:  # of a signal that did not wait yet
             self.__exit__()
             raise
-        SignalDeferral.current = self
 
     def __exit__(self, *_: object) -> None:
-        SignalDeferral.current = None
         try:
-            _set_handlers(self._before)
+            SignalDeferral.current = None
+            self._restore()
         finally:
-            self.handle()
+            self._handle()
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal; where two others have kept this object from leaving, leave, and handle the signal."""
+        if SignalDeferral.current is self:
+            self._frames.setdefault(number, frame)
+        else:
+            self._restore()
+            _handle(number, frame, self._before[number])
+
+    def handle(self) -> None:
+        """Call the handler of each signal that arrived by now, as if the block ended here and another one began."""
+        if self._frames:
+            try:
+                self.__exit__()
+            finally:
+                self.__enter__()
 
     def leave_to_parent(self) -> None:
-        """Give a forked child back its handlers, unless its thread is that of the block."""
-        if threading.get_ident() != self._thread:
+        """Give a forked child back its handlers, unless its thread is that of the block, which goes on there."""
+        if self._is_unseen or threading.get_ident() != self._thread:
             self._frames.clear()
             self.__exit__()
 
-    def handle(self) -> None:
+    def _restore(self) -> None:
+        """Put the handlers back, all of them, also where one that is back already raises meanwhile."""
+        try:
+            for number, handler in self._before.items():
+                if get_handler(number) is self:  # and no handler has set another one
+                    _replace_handler(number, self, handler)
+        except BaseException:
+            self._restore()
+            raise
+
+    def _handle(self) -> None:
         """Call the handler of each signal that arrived, once for all times that it did."""
+        if self._is_unseen and self._frames and _send_later(list(self._frames)):
+            self._frames.clear()
         with ExitStack() as calls:
             while self._frames:
                 number, frame = self._frames.popitem()
                 calls.callback(_handle, number, frame, self._before[number])
 
 
-def _set_handlers(handlers: dict[int, Any]) -> None:
-    """Set all handlers, also where one that is set already raises meanwhile, and raise that then.
-
-    handlers: by the number of the signal. No line of Python is run between two of them, where another could raise.
-    """
-    raised: BaseException | None = None
-    while True:
-        try:
-            deque(map(set_handler, handlers.keys(), handlers.values()), 0)
-            break
-        except BaseException as error:
-            raised = error
-    if raised is not None:
-        raise raised
+def _replace_handler(number: int, old: Any, new: Any) -> None:
+    """Set a new handler for the old one, unless another handler, called at that moment, has set a third: that stays."""
+    while (found := set_handler(number, new)) is not old:
+        old, new = new, found
 
 
 def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
@@ -89,6 +117,34 @@ def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
     else:
         signal.signal(number, handler)
         signal.raise_signal(number)
+
+
+def _send_later(numbers: Sequence[int]) -> bool:
+    """Send signals to this thread, the main one, once it has left the caller; tell whether that is possible."""
+    try:
+        start_new_thread(_send, (sys._getframe(1), numbers, threading.get_ident()))
+    except RuntimeError:  # the interpreter is ending
+        return False
+    return True
+
+
+def _send(caller: FrameType, numbers: Sequence[int], thread: int) -> None:
+    running = True
+    while running:
+        running = any(frame is caller for frame in _iterate_frames(thread))
+        time.sleep(SEND_SECONDS)  # behind the caller, too: Python has a few lines of its own there
+    for number in numbers:
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps
+        else:
+            interrupt_main(signal.Signals(number))
+
+
+def _iterate_frames(thread: int) -> Iterator[FrameType]:
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
 
 
 def defer_signals(step: Function) -> Function:
@@ -109,6 +165,30 @@ def defer_signals_once_begun(step: Function) -> Function:
     return _wrap(step, is_firm=False)
 
 
+def defer_signals_unseen(step: Function) -> Function:
+    """Make signals wait for a function that Python calls where nobody sees what is raised, such as a finalizer.
+
+    Their handlers are called a moment after it.
+
+    step: function to protect, which is returned wrapped.
+    """
+    return _wrap(step, is_firm=True, is_unseen=True)
+
+
+def defer_signals_of_fork() -> SignalDeferral | None:
+    """Make signals with handlers in Python wait for a fork, in whose hooks nobody sees what is raised.
+
+    Others do not wait: a child may be sent SIGTERM as soon as it is there.
+
+    Returns what is to end behind the fork, in the parent alone; None where there is nothing to end.
+    """
+    if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
+        return None
+    deferral = SignalDeferral(is_firm=True, is_unseen=True, defaults=())
+    deferral.__enter__()
+    return deferral
+
+
 def handle_deferred() -> None:
     """Let those signals be handled that wait for a function that has not begun to change anything."""
     deferral = SignalDeferral.current
@@ -116,24 +196,27 @@ def handle_deferred() -> None:
         deferral.handle()
 
 
-def _wrap(step: Function, is_firm: bool) -> Function:
+def _wrap(step: Function, is_firm: bool, is_unseen: bool = False) -> Function:
     @wraps(step)
     def whole(*args: Any, **kwargs: Any) -> Any:
-        if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             return step(*args, **kwargs)
-        with SignalDeferral(_find_handlers(), is_firm):
+        if (outer := SignalDeferral.current) is None:
+            with SignalDeferral(is_firm, is_unseen):
+                return step(*args, **kwargs)
+        was_firm, outer.is_firm = outer.is_firm, outer.is_firm or is_firm
+        try:
             return step(*args, **kwargs)
+        finally:
+            outer.is_firm = was_firm
 
     return whole  # type: ignore[return-value]
 
 
-def _find_handlers() -> dict[int, Any]:
-    """Return what is done about each signal that could cut a step in two; None is a handler that Python did not set."""
-    return {
-        number: handler
-        for number, handler in zip(_NUMBERS, map(get_handler, _NUMBERS), strict=True)
-        if callable(handler) or (number in _ENDS and handler is not None)
-    }
+def _find_signals(defaults: Sequence[int]) -> list[int]:
+    """Return each signal that has a handler in Python, and those of the defaults whose handlers Python knows."""
+    in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
+    return sorted({*in_python, *(number for number in defaults if get_handler(number) is not None)})
 
 
 @contextmanager

@@ -118,9 +118,9 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
     function; some 20 values of a function without noise overcome it. Labels of success and failure are taken for quiet.
 
-    From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth. From 1,000 trials on,
-    they learn from the best 500 points and from 500 points around the best; of more than 100 variables, also from the
-    last 200.
+    From 50 trials on, the models are fitted again whenever the data have grown by a fiftieth, and those of success
+    whenever the points that succeeded or those that failed have. From 1,000 trials on, they learn from the best 500
+    points and from 500 points around the best; of more than 100 variables, also from the last 200.
 
     More than 1,000 variables on equal graphs share a lengthscale, which ``trial.info["auto"]`` says. A space of more
     than 100 variables without numbers is searched by ascents that change many of them at a time.
@@ -159,7 +159,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     return BayesianSearch(
         domain,
         OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
-        Feasible(Improvement(acquisition, best_predicted), success, domain.join),
+        Feasible(Improvement(acquisition, best_predicted), success, domain.join, growth=GROWTH),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,

@@ -17,7 +17,14 @@ from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
-from bostruct.nas.own_layers import LayerBuilders, Shape, build_own_layer, check_builders, leaving_shape
+from bostruct.nas.own_layers import (
+    LayerBuilders,
+    Shape,
+    build_own_layer,
+    check_builder_labels,
+    check_builders,
+    leaving_shape,
+)
 
 MAIN = "out"  # of several outputs of a program the one that is scored
 
@@ -55,7 +62,8 @@ def to_torch(
         shape) -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
         (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
         mean. The module takes batches (m, *shape) and gives the channels and the size that the label says: the layer's
-        units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve.
+        units, or as many channels as entered; each side halved, rounded up, by stride 2 and by labels that halve. A
+        label that neither the architecture's family nor a family of the package knows is refused.
 
     Warns of images whose channels seem to be last, as in (32, 32, 3). Raises TypeError, ValueError; DomainError, which
     names the layer, where it cannot be built, and both layers where their images differ in size.
@@ -72,7 +80,9 @@ def to_torch(
         told = f"{shape} is read as {shape[0]} channels of {shape[1]} x {shape[2]}, channels first"
         warnings.warn(f"input_shape: {told}; for images of {shape[2]} channels give {shape[::-1]}", stacklevel=2)
     check_number("dropout", dropout, 0.0, 0.999999)
-    return ArchitectureNetwork(architecture, shape, classes, dropout, check_builders(builders))
+    own = check_builders(builders)
+    check_builder_labels(own, architecture.family)
+    return ArchitectureNetwork(architecture, shape, classes, dropout, own)
 
 
 def check_input_shape(input_shape: Sequence[int]) -> Shape:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 from torch import nn
 
-from bostruct.checks import short_repr
+from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import Family, Label
+from bostruct.domains.architecture.labels import BUILT_IN, Family, Label
 from bostruct.domains.architecture.layers import Layer
 from bostruct.nas.meta import copy_to_meta
 
@@ -41,6 +41,21 @@ def check_builders(builders: object) -> LayerBuilders:
             allowed = "a label and a function (layer, shape) -> module"
             raise TypeError(f"builders: expected {allowed}, got {short_repr(label)}: {short_repr(builder)}")
     return builders
+
+
+def check_builder_labels(builders: LayerBuilders, family: Family) -> None:
+    """Check that each builder is for a label of a family, or of the package's: another one would never be called.
+
+    builders: label -> function (layer, shape) -> module.
+    family: of the architecture to build, which may have no layer of such a label.
+
+    Raises DomainError.
+    """
+    known = {*family.by_name, *(name for one in BUILT_IN.values() for name in one.by_name)}
+    for label in builders:
+        if label not in known:
+            told = f"no label of the architecture's family {family.name}, nor of the package's families"
+            raise DomainError(f"builders: {short_repr(label)} is {told}{did_you_mean(label, known)}")
 
 
 def leaving_shape(layer: Layer, label: Label, entering: Shape) -> Shape:

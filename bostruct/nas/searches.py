@@ -181,7 +181,10 @@ def retrain_networks(search: Search, architecture: Architecture, seeds: int = 5,
     seeds: number of trainings.
     first: the first seed, one that the search did not use.
     """
-    return search.objective(first, seeds).train(architecture)
+    objective, known = search.objective(first, seeds), architecture.family.by_name
+    if objective.builders is not None:  # a network by hand is of a family without the search's own layers
+        objective = replace(objective, builders={x: one for x, one in objective.builders.items() if x in known})
+    return objective.train(architecture)
 
 
 def average_test_error(trained: Sequence[Trained]) -> RetrainedScore:

@@ -25,6 +25,7 @@ from bostruct.contracts import (
     Info,
     IntArray,
     Json,
+    KeepsState,
     LearnsChance,
     LearnsNoise,
     LearnsOutputs,
@@ -194,14 +195,14 @@ class BayesianSearch:
         try:
             posterior, learned, info = self._condition(history, state, fit_rng)
             believed = posterior.believe(history.running)
-            score = self.score(believed, history, fit_rng)
+            score, kept = self._build_score(believed, history, state, fit_rng)
         except NumericalError as error:
             yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
             return
         best = np.argsort(history.values, kind="stable")[: self.n_starts]
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
-        state = state | {"surrogate": learned}
+        state = state | {"surrogate": learned} | kept
         x = self._first_unseen(maxima, score, history, search_rng)
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         if again is not None:
@@ -267,7 +268,8 @@ class BayesianSearch:
             objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
         found = [self._predict_units(one, values, xs) for one, values in objectives]
         score = self.score
-        chance = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
+        learns = has_capability(score, LearnsChance)
+        chance = score.learn_chance(posterior, history, state.get("score"), rng) if learns else None
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_chance)
@@ -325,6 +327,15 @@ class BayesianSearch:
         if of_outputs:
             values = np.hstack([history.objectives, history.slacks])
         return surrogate.condition(history.completed, values, state["surrogate"], rng)
+
+    def _build_score(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Score, dict[str, State]]:
+        """Return the score of a posterior, and what the searcher's state keeps of its builder, empty for nothing."""
+        if not has_capability(self.score, KeepsState):
+            return self.score(posterior, history, rng), {}
+        score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
+        return score, {} if kept is None else {"score": kept}
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

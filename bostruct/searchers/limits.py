@@ -19,6 +19,7 @@ from bostruct.contracts import (
     LogScoreBuilder,
     Posterior,
     Score,
+    State,
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.scores import AcquisitionScore, believe_where_possible
@@ -133,14 +134,15 @@ class WithinLimits:
         view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
-    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+    def learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Chance | None:
         """Return the chance that points keep all limits: `LearnsChance`; raises TypeError for one output.
 
         posterior: of objectives and slacks, `HasOutputs`.
-        history: unused.
-        rng: unused.
+        history, state, rng: unused.
         """
-        del history, rng  # the posterior knows all
+        del history, state, rng  # the posterior knows all
         return ScoredChance(ProductScore(self._score_chances(_outputs_of(posterior)[self.n_objectives :])))
 
     def _score_chances(self, slacks: Sequence[Posterior]) -> list[Score]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import has_capability, require_gradient
+from bostruct.checks import check_number, has_capability, require_gradient
 from bostruct.contracts import (
+    ADDED_LATER,
     Acquisition,
     Array,
     Batch,
@@ -20,6 +21,7 @@ from bostruct.contracts import (
     Chance,
     DependsOnNoise,
     HasBounds,
+    HasChanceBounds,
     HasChanceGradient,
     HasNoise,
     HasPredictionGradient,
@@ -31,6 +33,7 @@ from bostruct.contracts import (
     Posterior,
     Prediction,
     Score,
+    State,
     SuccessModel,
 )
 
@@ -68,6 +71,15 @@ def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
     xs: m points.
     """
     return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
+
+
+def bound_log_chance(chance: Chance, xs: Batch) -> Array:
+    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
+
+    chance: any.
+    xs: m points.
+    """
+    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
 
 
 def believe_where_possible(score: Score, xs: Batch) -> Score:
@@ -154,7 +166,7 @@ class FeasibleScore:
 
         xs: m points.
         """
-        log_chance = self.success.log_chance(xs)
+        log_chance = bound_log_chance(self.success, xs)
         return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
 
     def believe(self, xs: Batch) -> FeasibleScore:
@@ -195,8 +207,14 @@ class CautiousChance:
 
         xs: m points.
         """
-        log_chance = self.chance.log_chance(xs)
-        return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
+        return _lower(self.chance.log_chance(xs))
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance of each of m points (m,): `HasChanceBounds`.
+
+        xs: m points.
+        """
+        return _lower(bound_log_chance(self.chance, xs))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
@@ -214,6 +232,11 @@ class CautiousChance:
             return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
+
+
+def _lower(log_chance: Array) -> Array:
+    """Return log chances that are lower the more they are below that of a half; their order stays."""
+    return log_chance + CAUTION * np.minimum(log_chance - LOG_HALF, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,15 +289,19 @@ class Feasible:
     score: of the points that succeed; its scores must be logarithms.
     success: learns where points succeed.
     join: the domain's.
+    growth: what the model of success learned last serves until the points that succeeded, or those that failed, have
+        grown by this share since, at least 0; with 0 each score learns anew, and from nothing before.
 
-    Raises ValueError.
+    Raises ValueError, and TypeError for `growth`.
     """
 
     score: LogScoreBuilder
     success: SuccessModel
     join: Callable[..., Batch]
+    growth: float = field(default=0.0, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
+        check_number("growth", self.growth, 0.0)
         if not self.score.is_logarithm:
             raise ValueError(
                 "score: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement is; "
@@ -292,31 +319,64 @@ class Feasible:
         history: all that was told so far.
         rng: given to the model of success.
         """
-        score, chance = self.score(posterior, history, rng), self._learn_success(history, rng)
+        return self.build_from(posterior, history, None, rng)[0]
+
+    def build_from(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Score, State]:
+        """Return the score as a call does, and what was learned of success: `KeepsState`; raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far.
+        state: None, or what the last call returned: what the model of success learned, and the numbers of completed and
+            failed points that it learned from.
+        rng: given to the model of success.
+        """
+        score = self.score(posterior, history, rng)
+        chance, state = self._learn_success(history, state, rng)
         if chance is None:
-            return score
+            return score, state
         n_failed = len(history.failed)
         is_over = n_failed > MOST_FAILED * (n_failed + len(history.completed))
-        return FeasibleScore(score, CautiousChance(chance) if is_over else chance)
+        return FeasibleScore(score, CautiousChance(chance) if is_over else chance), state
 
-    def learn_chance(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Chance | None:
+    def learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Chance | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty.
 
         posterior: of the objective, given to the score.
         history: all that was told so far.
+        state: of the last score, as of `build_from`.
         rng: given to the model of success.
 
         Raises NumericalError.
         """
         score = self.score
-        inner = score.learn_chance(posterior, history, rng) if has_capability(score, LearnsChance) else None
-        found = [one for one in (self._learn_success(history, rng), inner) if one is not None]
+        inner = score.learn_chance(posterior, history, None, rng) if has_capability(score, LearnsChance) else None
+        found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
         return JointChance(found) if found else None
 
-    def _learn_success(self, history: HistoryView, rng: np.random.Generator) -> Chance | None:
-        """Return the chance that points have a value; None where no point has failed."""
-        if not len(history.failed):
-            return None
+    def _learn_success(
+        self, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Chance | None, State]:
+        """Return the chance that points have a value, and the state for the next call; None where no point failed."""
+        counts = [len(history.completed), len(history.failed)]
+        if not counts[1]:
+            return None, None
         points = self.join(history.completed, history.failed)
-        succeeded = np.repeat([True, False], [len(history.completed), len(history.failed)])
-        return self.success.condition(points, succeeded, rng)
+        succeeded = np.repeat([True, False], counts)
+        last, before = (None, None) if state is None else (state["success"], state["counts"])
+        keep = before is not None and has_hardly_grown(counts, before, self.growth)
+        chance, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
+        return chance, {"counts": before if keep else counts, "success": learned} if self.growth else None
+
+
+def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
+    """Tell whether none of some counts has fallen, or has grown by a share.
+
+    counts: now.
+    before: those of which something was learned.
+    growth: the share of each, at least 0; with 0 what was learned never serves again.
+    """
+    return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bostruct.execution.interrupts import defer_signals
+
 _stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
 
 
@@ -19,18 +21,26 @@ def pause_collector() -> Iterator[None]:
     What was made counts as old afterwards, unless the user has frozen objects, so that it is not looked at once more.
     """
     was_enabled, thread = gc.isenabled(), threading.get_ident()
-    gc.disable()
-    if was_enabled:
-        _stopped_by.add(thread)
     try:
+        if was_enabled:
+            _stopped_by.add(thread)
+        gc.disable()
         yield
     finally:
         if was_enabled:
-            if gc.get_freeze_count() == 0:
-                gc.freeze()  # moves all objects out of the young generations,
-                gc.unfreeze()  # and into the oldest
-            gc.enable()
-            _stopped_by.discard(thread)
+            try:
+                _make_old()
+            finally:  # an interrupt may have come
+                gc.enable()
+                _stopped_by.discard(thread)
+
+
+@defer_signals
+def _make_old() -> None:
+    """Count all objects as old, unless the user has frozen some."""
+    if gc.get_freeze_count() == 0:
+        gc.freeze()  # moves all objects out of the young generations,
+        gc.unfreeze()  # and into the oldest
 
 
 def _start_in_child() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
@@ -56,13 +56,19 @@ class Ledger(SharedTable):
         try:
             yield
         except BaseException as error:
-            with lock:
-                asked = [pair for pair in self._find_out() if pair not in before]
-                try:
-                    self.give_back(asked)
-                except BostructError as another:
-                    note_unreturned(error, [number for number, _ in asked], another)
+            self._give_back_new(before, lock, error)
             raise
+
+    @defer_signals_once_begun
+    def _give_back_new(
+        self, before: Container[tuple[int, float]], lock: AbstractContextManager[object], error: BaseException
+    ) -> None:
+        with lock:
+            asked = [pair for pair in self._find_out() if pair not in before]
+            try:
+                self.give_back(asked)
+            except BostructError as another:
+                note_unreturned(error, [number for number, _ in asked], another)
 
     def next_initial(self) -> Point | None:
         """The first of the user's own points that was never asked nor added; None where there is none left."""

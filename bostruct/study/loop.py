@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
-from bostruct.execution.interrupts import exit_on_sigterm
+from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import Pool, TrialLost
 from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals
@@ -30,6 +30,8 @@ MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in t
 log = logging.getLogger(__name__)
 # The trials in flight of each run of a study, since threads may share it.
 _in_flight: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
+# Those of its runs that ended, which were given back unless another interrupt came in between.
+_left: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
 
 
 class ObjectiveError(BostructError):
@@ -51,6 +53,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     study.sync()
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
+    _give_back_left(study)
     for callback in settings.callbacks:
         if check := getattr(callback, "check_study", None):
             check(study)  # may fit a model
@@ -73,14 +76,33 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         pool.close()
 
 
+@defer_signals_once_begun
 def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
     """Give the trials in flight back; where that fails, too, the error that ended the run is still the one seen."""
-    in_flight = [replace(study.trials[number], started=begun) for number, begun in sorted(loop.pending.items())]
+    in_flight = _find_held(study, loop.pending)
     try:
         if in_flight:
             study.give_back(in_flight)
     except BostructError as another:
         note_unreturned(error, [trial.number for trial in in_flight], another)
+    finally:
+        loop.leave()
+
+
+def _give_back_left(study: Any) -> None:
+    """Give back what earlier runs began and left behind, as two interrupts may do; what others asked for is theirs."""
+    for pending in list(left := _left.get(study, [])):
+        with suppress(BostructError):  # the run comes upon it, too
+            if held := _find_held(study, pending):
+                study.give_back(held)
+            left[:] = [one for one in left if one is not pending]
+
+
+def _find_held(study: Any, pending: dict[int, float]) -> list[Trial]:
+    """Return those trials of a run that nobody told, gave up or took over since it began them."""
+    begun = sorted((number, when) for number, when in pending.items() if study.held.get(number) == when)
+    trials = study.trials if begun else ()
+    return [replace(trials[number], started=when) for number, when in begun]
 
 
 class _Loop:
@@ -102,7 +124,9 @@ class _Loop:
         self._runs.append(self.pending)
 
     def leave(self) -> None:
-        """Let other runs of the study know that nothing is in flight here any more."""
+        """Let other runs of the study know that nothing is in flight here any more; a later one gives back the rest."""
+        if self.pending:
+            _left.setdefault(self._study, []).append(self.pending)
         self._runs[:] = [pending for pending in self._runs if pending is not self.pending]
 
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:

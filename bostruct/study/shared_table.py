@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -124,7 +124,12 @@ class SharedTable(TrialTable):
             yield
         finally:
             self._wanted = before
-            defer_signals(block.__exit__)(None, None, None)  # or others would wait for as long as this process lives
+            held = [block]  # which others would wait for as long as this process lives
+            try:
+                _leave(held)
+            except BaseException:  # of a signal that came before it had begun
+                _leave(held)
+                raise
 
     def check_wanted(self) -> None:
         """Raise NotWanted where the block that decides wants no trial any more."""
@@ -328,6 +333,12 @@ class SharedTable(TrialTable):
 
     def _write_point(self, x: Point) -> str:
         return write_point_text(self._domain, x, self._names)
+
+
+@defer_signals
+def _leave(blocks: list[AbstractContextManager[None]]) -> None:
+    while blocks:
+        blocks.pop().__exit__(None, None, None)
 
 
 def _find_folder() -> Path:

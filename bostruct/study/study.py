@@ -23,7 +23,7 @@ from bostruct.contracts import BostructError, Domain, DomainError, Presented, Se
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
-from bostruct.execution.interrupts import defer_signals_once_begun
+from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import parse_outcome, storable
 from bostruct.storage.backends import open_storage
@@ -730,6 +730,7 @@ class Study:
             else:
                 write_copy(self._ledger, place, name)
 
+    @defer_signals_once_begun
     def close(self) -> None:
         """Let the file go, for others to open. Running trials are handed out again when the study is next opened.
 
@@ -739,9 +740,10 @@ class Study:
             with self._mutex:
                 if self._store is not None:
                     with suppress(StorageError):  # `end` does what can be done
-                        defer_signals_once_begun(self._store.check_place)()
+                        self._store.check_place()
         finally:
-            self._close()
+            end(self._ledger, self._mutex)  # once more where an earlier call could not
+            self._finalizer.detach()
 
     def __enter__(self) -> Study:
         return self
@@ -779,14 +781,14 @@ class Study:
         self._stop: str | None = None
         self._stopped_because = "not run to an end by this process"
         self._ledger = Ledger(domain, stored, store, place.label)
-        self._close = weakref.finalize(self, end, self._ledger, self._mutex)
+        self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)
 
     @property
     def _store(self) -> StudyWriter | None:
         return self._ledger.store
 
     def _writable(self) -> Searcher:
-        if not self._close.alive:
+        if not self._finalizer.alive:
             raise BostructError(
                 f"study {self.name!r} is closed" + ("; Study.load opens it again" if self.where else "")
             )

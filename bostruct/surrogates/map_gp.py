@@ -148,6 +148,15 @@ class MAPGP:
         posterior, info = self.posterior_at(fit, mode)
         return posterior, mode.packed.tolist(), info
 
+    def condition_at(self, xs: Batch, values: Array, state: State) -> GaussianPosterior:
+        """Return the posterior at the mode of a state, without a fit: `KeepsHyperparameters`; raises NumericalError.
+
+        xs: n points.
+        values: (n,), in the user's units.
+        state: one that `accepts` takes for a mode.
+        """
+        return self.posterior_at(self.prepare(xs, values), Mode(np.array(state), {}))[0]
+
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
         """Standardize the values, and prepare the points: all that models of the same kernel and data share.
 

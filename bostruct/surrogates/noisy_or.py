@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, Chance, IntArray
+from bostruct.contracts import Array, Batch, IntArray, State
 
 SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
 PRIOR_COUNT = 0.4  # the weight of that, in points
@@ -47,15 +47,23 @@ class NoisyOr:
     codes: Codes
 
     def condition(
-        self, points: Batch, succeeded: npt.NDArray[np.bool_], rng: np.random.Generator, before: Chance | None = None
-    ) -> BlamedChoices:
+        self,
+        points: Batch,
+        succeeded: npt.NDArray[np.bool_],
+        state: State,
+        rng: np.random.Generator,
+        *,
+        keep: bool = False,
+    ) -> tuple[BlamedChoices, State]:
         """Return what points succeed, learned by expectation maximization over which cause fired at a failure.
 
         points: n points, of which one or more failed.
         succeeded: for each, whether it did (n,), bool.
-        rng, before: unused.
+        state, rng, keep: unused; all is learned from all points in milliseconds.
+
+        The state returned is None.
         """
-        del rng, before
+        del state, rng, keep
         causes = _Causes(self.codes)
         codes = causes.codes.encode(points)
         of_successes, of_failures = (causes.list(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))
@@ -63,7 +71,7 @@ class NoisyOr:
         at_failures = np.bincount(of_failures.ravel(), minlength=causes.n)
         fired = _lay_blame(of_failures, causes.prior, cleared + at_failures, cleared)
         chance = (causes.prior + fired) / (PRIOR_COUNT + causes.prior + cleared + at_failures)
-        return BlamedChoices(causes, -np.log1p(-chance))
+        return BlamedChoices(causes, -np.log1p(-chance)), None
 
 
 @dataclass(frozen=True, eq=False)

@@ -112,6 +112,22 @@ class GaussianPosterior:
                 variance[s, own] = np.maximum(left, SMALLEST_VARIANCE)
         return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
 
+    def bound_above(self, xs: Batch) -> Prediction:
+        """Return bounds of mean and variance from above: `HasUpperBounds`.
+
+        xs: m points.
+        """
+        found = self._negative.bound(xs)
+        return Prediction(-found.mean, found.variance)
+
+    @cached_property
+    def _negative(self) -> GaussianPosterior:
+        """The posterior of the negative objective, whose lowest mean is the highest of this one."""
+        members = [
+            one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.members
+        ]
+        return replace(self, members=members, shift=-self.shift)
+
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by what `predict` may round otherwise in another block of points."""
         sums = [

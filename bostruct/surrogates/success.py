@@ -16,9 +16,12 @@ from bostruct.contracts import (
     Array,
     Batch,
     Chance,
+    HasChanceBounds,
     HasChanceGradient,
     HasPredictionGradient,
+    HasUpperBounds,
     IntArray,
+    KeepsHyperparameters,
     Posterior,
     Prediction,
     State,
@@ -47,18 +50,21 @@ class RegressedSuccess:
     surrogate: Surrogate
 
     def condition(
-        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator, before: Chance | None = None
-    ) -> RegressedChance:
-        """Return the chance of success as learned; raises NumericalError.
+        self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
+    ) -> tuple[RegressedChance, State]:
+        """Return the chance of success as learned, and the surrogate's state; raises NumericalError.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
+        state: None, or the surrogate's, of the last call.
         rng: given to the surrogate.
-        before: what this model learned of some of the points, from whose fit the next one starts.
+        keep: whether the hyperparameters of the state serve, where the surrogate can keep them.
         """
-        state = before.state if isinstance(before, RegressedChance) else None
-        label, state, _ = self.surrogate.condition(points, succeeded.astype(np.float64), state, rng)
-        return RegressedChance(label, state)
+        surrogate, labels = self.surrogate, succeeded.astype(np.float64)
+        if keep and has_capability(surrogate, KeepsHyperparameters) and surrogate.accepts(state):
+            return RegressedChance(surrogate.condition_at(points, labels, state)), state
+        label, state, _ = surrogate.condition(points, labels, state, rng)
+        return RegressedChance(label), state
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +72,9 @@ class RegressedChance:
     """The chance that a label exceeds a half.
 
     label: its posterior.
-    state: of the surrogate, from which its next fit may start; None for no start.
     """
 
     label: Posterior
-    state: State = None
 
     def log_chance(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that each of m points succeeds (m,).
@@ -79,6 +83,19 @@ class RegressedChance:
         """
         label = self.label.predict(xs)
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
+        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance (m,), quicker where the posterior has bounds: `HasChanceBounds`.
+
+        xs: m points.
+
+        A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
+        """
+        if not has_capability(self.label, HasUpperBounds):
+            return self.log_chance(xs)
+        label = self.label.bound_above(xs)
+        chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
         return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
@@ -114,40 +131,56 @@ class AveragedSuccess:
     take: Callable[[Batch, IntArray], Batch]
 
     def condition(
-        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator, before: Chance | None = None
-    ) -> AveragedChance:
+        self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
+    ) -> tuple[AveragedChance, State]:
         """Return the average of the models, each learned from all points; raises NumericalError.
 
         A model of next to no weight is left out.
 
         points: n points.
         succeeded: for each, whether it did (n,), bool.
+        state: None, or that of the last call: positions of the models that are not left out, the logarithms of their
+            weights, and of each model its state after two thirds of the points, and after all.
         rng: chooses the third of the points by which the models are compared, and is given to them.
-        before: unused.
+        keep: whether the weights, and what the models can keep, serve as they are in the state.
         """
-        del before
-        learned, logs = self._compare(points, succeeded, rng)
-        kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
-        chances = tuple(self.models[i].condition(points, succeeded, rng, learned[i]) for i in kept)
-        return AveragedChance(chances, logs[kept] - np.logaddexp.reduce(logs[kept]))
+        if state is None or len(state["models"]) != len(self.models):
+            state, keep = dict.fromkeys(("compared", "models"), [None] * len(self.models)), False
+        compared, models = state["compared"], list(state["models"])
+        if keep:
+            kept, log_weights = state["kept"], np.array(state["log_weights"])
+        else:
+            compared, logs = self._compare(points, succeeded, compared, rng)
+            kept = np.flatnonzero(logs - np.logaddexp.reduce(logs) > math.log(LEAST_WEIGHT)).tolist()
+            log_weights = logs[kept] - np.logaddexp.reduce(logs[kept])
+        chances = []
+        for i in kept:
+            start = compared[i] if models[i] is None else models[i]
+            chance, models[i] = self.models[i].condition(points, succeeded, start, rng, keep=keep)
+            chances.append(chance)
+        state = {"kept": kept, "log_weights": log_weights.tolist(), "compared": compared, "models": models}
+        return AveragedChance(chances, log_weights), state
 
     def _compare(
-        self, points: Batch, succeeded: BoolArray, rng: np.random.Generator
-    ) -> tuple[Sequence[Chance | None], Array]:
-        """Return what each model learns from two thirds of the points, and the log likelihood of the others under it.
+        self, points: Batch, succeeded: BoolArray, states: list[State], rng: np.random.Generator
+    ) -> tuple[list[State], Array]:
+        """Return the state of each model after two thirds of the points, and the log likelihood of the others under it.
 
-        For few points, all are None and 0.
+        For few points, the states are as they were, and the likelihoods 0.
         """
         n = len(succeeded)
         order = rng.permutation(n)
         shown, kept = np.sort(order[n // HELD_OUT :]), np.sort(order[: n // HELD_OUT])
         few = min(np.count_nonzero(succeeded[shown]), np.count_nonzero(~succeeded[shown]))
         if n < FEWEST or few < FEWEST_OF_EACH:
-            return [None] * len(self.models), np.zeros(len(self.models))
+            return states, np.zeros(len(self.models))
         others, held = self.take(points, shown), self.take(points, kept)
-        learned = [model.condition(others, succeeded[shown], rng) for model in self.models]
-        logs = [_log_likelihood(one.log_chance(held), succeeded[kept]) for one in learned]
-        return learned, np.sum(logs, axis=1)
+        learned = [
+            model.condition(others, succeeded[shown], last, rng)
+            for model, last in zip(self.models, states, strict=True)
+        ]
+        logs = [_log_likelihood(chance.log_chance(held), succeeded[kept]) for chance, _ in learned]
+        return [state for _, state in learned], np.sum(logs, axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +199,23 @@ class AveragedChance:
 
         xs: m points.
         """
-        logs = [weight + one.log_chance(xs) for weight, one in zip(self.log_weights, self.chances, strict=True)]
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+        return self._average([one.log_chance(xs) for one in self.chances])
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds never below the log chance (m,), of the bounds of each: `HasChanceBounds`.
+
+        xs: m points.
+        """
+        return self._average(
+            [
+                one.bound_log_chance(xs) if has_capability(one, HasChanceBounds) else one.log_chance(xs)
+                for one in self.chances
+            ]
+        )
+
+    def _average(self, logs: Sequence[Array]) -> Array:
+        weighted = [weight + log for weight, log in zip(self.log_weights, logs, strict=True)]
+        return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.

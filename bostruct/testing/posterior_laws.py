@@ -13,6 +13,7 @@ from bostruct.contracts import (
     HasCovariance,
     HasNoise,
     HasPredictionGradient,
+    HasUpperBounds,
     Posterior,
     Prediction,
 )
@@ -109,6 +110,8 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that `screen`, and `bound`, are optimistic: a mean never above, a variance never below, that of `predict`.
 
+    The mean of `bound_above` is never below it.
+
     A maximizer screens all points, and predicts some of them, so that is what is compared.
 
     posterior: any.
@@ -128,6 +131,10 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
                 assert np.all(mean[:, positions] <= found.mean), f"the mean of {name} is never above that of predict"
                 is_wider = variance[:, positions] >= found.variance
                 assert np.all(is_wider), f"the variance of {name} is never below that of predict"
+            if has_capability(posterior, HasUpperBounds):
+                for name, above, own in zip(("mean", "variance"), posterior.bound_above(batch), found, strict=True):
+                    law = f"the {name} of bound_above is never below that of predict"
+                    assert np.all(above[:, positions] >= own), law
 
 
 def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:

@@ -13,6 +13,7 @@ from benchmarks.peers.verdicts import index_runs
 from benchmarks.published import __main__ as command
 from benchmarks.published import cases, regrets, report
 from benchmarks.published.run import take
+from bostruct import methods
 from bostruct.analysis.differences import estimate_difference
 
 WCNF = "p wcnf 12 3 100\n2 1 2 0\n3 -1 3 0\n1 -2 -3 4 0\n"
@@ -81,6 +82,15 @@ def test_a_noisy_run_has_values_without_noise():
         assert found["noise_free_best"] == problem.noise_free(best)
     assert found["noise_free_best"] == pytest.approx(found["improvements"][-1][1], abs=1.0)
     assert found["optimum"] is None
+
+
+def test_combo_asks_its_model_after_the_initial_points(monkeypatch):
+    """The published Branin has two; the method by its name would draw 18 more."""
+    counts = []
+    monkeypatch.setattr(methods, "combo", lambda space, n: counts.append(n) or methods.random(space))
+    for problem, trials in (("branin", 3), ("branin relabeled", 3), ("ising 0", 21)):
+        take(Run(problem, "combo", 1, trials), None)
+    assert counts == [2, 2, 20]
 
 
 def test_regrets_and_first_trials_at_the_optimum():

@@ -18,6 +18,7 @@ import pytest
 import bostruct as bo
 from bostruct.execution import fork_locks
 from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.storage.database import Database
 from bostruct.storage.protocol import StorageError
 from bostruct.study import threads
@@ -225,7 +226,7 @@ def test_a_child_that_exits_by_itself_ends(tmp_path: object) -> None:
     with Holder(study._mutex):
         child = os.fork()
         if child == 0:
-            study._close()  # as at the end of the interpreter
+            study._finalizer()  # as at the end of the interpreter
             os._exit(7)
         done = threading.Event()
         waits = threading.Thread(target=lambda: (status.append(os.waitpid(child, 0)[1]), done.set()))
@@ -271,3 +272,49 @@ def test_a_fork_waits_for_no_step_that_waits_itself(tmp_path: Path) -> None:
             assert time.monotonic() - began < 5 * fork_locks.FORK_SECONDS
             other.execute("ROLLBACK")
             assert telling.result(PATIENCE_SECONDS).value == 1.0
+
+
+class InterruptedLock:
+    """A lock that a fork waits for when Ctrl-C comes."""
+
+    def __init__(self) -> None:
+        self.n_held = 0
+
+    def acquire(self, *_: object) -> bool:
+        self.n_held += 1
+        signal.raise_signal(signal.SIGINT)
+        return True
+
+    def release(self) -> None:
+        self.n_held -= 1
+
+
+@pytest.mark.usefixtures("default_sigint")
+def test_an_interrupt_while_a_fork_waits_for_a_lock_is_raised_in_the_parent_behind_the_fork() -> None:
+    lock, children = InterruptedLock(), []
+
+    def fork() -> None:
+        if not (child := os.fork()):
+            is_as_before = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            time.sleep(0.1)  # in which an interrupt would end this
+            os._exit(0 if is_as_before and lock.n_held == 0 else 1)
+        children.append(child)
+        time.sleep(PATIENCE_SECONDS)
+
+    fork_locks._delaying.add(lock)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        fork()
+    fork_locks._delaying.discard(lock)  # type: ignore[arg-type]
+    assert os.waitpid(children[0], 0)[1] == 0
+    assert lock.n_held == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_child_that_waited_for_a_lock_ends_by_sigterm_as_ever() -> None:
+    lock, before = make_lock(delays_forks=True), signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with exit_on_sigterm():
+            assert succeeds_in_child(lambda: signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert lock.acquire(blocking=False)

@@ -14,6 +14,7 @@ import pytest
 from bostruct.execution import interrupts
 from bostruct.execution.interrupts import (
     TERMINATED,
+    SignalDeferral,
     defer_signals,
     defer_signals_once_begun,
     exit_on_sigterm,
@@ -325,3 +326,63 @@ def test_a_handler_that_raises_before_it_waits_leaves_none_away(monkeypatch: pyt
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     with pytest.raises(KeyboardInterrupt):
         Steps(signal.SIGINT).run()
+
+
+def note(*_: Any) -> None: ...
+
+
+@pytest.mark.parametrize("changed", [USR1, signal.SIGINT, signal.SIGTERM, signal.SIGUSR2])
+@pytest.mark.parametrize(("done", "at"), [(0, USR1), (2, signal.SIGTERM)])  # USR1 is set before SIGTERM
+def test_what_a_handler_sets_as_others_begin_or_end_to_wait_stays(
+    changed: int, done: int, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_handler, steps, before, calls = interrupts.set_handler, Steps(), signal.getsignal(changed), []
+
+    def change(*_: Any) -> None:
+        calls.append(signal.signal(changed, note))
+
+    def raise_once(number: int, handler: Any) -> Any:
+        if number == at and steps.done == done and not calls:
+            signal.raise_signal(USR1)
+        return set_handler(number, handler)
+
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(USR1, change)
+    with monkeypatch.context() as patched:
+        patched.setattr(interrupts, "set_handler", raise_once)
+        assert steps.run() == 2
+    try:
+        assert len(calls) == 1
+        assert signal.getsignal(changed) is note
+        assert Steps(changed).run() == 2
+        assert signal.getsignal(changed) is note
+    finally:
+        signal.signal(changed, before)
+
+
+def test_what_a_handler_sets_that_a_step_without_a_value_lets_through_stays() -> None:
+    @defer_signals_once_begun
+    def step() -> None:
+        signal.raise_signal(USR1)
+        handle_deferred()
+        signal.raise_signal(USR1)
+        done.append("waited")
+
+    def change(*_: Any) -> None:
+        done.append("first")
+        signal.signal(USR1, lambda *_: done.append("second"))
+
+    done: list[str] = []
+    signal.signal(USR1, change)
+    step()
+    assert done == ["first", "waited", "second"]
+    signal.raise_signal(USR1)
+    assert done == ["first", "waited", "second", "second"]
+
+
+def test_a_handler_that_two_signals_kept_from_being_put_back_is_called_all_the_same() -> None:
+    SignalDeferral(is_firm=True).__enter__()
+    SignalDeferral.current = None  # the first two lines of the end of a step, which others would have cut
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import bostruct as bo
@@ -73,3 +75,41 @@ def test_a_study_resumes_exactly_from_every_step(tmp_path, name):
         with bo.Study.load(path, method=quick(name)) as study:
             resumed = study.optimize(holed, n)
         assert [(t.point, t.value, t.status, t.origin) for t in resumed.trials] == told, cut
+
+
+def learned_from(study):
+    """Return how many completed and failed points the model of success was fitted to; None before there is one."""
+    return json.loads(study._ledger.state).get("score", {}).get("counts")
+
+
+def test_a_study_with_many_failures_resumes_exactly_between_two_fits(tmp_path):
+    """What was learned of success is in the file: a resumed study goes on with it, and fits when others would."""
+    space = bo.Space({f"x{i}": range(4) for i in range(8)})
+
+    def banned(point):
+        if point["x0"] == 3 or point["x1"] > point["x2"]:
+            raise bo.Infeasible("banned")
+        return sum((i + 1) * value for i, value in enumerate(point.values())) % 11
+
+    first = [space.present(x) for x in space.sample(150, np.random.default_rng(0))]
+    numbers = range(151, 159)
+
+    def open_study(storage):
+        search = methods.METHODS["auto"](space)
+        few = replace(search, maximizer=replace(search.maximizer, random=60, spray=10, ascents=3))
+        return bo.Study(space, method=few, seed=2, storage=storage, initial_points=first)
+
+    counts = []
+    with open_study(None) as study:
+        for n in numbers:
+            study.optimize(banned, n)
+            counts.append(learned_from(study))
+        whole = [(t.point, t.status, t.origin) for t in study.trials]
+    assert 1 < len({tuple(one) for one in counts}) < len(counts)  # some suggestions fitted it, others did not
+    for n, learned in zip(numbers, counts, strict=True):
+        with open_study(tmp_path / "runs.db") as study:
+            study.optimize(banned, n)
+            assert learned_from(study) == learned
+            study.ask()  # and left running
+    with open_study(tmp_path / "runs.db") as study:
+        assert [(t.point, t.status, t.origin) for t in study.trials][: len(whole)] == whole

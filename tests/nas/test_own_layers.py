@@ -93,7 +93,7 @@ def test_their_repeats_are_trained_one_by_one():
     x = bo.Architecture.chain("gelu-8 linear", family)
     builders = {"gelu": lambda layer, shape: nn.Sequential(nn.Linear(shape[0], layer.units), nn.ReLU())}
     assert not is_batched(to_torch(x, (10,), 1, builders=builders), 32)
-    assert is_batched(to_torch(bo.Architecture.chain("relu-8 linear"), (10,), 1, builders=builders), 32)
+    assert is_batched(to_torch(bo.Architecture.chain("relu-8 linear", family), (10,), 1, builders=builders), 32)
     objective = NetworkObjective(diabetes(), Recipe(epochs=1), repeats=2, builders=builders)
     assert objective(x) > 0.0
 
@@ -135,9 +135,32 @@ def test_a_module_that_reads_numbers_out_of_tensors_is_taken_as_it_is():
     assert network(torch.randn(2, 1, 8, 8)).shape == (2, 10)
 
 
+@pytest.mark.parametrize(
+    ("label", "chain", "family", "words"),
+    [
+        ("conv33", "conv3-8 softmax", "cnn", "'conv33' is no label of .* family cnn, .*Did you mean 'conv3'"),
+        ("gatde", "conv3-8 softmax", gated_layers.FAMILY, r"'gatde' is .* cnn\+gated.*Did you mean 'gated'"),
+        ("gated", "conv3-8 softmax", "cnn", "'gated' is no label of .* family cnn, nor of the package's families"),
+    ],
+)
+def test_builders_of_unknown_labels_are_refused(label, chain, family, words):
+    x, builders = bo.Architecture.chain(chain, family), {label: gated_layers.gated}
+    for build in (to_torch, cost):
+        with pytest.raises(DomainError, match=words):
+            build(x, (1, 8, 8), 10, builders=builders)
+    with pytest.raises(DomainError, match=words):
+        NetworkObjective(digits(), builders=builders).cost(x)
+
+
+def test_builders_of_labels_that_a_network_lacks_are_taken():
+    x = bo.Architecture.chain("conv3-8 softmax", gated_layers.FAMILY)
+    for label in ("gated", "conv5", "tanh"):  # of its family, of both, of another family of the package
+        assert to_torch(x, (1, 8, 8), 10, builders={label: gated_layers.gated}).has_own_layers is False
+
+
 def test_builders_that_are_none_are_refused():
-    with pytest.raises(DomainError, match=r"no torch module is known for the label 'gated'.*builders= has gatde"):
-        to_torch(own_domain().pool[0], (1, 8, 8), 10, builders={"gatde": gated_layers.gated})
+    with pytest.raises(DomainError, match=r"no torch module is known for the label 'gated'.*builders= has conv3"):
+        to_torch(own_domain().pool[0], (1, 8, 8), 10, builders={"conv3": gated_layers.gated})
     with pytest.raises(DomainError, match=r"builders\['softmax'\]: expected a label of processing layers"):
         to_torch(bo.Architecture.chain(["softmax"], "mlp"), (3,), 2, builders={"softmax": lambda *_: nn.ReLU()})
     for wrong, words in ((3, "a mapping from labels to functions, got 3"), ({"gated": 3}, "a label and a function")):

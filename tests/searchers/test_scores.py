@@ -1,6 +1,9 @@
 """The score is a part: a builder of one's own serves the searcher as it is."""
 
 import dataclasses
+import json
+import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +12,7 @@ from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogE
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import NumericalError
 from bostruct.methods import auto
-from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted, has_hardly_grown
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import check_searcher
 from tests.laws.maxsat import bits
@@ -82,6 +85,54 @@ def test_a_chance_of_success_is_learned_once_a_point_has_failed(failed):
     assert np.all(scored.upper_bounds(POINTS) >= scored(POINTS))
     loss = plain.upper_bounds(POINTS) - scored.upper_bounds(POINTS)  # a search by bounds passes failures by
     assert (loss.max() > 0.1) == bool(failed)
+
+
+def ask_states(searcher, counts, growth=0.1):
+    """Return what is kept of success after scores of the first points, for numbers of completed and failed ones."""
+    every = SPACE.enumerate()[np.random.default_rng(0).permutation(32)]
+    searcher, kept = dataclasses.replace(searcher, score=dataclasses.replace(searcher.score, growth=growth)), None
+    for completed, failed in counts:
+        history = History.of(SPACE, every[:completed], np.arange(float(completed)), failed=every[20 : 20 + failed])
+        posterior = searcher.surrogate.condition(history.completed, history.values, None, np.random.default_rng(0))[0]
+        score, kept = searcher.score.build_from(
+            posterior, history, json.loads(json.dumps(kept)), np.random.default_rng(1)
+        )
+        yield kept, score
+
+
+def test_what_was_learned_of_success_serves_until_either_count_has_grown():
+    counts = [(10, 0), (10, 5), (10, 5), (11, 5), (11, 6), (12, 6), (13, 6), (12, 6)]
+    kept = [state for state, _ in ask_states(auto(SPACE), counts, growth=0.15)]
+    assert kept[0] is None  # no point has failed
+    assert [state["counts"] for state in kept[1:]] == [[10, 5], [10, 5], [10, 5], [11, 6], [11, 6], [13, 6], [12, 6]]
+    assert kept[1] == kept[2] == kept[3]
+    assert kept[4] == kept[5]
+
+
+def test_without_growth_success_is_learned_anew_each_time():
+    states = list(ask_states(auto(SPACE), [(10, 5), (10, 5)], growth=0.0))
+    assert [state for state, _ in states] == [None, None]
+    np.testing.assert_array_equal(states[0][1](POINTS), states[1][1](POINTS))
+    with pytest.raises(ValueError, match="growth: expected"):
+        dataclasses.replace(auto(SPACE).score, growth=-0.1)
+
+
+def test_all_points_count_between_two_fits():
+    (_, before), (_, after) = ask_states(auto(SPACE), [(12, 6), (13, 6)])
+    assert not np.allclose(before.success.log_chance(POINTS), after.success.log_chance(POINTS))
+
+
+@pytest.mark.parametrize("growth", [Fraction(1, 50), Fraction(1, 10), Fraction(1, 1)])
+def test_counts_at_which_success_is_learned_anew(growth):
+    learned, expected = [1], [1]
+    for n in range(1, 2_000):
+        if not has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
+            learned.append(n)
+    while (after := max(math.ceil(expected[-1] * (1 + growth)), expected[-1] + 1)) < 2_000:
+        expected.append(after)
+    assert learned == expected
+    assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
+    assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
 
 
 def test_augmented_improvement_takes_the_noise_of_the_posterior():

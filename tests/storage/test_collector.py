@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
+from bostruct.storage import collector
 from bostruct.storage.collector import pause_collector
 
 
@@ -75,4 +78,25 @@ def test_what_was_made_is_old_and_what_a_user_froze_stays_frozen() -> None:
         assert not is_old(made)
         assert gc.get_freeze_count() >= frozen // 2  # those that are gone by now leave it
     finally:
+        gc.unfreeze()
+
+
+@pytest.mark.usefixtures("default_sigint")
+@pytest.mark.parametrize("name", ["disable", "get_freeze_count", "freeze", "unfreeze", "enable"])
+def test_the_collector_runs_again_where_an_interrupt_comes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> object:
+        result = getattr(gc, name)()
+        signal.raise_signal(signal.SIGINT)
+        return result
+
+    fake = SimpleNamespace(**{key: getattr(gc, key) for key in dir(gc)} | {name: interrupt})
+    monkeypatch.setattr(collector, "gc", fake)
+    assert gc.isenabled()
+    try:
+        with pytest.raises(KeyboardInterrupt), pause_collector():
+            pass
+        assert gc.isenabled()
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.enable()
         gc.unfreeze()

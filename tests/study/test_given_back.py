@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
+from bostruct.execution import interrupts
 from bostruct.storage.protocol import StorageError
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -163,3 +165,30 @@ def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkey
             study.ask()
         monkeypatch.undo()
     assert caught.value.__notes__ == ["Trial 0 is handed out again once this process has ended: the server is away"]
+
+
+@pytest.mark.usefixtures("default_sigint")
+@pytest.mark.parametrize("at", range(1, 7))
+def test_two_interrupts_leave_no_trial_of_the_run_to_the_next_one(
+    at: int, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_signals, calls = interrupts._find_signals, []
+
+    def interrupt(*args: Any) -> list[int]:
+        calls.append(at)
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return find_signals(*args)
+
+    def objective(_: Any) -> float:
+        monkeypatch.setattr(interrupts, "_find_signals", interrupt)
+        raise KeyboardInterrupt
+
+    with bo.Study({"x": range(9)}, method="random", seed=0, storage=file) as study:
+        mine = study.ask()
+        with pytest.raises(KeyboardInterrupt):
+            study.optimize(objective, 3, progress=False)
+        monkeypatch.undo()
+        study.optimize(lambda _: 1.0, 3, progress=False)
+        assert [trial.status for trial in study.trials] == ["running", "completed", "completed", "completed"]
+        assert list(study.held) == [mine.number]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bostruct as bo
+from bostruct.execution import interrupts
 from bostruct.storage import seats
 from bostruct.storage.seats import Seat
-from bostruct.study import ledger
+from bostruct.study import ledger, saving
 from tests.study.test_sharing import open_study, stored
 
 pytestmark = pytest.mark.usefixtures("default_sigint")
@@ -116,3 +120,82 @@ def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
                 ask(one)
         assert not one.held
         assert another.ask().number == 0
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the_next(
+    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_signals, calls = interrupts._find_signals, []
+
+    def interrupt(*args: Any) -> list[int]:
+        calls.append(at)
+        if len(calls) == at:
+            signal.raise_signal(signal.SIGINT)
+        return find_signals(*args)
+
+    study = open_study(tmp_path / "runs.db")
+    study.ask()
+    with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+        patched.setattr(interrupts, "_find_signals", interrupt)
+        study.close()
+    study.close()
+    assert os.listdir(tmp_path) == ["runs.db"]
+
+
+def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    study = open_study(tmp_path / "runs.db")
+    with monkeypatch.context() as patched:
+        patched.setattr(saving, "_end", fail)
+        with pytest.raises(MemoryError):
+            study.close()
+    study.close()
+    assert os.listdir(tmp_path) == ["runs.db"]
+    with pytest.raises(bo.BostructError, match="is closed"):
+        study.ask()
+
+
+def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_back = Seat._give_back
+
+    def interrupt(seat: Seat, path: Path) -> None:
+        signal.raise_signal(signal.SIGINT)
+        give_back(seat, path)
+
+    monkeypatch.setattr(Seat, "_give_back", interrupt)
+
+    def leave() -> None:
+        open_study(tmp_path / "runs.db")
+        gc.collect()
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        leave()
+    assert os.listdir(tmp_path) == ["runs.db"]
+
+
+def test_an_interrupt_before_the_end_of_a_decision_lets_others_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_signals = interrupts._find_signals
+
+    def interrupt(*args: Any) -> list[int]:
+        monkeypatch.undo()
+        signal.raise_signal(signal.SIGINT)
+        return find_signals(*args)
+
+    with open_study(tmp_path / "runs.db") as one, open_study(tmp_path / "runs.db") as another:
+        with pytest.raises(KeyboardInterrupt) as raised, one.deciding():
+            monkeypatch.setattr(interrupts, "_find_signals", interrupt)
+        with ThreadPoolExecutor(1) as executor:
+            try:
+                assert executor.submit(another.ask).result(20).number == 0
+            finally:
+                del raised  # whose traceback would keep the decision

@@ -17,7 +17,7 @@ LETTERS = list("abcdef")
 
 
 def learn(space, xs, succeeded):
-    return NoisyOr(find_codes(space)).condition(xs, succeeded, np.random.default_rng(0))
+    return NoisyOr(find_codes(space)).condition(xs, succeeded, None, np.random.default_rng(0))[0]
 
 
 def test_costs_of_all_causes_add_up():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bostruct.surrogates.success import AveragedChance, AveragedSuccess
+import bostruct as bo
+from bostruct.methods import auto
+from bostruct.methods.success import success_model
+from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess
 
 
 @dataclass(frozen=True)
@@ -18,9 +22,9 @@ class Says:
     at_one: float
     at_zero: float
 
-    def condition(self, points, succeeded, rng, before=None):
-        del points, succeeded, rng, before
-        return self
+    def condition(self, points, succeeded, state, rng, *, keep=False):
+        del points, succeeded, state, rng, keep
+        return self, None
 
     def log_chance(self, xs):
         return np.log(np.where(xs[:, 0] == 1, self.at_one, self.at_zero))
@@ -35,12 +39,12 @@ XS = np.tile([[0], [1]], (15, 1))
 
 
 def average(models, xs=XS, succeeded=XS[:, 0] == 1, seed=0):
-    return AveragedSuccess(models, take).condition(xs, succeeded, np.random.default_rng(seed))
+    return AveragedSuccess(models, take).condition(xs, succeeded, None, np.random.default_rng(seed))[0]
 
 
 def test_the_model_that_foretells_points_it_was_not_shown_has_the_weight():
     found = average((WRONG, RIGHT))
-    assert found.chances == (RIGHT,)
+    assert found.chances == [RIGHT]
     assert_allclose(np.exp(found.log_chance(XS[:2])), [0.1, 0.9], atol=1e-6)
 
 
@@ -55,9 +59,9 @@ def test_models_are_shown_the_other_points():
     shown = []
 
     class Looks(Says):
-        def condition(self, points, succeeded, rng, before=None):
+        def condition(self, points, succeeded, state, rng, *, keep=False):
             shown.append((points[:, 0].tolist(), succeeded.tolist()))
-            return super().condition(points, succeeded, rng, before)
+            return super().condition(points, succeeded, state, rng, keep=keep)
 
     points = np.column_stack([XS[:, 0], np.arange(30)])
     average((Looks(0.6, 0.4), Looks(0.4, 0.6), RIGHT), points, XS[:, 0] == 1)
@@ -83,3 +87,94 @@ def test_one_surprise_does_not_decide():
 def test_an_average_is_one_of_chances():
     found = AveragedChance((RIGHT, WRONG), np.log([0.25, 0.75]))
     assert_allclose(np.exp(found.log_chance(XS[:2])), [0.25 * 0.1 + 0.75 * 0.9, 0.25 * 0.9 + 0.75 * 0.1])
+
+
+@dataclass(frozen=True)
+class Counts(Says):
+    """A model whose state is the number of points that it was fitted to last, and which records how it is asked."""
+
+    asked: list = field(default_factory=list)
+
+    def condition(self, points, succeeded, state, rng, *, keep=False):
+        del succeeded, rng
+        self.asked.append((len(points), state, keep))
+        return self, state if keep else len(points)
+
+
+def test_what_was_learned_serves_as_it_is_where_it_is_kept():
+    models = Counts(0.9, 0.1), Counts(0.85, 0.15)
+    model, succeeded = AveragedSuccess(models, take), XS[:, 0] == 1
+    learned, state = model.condition(XS[:27], succeeded[:27], None, np.random.default_rng(0))
+    state = json.loads(json.dumps(state))
+    found, same = model.condition(XS, succeeded, state, np.random.default_rng(1), keep=True)
+    assert same == state
+    assert found.log_weights.tolist() == learned.log_weights.tolist()
+    again, _ = model.condition(XS, succeeded, state, np.random.default_rng(1))
+    assert again.log_weights.tolist() != learned.log_weights.tolist()
+    for one in models:  # each fit goes on from the last one to as large a part of the points
+        assert one.asked == [(18, None, False), (27, 18, False), (30, 27, True), (20, 18, False), (30, 27, False)]
+
+
+def test_the_state_of_other_models_is_none():
+    _, state = AveragedSuccess((RIGHT,), take).condition(XS, XS[:, 0] == 1, None, np.random.default_rng(0))
+    model = AveragedSuccess((RIGHT, Says(0.85, 0.15)), take)
+    found, _ = model.condition(XS, XS[:, 0] == 1, state, np.random.default_rng(3), keep=True)
+    assert_allclose(found.log_weights, average(model.models, seed=3).log_weights)
+
+
+MIXED = {"a": ["x", "y", "z"], **{f"b{i}": bool for i in range(6)}, "r": bo.Real(0.0, 1.0), "o": range(5)}
+
+
+def draw_outcomes(space, n, seed=0):
+    xs = space.sample(n, np.random.default_rng(seed))
+    points = [space.present(x) for x in xs]
+    return xs, np.array([not (p["b0"] and p["a"] == "x") and p["o"] + 3 * p["b1"] < 6 for p in points])
+
+
+def test_kept_hyperparameters_are_those_of_the_fit_on_all_points():
+    space, rng = bo.Space(MIXED), np.random.default_rng(0)
+    regressed = auto(space).score.success.models[0]
+    assert isinstance(regressed, RegressedSuccess)
+    xs, succeeded = draw_outcomes(space, 70)
+    first, state = regressed.condition(xs[:60], succeeded[:60], None, rng)
+    found, same = regressed.condition(xs, succeeded, json.loads(json.dumps(state)), rng, keep=True)
+    assert same == state
+    assert len(found.label.xs) == 70
+    assert [one.hyper.theta.tolist() for one in found.label.members] == [state[1:]]
+    other, _ = regressed.condition(xs, succeeded, state[:-1], rng, keep=True)  # of a kernel with other parameters
+    fresh, _ = regressed.condition(xs, succeeded, None, rng)
+    np.testing.assert_array_equal(other.log_chance(xs), fresh.log_chance(xs))
+    assert not np.array_equal(first.log_chance(xs), found.log_chance(xs))
+
+
+@pytest.mark.parametrize("n", [12, 60, 300])
+@pytest.mark.parametrize("names", [tuple(MIXED), ("b0", "b1", "o", "a"), ("b0", "b1", "o", "a", "r")])
+def test_bounds_of_a_chance_are_never_below_it(n, names):
+    space = bo.Space({name: MIXED[name] for name in names})
+    xs, succeeded = draw_outcomes(space, n)
+    average = auto(space).score.success
+    near, _ = space.sample_neighborhoods(xs[:3], 40, np.random.default_rng(1))
+    for model in (average, *getattr(average, "models", [])[:1]):
+        found, _ = model.condition(xs, succeeded, None, np.random.default_rng(0))
+        for new in (xs, space.sample(400, np.random.default_rng(2)), near):
+            log_chance, bounds = found.log_chance(new), found.bound_log_chance(new)
+            assert np.all(bounds >= log_chance - 1e-5 * (1.0 - log_chance))  # as scores allow for single precision
+            assert np.all(bounds <= 1e-12)
+    assert n < 300 or np.any(bounds < -0.01)
+
+
+def test_a_posterior_without_bounds_from_above_gives_the_chance_itself():
+    space = bo.Space({"r": bo.Real(0, 1)})
+
+    class Label:
+        def __init__(self, posterior):
+            self.predict, self.screen = posterior.predict, posterior.screen
+
+    class Plain:
+        def condition(self, xs, values, state, rng):
+            posterior, state, info = auto(space).score.success.surrogate.condition(xs, values, state, rng)
+            return Label(posterior), state, info
+
+    xs = space.sample(20, np.random.default_rng(0))
+    found, _ = success_model(space, Plain()).condition(xs, np.arange(20) % 3 > 0, None, np.random.default_rng(0))
+    np.testing.assert_array_equal(found.bound_log_chance(xs), found.log_chance(xs))

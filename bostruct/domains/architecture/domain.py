@@ -379,7 +379,7 @@ def _domain_within(
         raise TypeError(f"family: expected a Family, got {short_repr(family)}")
     if pool is not None:
         if isinstance(pool, Architecture | str) or not isinstance(pool, Sequence):
-            raise TypeError(f"pool: expected a sequence of architectures, got {short_repr(pool)}")
+            raise TypeError(f"pool: expected a list of architectures or of their texts, got {short_repr(pool)}")
         return ArchitectureDomain(family, bounds, tuple(_read_pool(pool, family)))
     if not {label.name for x in default for label in x.family.labels} <= set(family.by_name):
         raise DomainError(f"pool: the default one uses labels that the family {family.name} does not know; pass pool=")
@@ -402,6 +402,8 @@ def _domain_within(
 def _read_pool(pool: Sequence[Presented], family: Family) -> list[Architecture]:
     found = []
     for position, given in enumerate(pool):
+        if not isinstance(given, Architecture | str | Mapping | list | tuple):
+            raise DomainError(f"pool[{position}]: expected an Architecture or the text of one, got {short_repr(given)}")
         try:
             found.append(_read_architecture(given, family))
         except PointError as error:

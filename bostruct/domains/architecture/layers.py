@@ -20,7 +20,7 @@ class Layer(NamedTuple):
     """One layer of an architecture.
 
     label: str, a label of the family.
-    units: int >= 1, None where the label has none.
+    units: int, 1 to 10^9, None where the label has none.
     stride: 1 or 2.
     attributes: anything more that sets layers apart (dropout, normalization ...), as (name, JSON scalar) sorted by
         name.
@@ -89,7 +89,10 @@ def _from_shorthand(text: str, where: str) -> Layer:
     if match is None:
         raise PointError(f"{where}: expected a string like 'conv3-16/2' or 'max-pool', got {text!r}")
     label, units, stride = match.group("label", "units", "stride")
-    return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
+    try:
+        return Layer(label, None if units is None else int(units), 1 if stride is None else int(stride))
+    except ValueError:  # of more than 4,300 digits
+        raise PointError(f"{where}: expected numbers that are shorter, got {short_repr(text)}") from None
 
 
 def _is_normalized(layer: Layer) -> bool:

@@ -17,6 +17,8 @@ from bostruct.domains.space.choices import to_python
 
 Edges = tuple[tuple[int, int], ...]
 AdjacencyLists = tuple[tuple[int, ...], ...]
+MAX_UNITS = 10**9  # of a layer
+MAX_MASS = 1e150  # of an architecture: sums and squares of its distances stay finite
 
 
 def check_layers(family: Family, layers: Sequence[Layer]) -> None:
@@ -32,8 +34,8 @@ def check_layers(family: Family, layers: Sequence[Layer]) -> None:
             raise PointError(
                 f"layer {u}: label {layer.label!r} is unknown; the family {family.name} knows {', '.join(known)}"
             )
-        if label.units and (type(layer.units) is not int or layer.units < 1):
-            allowed = "a number of units, an integer of at least 1"
+        if label.units and (type(layer.units) is not int or not 1 <= layer.units <= MAX_UNITS):
+            allowed = f"a number of units, an integer from 1 to {MAX_UNITS}"
             raise PointError(f"layer {u} ({layer.label}): expected {allowed}, got {short_repr(layer.units)}")
         if not label.units and layer.units is not None:
             raise PointError(f"layer {u} ({layer.label}): a layer of this kind has no units, got {layer.units}")

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import log10
 from typing import TYPE_CHECKING
 
 from bostruct.checks import load_by_name, short_repr
@@ -15,6 +16,7 @@ from bostruct.domains.architecture.dot import architecture_dot
 from bostruct.domains.architecture.labels import BUILT_IN, Family, family_from_json
 from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
 from bostruct.domains.architecture.validity import (
+    MAX_MASS,
     AdjacencyLists,
     Edges,
     adjacency,
@@ -268,13 +270,19 @@ class Architecture:
 
         A processing layer without units has its incoming channels as its mass (Kandasamy et al. 2018, section 3).
         Factors that a distance puts on masses come later.
+
+        Raises PointError where a mass is above 1e150, as channels may grow that are concatenated again and again.
         """
-        masses = []
+        masses: list[int] = []
         for u, layer in enumerate(self.layers):
             entering = self._entering_channels(u, self.channels)
             processing = self.family.by_name[layer.label].role == "processing"
-            masses.append(float((layer.units or 1) * entering) if processing else 0.0)
-        return tuple(masses)
+            masses.append((layer.units or 1) * entering if processing else 0)
+        if (largest := max(masses)) > MAX_MASS:
+            u = masses.index(largest)
+            told = f"at most {MAX_MASS:g}, got 10^{log10(largest):.0f}"
+            raise PointError(f"layer {u} ({self.layers[u]}): expected a mass, units times entering channels, of {told}")
+        return tuple(map(float, masses))
 
     def _entering_channels(self, u: int, leaving: Sequence[int]) -> int:
         """Return the channels that enter a layer, from those that leave its parents.

@@ -142,7 +142,7 @@ def _pair_distances(first, i, second, j, costs, memory, out):
         else:
             _block_distances(second, columns, first, rows, costs, memory, out)
     for w in range(len(out)):
-        out[w] = max(out[w], 0.0)  # rounding may leave -1e-12 where architectures are alike
+        out[w] = max(out[w], 0.0)  # rounding leaves some 1e-16 of the mass, of either sign, where layers match
     return total
 
 

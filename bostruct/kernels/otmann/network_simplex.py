@@ -5,7 +5,8 @@ two are never matched; what is not shipped costs nothing. As a flow in a network
 chapter 11): a root takes at no cost what rows keep, and fills columns with what they lack. Nodes are numbered rows 0 to
 a - 1, root a, columns a + 1 to a + b, so that costs are a table (a + 1, b + 1) whose last row and first column are the
 root's. A solution is a spanning tree: only its arcs carry flow. Trees are kept strongly feasible (Cunningham 1976), so
-that steps of length 0 cannot go round in circles.
+that steps of length 0 cannot go round in circles in exact arithmetic. As rounding has no such proof, the number of
+steps is limited.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from bostruct.contracts import Array, IntArray
 TOLERANCE = 1e-13  # what an arc must save to be used, where a unit of mass costs at most 2
 PARENT, CHILD, NEXT, PREVIOUS, DEPTH = range(5)  # rows of `Tree.links`
 NOBODY = -1
+STEPS_PER_NODE = 1000  # at most; 4 were the most of random problems of up to 300 rows
 
 
 class Tree(NamedTuple):
@@ -74,7 +76,7 @@ def start_unmatched(supply: Array, demand: Array, tree: Tree) -> None:
 
 
 @njit(cache=True, nogil=True)
-def solve(cost: Array, tree: Tree) -> float:
+def solve(cost: Array, tree: Tree, steps_per_node: int = STEPS_PER_NODE) -> float:
     """Ship at the least cost, and return it.
 
     Rows take turns: the arc of a row that saves most enters the tree, until no row has one that saves.
@@ -82,13 +84,17 @@ def solve(cost: Array, tree: Tree) -> float:
     cost: (a + 1, b + 1), see above; infinite for a column without mass.
     tree: from `start_unmatched`, or the solution for the same masses at costs that were nowhere less; becomes the
         solution.
+    steps_per_node: fewer arcs than this enter the tree, for each of its nodes.
+
+    Raises ArithmeticError where that is too few, and where a mass is not finite.
     """
     links, flow, arc, potential = tree
     a, width = len(cost) - 1, cost.shape[1]
     _set_potentials(cost, links, arc, potential)
     columns = potential[a : a + width]
+    left = steps_per_node * (a + width)
     i = idle = 0
-    while idle <= a:
+    while idle <= a and left > 0:
         row = cost[i]
         least = _least_sum(row, columns)
         idle += 1
@@ -97,6 +103,7 @@ def solve(cost: Array, tree: Tree) -> float:
             while row[j] + columns[j] != least:
                 j += 1
             _pivot(i, a + j, row[j], least - potential[i], a, links, flow, arc, potential)
+            left -= 1
             idle = 0
         i = i + 1 if i < a else 0
     total = 0.0
@@ -104,6 +111,10 @@ def solve(cost: Array, tree: Tree) -> float:
         total += flow[k] * arc[k]
     for k in range(a + 1, a + width):
         total -= flow[k] * arc[k]
+    if left == 0:
+        raise ArithmeticError("transport: the network simplex method took too many steps")
+    if not np.isfinite(total):
+        raise ArithmeticError("transport: expected finite masses")
     return total
 
 
@@ -169,16 +180,17 @@ def _shippable(i, j, a, links, flow):
     """Return the most that the cycle takes, the node below the arc that then runs empty, and whether it is i's side.
 
     Of several such arcs the last on the cycle, which begins where the paths of i and j to the root meet: so trees stay
-    strongly feasible.
+    strongly feasible. A cycle always has an arc that runs empty, since no arc enters a row and none leaves a column. It
+    is found whatever the flow is, NaN included: the first one is compared with NaN.
     """
-    amount, leaving, above_row = np.inf, NOBODY, False
+    amount, leaving, above_row = np.nan, NOBODY, False
     while i != j:
         if links[DEPTH, j] >= links[DEPTH, i]:
-            if j > a and flow[j] <= amount:
+            if j > a and not flow[j] > amount:
                 amount, leaving, above_row = flow[j], j, False
             j = links[PARENT, j]
         else:
-            if i < a and flow[i] < amount:
+            if i < a and not flow[i] >= amount:
                 amount, leaving, above_row = flow[i], i, True
             i = links[PARENT, i]
     return amount, leaving, above_row

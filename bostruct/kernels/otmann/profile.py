@@ -15,7 +15,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.masses import all_masses
-from bostruct.domains.architecture.validity import AdjacencyLists
+from bostruct.domains.architecture.validity import MAX_MASS, AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table
 
@@ -78,8 +78,16 @@ def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
 
     architecture: of l layers.
     settings: of the distance.
+
+    Raises ValueError where they are above 1e150 together, PointError where those of the architecture are.
     """
-    return np.array(all_masses(architecture, settings.end_share, settings.end_floor, settings.dense_factor))
+    factors = {"end_share": settings.end_share, "end_floor": settings.end_floor, "dense_factor": settings.dense_factor}
+    masses = np.array(all_masses(architecture, **factors))
+    total = float(masses.sum())
+    if not total <= MAX_MASS:
+        told = ", ".join(f"{name}={value:g}" for name, value in factors.items())
+        raise ValueError(f"settings: expected masses of at most {MAX_MASS:g} together, got {total:g} by {told}")
+    return masses
 
 
 def path_lengths(architecture: Architecture) -> Array:

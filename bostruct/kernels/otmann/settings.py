@@ -25,6 +25,7 @@ from bostruct.domains.architecture.labels import (
     kernel_size_costs,
 )
 from bostruct.domains.architecture.masses import DENSE_FACTOR, END_FLOOR, END_SHARE
+from bostruct.domains.architecture.validity import MAX_MASS
 
 
 def family_costs(family: Family) -> Array:
@@ -62,8 +63,9 @@ class Otmann:
     weights: structural weights nu >= 0, one distance for each.
     costs: family -> costs of matching labels (labels, labels).
     end_share, end_floor: input, output, and all decision layers together each have mass
-        max(end_share * processing mass, end_floor); both at least 0.
-    dense_factor: scales the mass of layers of group ``fc``, above 0.
+        max(end_share * processing mass, end_floor); both 0 to 1e150.
+    dense_factor: scales the mass of layers of group ``fc``, 1e-12 to 1e150. The masses of an architecture may be 1e150
+        together.
     attribute_costs: (name, cost) of matching layers that differ in an attribute, or in ``stride``; other attributes are
         not looked at.
 
@@ -84,9 +86,9 @@ class Otmann:
             raise ValueError("weights: expected at least one structural weight, got none")
         for weight in self.weights:
             check_number("weights", weight, 0.0)
-        check_number("end_share", self.end_share, 0.0)
-        check_number("end_floor", self.end_floor, 0.0)
-        check_number("dense_factor", self.dense_factor, 1e-12)
+        check_number("end_share", self.end_share, 0.0, MAX_MASS)
+        check_number("end_floor", self.end_floor, 0.0, MAX_MASS)
+        check_number("dense_factor", self.dense_factor, 1e-12, MAX_MASS)
         if not callable(self.costs):
             raise TypeError(f"costs: expected a function from a family to its table, got {short_repr(self.costs)}")
         self._check_attribute_costs()

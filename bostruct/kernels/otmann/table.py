@@ -22,9 +22,9 @@ SPARE = 1.25  # times a batch: room for what takes turns with it, trials that ru
 class DistanceTable:
     """The table of both kinds of distance among architectures; no distance in it is computed twice.
 
-    A batch that would make the table more than 2000 rows, or than a quarter more than the batch, drops the rows of all
-    others; another family begins it anew. Of the last batch of candidates, too, no distance is computed twice: several
-    models may ask for it.
+    A batch drops the rows of all other architectures where the table would have more than 2000 rows with them and also
+    more than the batch and a quarter. Another family begins the table anew. Of the last batch of candidates, too, no
+    distance is computed twice: several models may ask for it.
 
     settings: of the distance.
     architectures: those with a row, in the order of the rows.

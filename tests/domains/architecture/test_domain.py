@@ -208,8 +208,10 @@ def test_a_pool_may_be_written():
     assert mlp_domain(pool=["relu-8 tanh-8 linear"]).pool == (Architecture.chain("relu-8 tanh-8 linear"),)
     with pytest.raises(DomainError, match=r"pool\[1\]: layer 1: label 'sep3' is unknown; the family cnn knows"):
         cnn_domain(pool=["conv3-16 conv3-16 softmax", "sep3-16 softmax"])
-    with pytest.raises(TypeError, match="pool: expected a sequence of architectures, got 'conv3-16"):
+    with pytest.raises(TypeError, match="pool: expected a list of architectures or of their texts, got 'conv3-16"):
         cnn_domain(pool="conv3-16 conv3-16 softmax")
+    with pytest.raises(DomainError, match=r"pool\[0\]: expected an Architecture or the text of one, got 3"):
+        cnn_domain(pool=[3])  # type: ignore[list-item]
 
 
 def test_degrees_are_bounded():

@@ -27,9 +27,12 @@ REFUSED = [
     (
         ["ip", "conv3", "softmax", "op"],
         CHAIN,
-        r"layer 1 \(conv3\): expected a number of units, an integer of at least 1, got None",
+        r"layer 1 \(conv3\): expected a number of units, an integer from 1 to 1000000000, got None",
     ),
-    (["ip", "conv3-0", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): .* at least 1, got 0"),
+    (["ip", "conv3-0", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): .* from 1 to 1000000000, got 0"),
+    (["ip", f"conv3-{10**9 + 1}", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): .* 1000000000, got 1000000001"),
+    (["ip", f"conv3-1{160 * '0'}", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): .* to 1000000000, got 10{76}\.\.\."),
+    (["ip", f"conv3-{5000 * '9'}", "softmax", "op"], CHAIN, "layer 1: expected numbers that are shorter"),
     (["ip", ("conv3", 8.5), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected a number of units"),
     (["ip", "conv3-8", "softmax-10", "op"], CHAIN, r"layer 2 \(softmax\): a layer of this kind has no units, got 10"),
     (["ip", "conv3-8/3", "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected stride 1 or 2, got 3"),
@@ -69,7 +72,7 @@ REFUSED = [
     (["ip", ("conv3", 8, 1.0), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected stride 1 or 2, got 1.0"),
     (["ip", Layer("conv3", 8, True), "softmax", "op"], CHAIN, r"layer 1 \(conv3\): expected stride 1 or 2, got True"),
     (["ip", "conv3-8", ("softmax", None, True), "op"], CHAIN, r"layer 2 \(softmax\): expected stride 1, got True"),
-    (["ip", Layer("conv3", True), "softmax", "op"], CHAIN, r"layer 1 .* an integer of at least 1, got True"),
+    (["ip", Layer("conv3", True), "softmax", "op"], CHAIN, r"layer 1 .* an integer from 1 to 1000000000, got True"),
 ]
 
 

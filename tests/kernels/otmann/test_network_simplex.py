@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -89,3 +90,29 @@ def test_many_ties_end():
     assert solve(with_root(np.full((n, n), -1.0), demand), tree) == -n
     cyclic = -1.0 - ((np.arange(n)[:, None] + np.arange(n)) % 3 == 0)
     assert solve(with_root(cyclic, demand), tree) == -2.0 * n
+
+
+def test_too_many_steps_are_an_error():
+    cost, ones = -np.ones((2, 3)), (np.ones(2), np.ones(3))
+    tree = allocate_tree(3)
+    start_unmatched(*ones, tree)
+    with pytest.raises(ArithmeticError, match="too many steps"):
+        solve(with_root(cost, ones[1]), tree, 0)
+    start_unmatched(*ones, tree)
+    assert solve(with_root(cost, ones[1]), tree, 1) == -2.0
+
+
+@settings(max_examples=100)
+@given(problems(), st.lists(st.sampled_from([np.nan, np.inf, -np.inf]), min_size=12, max_size=12))
+def test_masses_that_are_not_finite_are_an_error_and_leave_a_tree(problem, masses):
+    """An arc to drop is found whatever it carries; where none was found, nodes were numbered -1."""
+    cost = problem[0]
+    a, b = cost.shape
+    tree = allocate_tree(6)
+    start_unmatched(np.array(masses[:a]), np.array(masses[6 : 6 + b]), tree)
+    with pytest.raises(ArithmeticError, match="expected finite masses"):
+        solve(with_root(cost, np.ones(b)), tree)
+    for k in range(a + 1 + b):
+        for _ in range(a + b):
+            k = int(tree.links[PARENT, k]) if k != a else a
+        assert k == a

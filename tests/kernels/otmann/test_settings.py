@@ -1,5 +1,7 @@
 """Settings of OTMANN: costs that make a distance, and refusals by their words."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,9 @@ def test_costs_that_make_no_distance_are_refused(change, words):
         ({"weights": [0.1]}, r"weights: expected a tuple of numbers such as \(0.1, 0.5\), got \[0.1\]"),
         ({"weights": np.array([0.1, 0.2])}, r"weights: expected a tuple of numbers .* got array"),
         ({"weights": ("0.1",)}, "weights: expected a number, got '0.1'"),
+        ({"end_share": 1e308}, r"end_share: expected a finite number in \[0.0, 1e\+150\], got 1e\+308"),
+        ({"end_floor": 1e151}, r"end_floor: expected a finite number in \[0.0, 1e\+150\], got 1e\+151"),
+        ({"dense_factor": 1e307}, r"dense_factor: expected a finite number in \[1e-12, 1e\+150\], got 1e\+307"),
         ({"costs": np.eye(3)}, "costs: expected a function from a family to its table"),
         ({"attribute_costs": {"stride": 1.0}}, r"attribute_costs: expected a tuple .* got {'stride': 1.0}"),
         ({"attribute_costs": (("stride",),)}, r"attribute_costs: expected a tuple .* got \(\('stride',\),\)"),
@@ -91,3 +96,21 @@ def test_costs_that_make_no_distance_are_refused(change, words):
 def test_settings_are_refused_by_their_words(given, words):
     with pytest.raises((TypeError, ValueError), match=words):
         Otmann(**given)
+
+
+@pytest.mark.parametrize("given", [{"end_share": 1e149}, {"dense_factor": 1e150}, {"end_floor": 1e150}])
+def test_masses_beyond_all_measure_are_refused(given):
+    one, other = Architecture.chain("conv3-16 fc-32 softmax"), Architecture.chain("conv3-8 fc-16 fc-8 softmax")
+    name, value = next(iter(given.items()))
+    words = re.escape("settings: expected masses of at most 1e+150 together, got ")
+    with pytest.raises(ValueError, match=f"{words}.*{name}={re.escape(format(value, 'g'))}"):
+        bo.otmann(one, other, Otmann(**given))
+
+
+def test_the_largest_masses_give_finite_distances():
+    settings = Otmann(end_share=0.0, end_floor=3e149)
+    one, other = Architecture.chain("conv3-16 fc-32 softmax"), Architecture.chain("conv3-8 fc-16 fc-8 softmax")
+    found = bo.otmann(one, other, settings)
+    assert np.isfinite(found.distance**2).all()
+    assert np.isfinite(found.plan).all()
+    assert np.all(found.distance <= found.masses[0].sum() + found.masses[1].sum())
