@@ -1,4 +1,4 @@
-"""Which threads of this process decide: one that decides on a study through one object cannot wait for another one."""
+"""A record of the threads that decide on a study: such a thread must not wait for its turn through another object."""
 
 from __future__ import annotations
 

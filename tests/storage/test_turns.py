@@ -1,0 +1,32 @@
+"""Threads that decide: each has its turn once, and a forked child has none."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from bostruct.contracts import BostructError
+from bostruct.storage.turns import check_turn, noting_turn
+
+
+def test_a_turn_is_of_one_thread_and_one_study() -> None:
+    with ThreadPoolExecutor(1) as executor, noting_turn("key"):
+        with pytest.raises(BostructError, match="study 'mine': this thread decides already"):
+            check_turn("key", "study 'mine'")
+        check_turn("another key", "another study")
+        executor.submit(check_turn, "key", "study 'mine'").result()
+    check_turn("key", "study 'mine'")
+
+
+def test_a_forked_child_has_no_turn() -> None:
+    with noting_turn("key"):
+        child = os.fork()
+        if child == 0:
+            try:
+                check_turn("key", "study 'mine'")
+            except BostructError:
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
