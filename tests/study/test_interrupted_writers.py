@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import linecache
 import os
 import signal
 import sys
@@ -50,11 +51,20 @@ class Interrupter:
     def __call__(self, frame: Any, *_: Any) -> Any:
         return self._count if Path(frame.f_code.co_filename).parent in FOLDERS else None
 
-    def _count(self, _: Any, event: str, __: Any) -> Any:
-        self._left -= event == "line"
-        if event == "line" and self._left == 0:
-            signal.raise_signal(self._number)
+    def _count(self, frame: Any, event: str, _: Any) -> Any:
+        if event == "line" and not begins_block(frame):
+            self._left -= 1
+            if self._left == 0:
+                signal.raise_signal(self._number)
         return self._count
+
+
+def begins_block(frame: Any) -> bool:
+    """Tell whether a frame is at a `with`, which is its line again as the block ends, before `__exit__` is called.
+
+    Python handles no signal between the two, where a lock of the library would be left taken for ever.
+    """
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
 
 
 def interrupt(step: Callable[[], object], at: int, number: signal.Signals) -> bool:
