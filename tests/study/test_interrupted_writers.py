@@ -170,6 +170,16 @@ def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
         study.ask()
 
 
+@pytest.fixture
+def no_callbacks() -> Iterator[None]:
+    """The collector calls nobody: Hypothesis is told of it, and what a signal raises there would be lost."""
+    before = gc.callbacks[:]
+    gc.callbacks.clear()
+    yield
+    gc.callbacks[:] = before
+
+
+@pytest.mark.usefixtures("no_callbacks")
 def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
