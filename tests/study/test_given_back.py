@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.execution import interrupts
 from bostruct.storage.protocol import StorageError
+from tests.interrupting import interrupt_call
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
 
@@ -172,13 +172,7 @@ def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkey
 def test_two_interrupts_leave_no_trial_of_the_run_to_the_next_one(
     at: int, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find_signals, calls = interrupts._find_signals, []
-
-    def interrupt(*args: Any) -> list[int]:
-        calls.append(at)
-        if len(calls) == at:
-            signal.raise_signal(signal.SIGINT)
-        return find_signals(*args)
+    interrupt = interrupt_call(interrupts._find_signals, at)
 
     def objective(_: Any) -> float:
         monkeypatch.setattr(interrupts, "_find_signals", interrupt)

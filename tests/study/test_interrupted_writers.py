@@ -21,6 +21,7 @@ from bostruct.execution import interrupts
 from bostruct.storage import seats
 from bostruct.storage.seats import Seat
 from bostruct.study import ledger, saving
+from tests.interrupting import interrupt_call
 from tests.study.test_sharing import open_study, stored
 
 pytestmark = pytest.mark.usefixtures("default_sigint")
@@ -136,13 +137,7 @@ def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
 def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the_next(
     at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find_signals, calls = interrupts._find_signals, []
-
-    def interrupt(*args: Any) -> list[int]:
-        calls.append(at)
-        if len(calls) == at:
-            signal.raise_signal(signal.SIGINT)
-        return find_signals(*args)
+    interrupt = interrupt_call(interrupts._find_signals, at)
 
     study = open_study(tmp_path / "runs.db")
     study.ask()
