@@ -20,10 +20,12 @@ from itertools import compress, repeat
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
-SEND_SECONDS = 0.01  # after which a signal is sent that would have been lost where it came
+SEND_SECONDS = 0.01  # between looks at whether a signal may be sent that would have been lost where it came
+SENT_AFTER = 5.0  # seconds for which it waits at most
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
 _ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
 _NUMBERS = sorted(map(int, signal.valid_signals()))
+_CALLED_UNSEEN = (__name__, "bostruct.execution.fork_locks", "weakref")  # modules of finalizers and of hooks of a fork
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -120,19 +122,31 @@ def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
 
 
 def _send_later(numbers: Sequence[int]) -> bool:
-    """Send signals to this thread, the main one, once it has left the caller; tell whether that is possible."""
+    """Send signals to this thread, the main one, once it goes on; tell whether that is possible."""
+    caller = _find_caller()
     try:
-        start_new_thread(_send, (sys._getframe(1), numbers, threading.get_ident()))
+        start_new_thread(_send, (caller, caller and caller.f_lasti, numbers, threading.get_ident()))
     except RuntimeError:  # the interpreter is ending
         return False
     return True
 
 
-def _send(caller: FrameType, numbers: Sequence[int], thread: int) -> None:
-    running = True
-    while running:
-        running = any(frame is caller for frame in _iterate_frames(thread))
-        time.sleep(SEND_SECONDS)  # behind the caller, too: Python has a few lines of its own there
+def _find_caller() -> FrameType | None:
+    """Return the frame in which Python came to call a finalizer or a hook; None where the interpreter is ending."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") in _CALLED_UNSEEN:
+        frame = frame.f_back
+    return frame
+
+
+def _send(caller: FrameType | None, instruction: int | None, numbers: Sequence[int], thread: int) -> None:
+    """Send signals once a frame is past an instruction, in which others may be called whose errors nobody sees."""
+    last = time.monotonic() + SENT_AFTER
+    time.sleep(SEND_SECONDS)
+    while caller is not None and caller.f_lasti == instruction and time.monotonic() < last:
+        if all(frame is not caller for frame in _iterate_frames(thread)):
+            break
+        time.sleep(SEND_SECONDS)
     for number in numbers:
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps

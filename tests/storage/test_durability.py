@@ -144,19 +144,26 @@ def test_a_trial_whose_ask_was_interrupted_is_handed_out_by_the_next(tmp_path: P
         assert study.ask().number == 1
 
 
-def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(tmp_path: Path) -> None:
+def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "runs.db"
 
     def objective(_: dict) -> float:
-        study.close()
+        monkeypatch.setattr(study._store, "take_back", fail)
         raise KeyboardInterrupt
+
+    def fail(*_: int) -> None:
+        raise StorageError("the disk is full")
 
     study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
     with pytest.raises(KeyboardInterrupt) as caught:
         study.optimize(objective, 2)
     notes = " ".join(caught.value.__notes__)
-    assert "Trial 0 is handed out again" in notes
+    assert "Trial 0 is handed out again once this process has ended: the disk is full" in notes
     assert "is safe in" in notes
+    with pytest.warns(UserWarning, match="its running trials were not given back, .* the disk is full"):
+        study.close()
     with bo.Study.load(file) as again:
         assert again.ask().number == 0
 

@@ -165,16 +165,6 @@ def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
         study.ask()
 
 
-@pytest.fixture
-def no_callbacks() -> Iterator[None]:
-    """The collector calls nobody: Hypothesis is told of it, and what a signal raises there would be lost."""
-    before = gc.callbacks[:]
-    gc.callbacks.clear()
-    yield
-    gc.callbacks[:] = before
-
-
-@pytest.mark.usefixtures("no_callbacks")
 def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,8 +176,18 @@ def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_close
 
     monkeypatch.setattr(Seat, "_give_back", interrupt)
 
+    class Slow:
+        """An object that is collected with the study, and whose own finalizer, too, would lose what is raised."""
+
+        def __init__(self) -> None:
+            self.study, self.itself = open_study(tmp_path / "runs.db"), self
+
+        def __del__(self) -> None:
+            for _ in range(30):
+                time.sleep(0.01)
+
     def leave() -> None:
-        open_study(tmp_path / "runs.db")
+        Slow()
         gc.collect()
         time.sleep(60)
 
