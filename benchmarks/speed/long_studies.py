@@ -6,16 +6,23 @@ Each study is a file of random points, all of them told, which is written row by
 The memory is the peak of that process, imports included, once the study is open and some trials are asked and told.
 The time of ask and tell is that of the study itself, whose method is `random`. Mixed variables are bits, categories,
 levels, integers and reals by turns.
+
+Each has a floor, the time of the same work on the same file by sqlite3 and the standard library alone. To open is to
+check the file, fetch all rows, parse their points and infos, and hash each row. To ask and tell is to commit twice,
+each time a row of a trial and that of the progress.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +40,7 @@ ASKED = 100  # trials that are asked and told in each study
 BEGAN = 1.7e9  # seconds since the epoch
 DRAWN = 1_000  # points drawn at once
 SMALL = ".small"  # behind the name of a file, that of a study of one trial
+BARE = ".bare"  # behind the name of a file, that which sqlite3 alone writes
 
 
 class Case(NamedTuple):
@@ -70,6 +78,7 @@ class Found(NamedTuple):
     """What a process found: CPU seconds, megabytes, and wall seconds beside.
 
     small_seconds: CPU, of asking and telling a study of few trials, by turns with the long one.
+    open_floor, trial_floor: CPU, of sqlite3 and the standard library alone; the latter by turns, too.
     """
 
     open_seconds: float
@@ -78,6 +87,8 @@ class Found(NamedTuple):
     megabytes: float
     open_wall: float
     trial_wall: float
+    open_floor: float
+    trial_floor: float
 
 
 def measure(miniature: bool) -> list[Row]:
@@ -101,6 +112,10 @@ def _measure(case: Case) -> list[Row]:
         at_most(f"{of}: peak of the process", case.megabytes, found.megabytes, " MB"),
         at_most(f"{of}: on disk, a trial", case.kilobytes, kilobytes, " kB"),
         plain_row(f"{of}: open; ask and tell, wall", f"{found.open_wall:.3g} s; {1_000 * found.trial_wall:.3g} ms"),
+        plain_row(
+            f"{of}: sqlite3 and the standard library alone: open; ask and tell, CPU",
+            f"{found.open_floor:.3g} s; {1_000 * found.trial_floor:.3g} ms",
+        ),
     ]
 
 
@@ -139,11 +154,53 @@ def child(path: str) -> Found:
     bo.Study.load(path + SMALL).close()  # what is imported on first use is no part of the time
     opened = time_call(lambda: bo.Study.load(path))
     studies = [opened.value, bo.Study.load(path + SMALL)]
-    pairs = [[time_call(lambda own=own: own.tell(own.ask(), 1.0)) for own in studies] for _ in range(ASKED)]
+    with closing(_open_bare(path)) as bare:
+        trios = [
+            [
+                *(time_call(lambda own=own: own.tell(own.ask(), 1.0)) for own in studies),
+                time_call(lambda: _commit(bare)),
+            ]
+            for _ in range(ASKED)
+        ]
     for study in studies:
         study.close()
-    seconds, small_seconds = (median([one.cpu for one in own]) for own in zip(*pairs, strict=True))
-    return Found(opened.cpu, seconds, small_seconds, _peak(), opened.wall, median([long.wall for long, _ in pairs]))
+    seconds, small_seconds, floor = (median([one.cpu for one in own]) for own in zip(*trios, strict=True))
+    wall, peak = median([long.wall for long, *_ in trios]), _peak()
+    open_floor = time_call(lambda: _read_bare(path)).cpu
+    return Found(opened.cpu, seconds, small_seconds, peak, opened.wall, wall, open_floor, floor)
+
+
+def _open_bare(path: str) -> sqlite3.Connection:
+    """Open a copy of the small study, as durable as a study is."""
+    Path(path + BARE).write_bytes(Path(path + SMALL).read_bytes())
+    bare = sqlite3.connect(path + BARE, isolation_level=None)
+    bare.execute("PRAGMA journal_mode = PERSIST").fetchall()
+    bare.execute("PRAGMA synchronous = FULL")
+    return bare
+
+
+def _commit(bare: sqlite3.Connection) -> None:
+    """Write what an ask and a tell write: a new row of a trial, that row again, and twice the row of the progress."""
+    progress = (
+        "UPDATE progress SET told = told + 1, revision = revision + 1, digest = digest / 2, checksum = checksum / 2"
+    )
+    columns = "study, number, status, point, value, info, started, finished, told, attempts, revision, checksum"
+    copied = columns.replace("number", "(SELECT MAX(number) + 1 FROM trials)")
+    added = f"INSERT INTO trials ({columns}) SELECT {copied} FROM trials WHERE number = 0"
+    last = "(SELECT MAX(number) FROM trials)"
+    changed = f"UPDATE trials SET finished = finished + 1, revision = revision + 1 WHERE number = {last}"
+    for statement in (added, changed):
+        for one in ("BEGIN IMMEDIATE", statement, progress, "COMMIT"):
+            bare.execute(one)
+
+
+def _read_bare(path: str) -> None:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as bare:
+        bare.execute("PRAGMA integrity_check").fetchall()
+        for row in bare.execute("SELECT point, info, * FROM trials ORDER BY number").fetchall():
+            json.loads(row[0])
+            json.loads(row[1])
+            blake2b(repr(row).encode(), digest_size=8).digest()
 
 
 def _peak() -> float:
