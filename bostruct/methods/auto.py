@@ -153,7 +153,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     has_numbers = has_continuous(domain)
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
-    success = success_model(domain, replace(quiet, latest=0))
+    success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     search = default_search(domain)
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(

@@ -45,21 +45,29 @@ class RegressedSuccess:
     The chance of success is the chance that the label exceeds a half.
 
     surrogate: of the label, on the domain's points.
+    take: the domain's, chooses points of a batch.
+    most: how many points to learn from: of more, the last that succeeded and the last that failed, by their shares;
+        None for all.
     """
 
     surrogate: Surrogate
+    take: Callable[[Batch, IntArray], Batch]
+    most: int | None = None
 
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
     ) -> tuple[RegressedChance, State]:
         """Return the chance of success as learned, and the surrogate's state; raises NumericalError.
 
-        points: n points.
+        points: n points; those that succeeded, and those that failed, each in the order told.
         succeeded: for each, whether it did (n,), bool.
         state: None, or the surrogate's, of the last call.
         rng: given to the surrogate.
         keep: whether the hyperparameters of the state serve, where the surrogate can keep them.
         """
+        if self.most is not None and len(succeeded) > self.most:
+            kept = _keep_last(succeeded, self.most)
+            points, succeeded = self.take(points, kept), succeeded[kept]
         surrogate, labels = self.surrogate, succeeded.astype(np.float64)
         if keep and has_capability(surrogate, KeepsHyperparameters) and surrogate.accepts(state):
             return RegressedChance(surrogate.condition_at(points, labels, state)), state
@@ -235,6 +243,14 @@ class AveragedChance:
             return total, np.sum(parts, axis=0)
 
         return at_shares
+
+
+def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
+    """Return the positions of the last successes and the last failures, in their shares, ascending (most,)."""
+    successes, failures = np.flatnonzero(succeeded), np.flatnonzero(~succeeded)
+    n_failures = round(most * len(failures) / len(succeeded))
+    n_successes = most - n_failures
+    return np.sort(np.concatenate([successes[len(successes) - n_successes :], failures[len(failures) - n_failures :]]))
 
 
 def _stay(log_chance: Array) -> Callable[[Array], tuple[Array, Array]]:

@@ -22,7 +22,8 @@ def test_choices_have_a_noisy_or_beside_the_regression():
     model = success_model(bo.Space({"b": bool}), surrogate)
     assert isinstance(model, AveragedSuccess)
     assert [type(one) for one in model.models] == [RegressedSuccess, NoisyOr]
-    assert success_model(bo.Space({"r": bo.Real(0, 1)}), surrogate) == RegressedSuccess(surrogate)
+    real = bo.Space({"r": bo.Real(0, 1)})
+    assert success_model(real, surrogate, most=9) == RegressedSuccess(surrogate, real.take, most=9)
 
 
 def log_loss(model, points, succeeded, new, outcome):

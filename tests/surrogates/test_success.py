@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -178,3 +178,32 @@ def test_a_posterior_without_bounds_from_above_gives_the_chance_itself():
     xs = space.sample(20, np.random.default_rng(0))
     found, _ = success_model(space, Plain()).condition(xs, np.arange(20) % 3 > 0, None, np.random.default_rng(0))
     np.testing.assert_array_equal(found.bound_log_chance(xs), found.log_chance(xs))
+
+
+def test_of_many_points_the_last_of_each_outcome_are_learned_from():
+    space = bo.Space({"r": bo.Real(0, 1)})
+    model = auto(space).score.success
+    assert model.most == 1_000
+    xs, succeeded = space.sample(90, np.random.default_rng(0)), np.arange(90) < 60
+    kept = np.r_[40:60, 80:90]
+    found, expected = (
+        replace(model, most=30).condition(points, labels, None, np.random.default_rng(0))
+        for points, labels in ((xs, succeeded), (xs[kept], succeeded[kept]))
+    )
+    assert found[1] == expected[1]
+    np.testing.assert_array_equal(found[0].log_chance(xs), expected[0].log_chance(xs))
+
+
+def test_a_long_search_learns_where_it_fails_now():
+    """Failures of the beginning, far from where the search is now, leave room for those beside it."""
+    space, rng = bo.Space({f"b{i}": bool for i in range(20)}), np.random.default_rng(0)
+    early, late = space.sample(300, rng), space.sample(300, rng)
+    early[:, :4], late[:, :4] = 0, 1
+    early_succeeded, late_succeeded = np.zeros(300, dtype=bool), late[:, 5] == 1
+    xs, succeeded = np.concatenate([early, late]), np.concatenate([early_succeeded, late_succeeded])
+    order = np.argsort(~succeeded, kind="stable")  # successes first, as a search gives them
+    new = space.sample(200, rng)
+    new[:, :4] = 1
+    model = replace(auto(space).score.success.models[0], most=100)
+    found, _ = model.condition(xs[order], succeeded[order], None, rng)
+    np.testing.assert_array_equal(np.exp(found.log_chance(new)) > 0.5, new[:, 5] == 1)
