@@ -50,7 +50,7 @@ ON_ORDERS = ("auto", "climbing by swaps", "hill-climbing", "annealing", "evoluti
 ON_SUBSETS = ("auto", "bits with a predicate", "hill-climbing", "annealing", "evolution", "random")
 ON_SEQUENCES = ("auto", "hill-climbing", "annealing", "evolution", "random")
 ON_REACTIONS = (
-    *("auto", "auto on plain categories", "BoTorch, Tanimoto", "Optuna GP", "Optuna TPE"),
+    *("auto", "auto on plain categories", "BoTorch Tanimoto", "Optuna GP", "Optuna TPE"),
     *("tpe", "evolution", "random"),
 )
 GROUPS: dict[str, Group] = {

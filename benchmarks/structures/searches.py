@@ -129,5 +129,5 @@ SEARCHES: dict[str, Search] = {
     "auto on plain categories": without_likeness,
     "Optuna TPE": partial(penalize, optuna_tpe),
     "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
-    "BoTorch, Tanimoto": search_by_tanimoto,
+    "BoTorch Tanimoto": search_by_tanimoto,
 }

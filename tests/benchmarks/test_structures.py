@@ -156,7 +156,7 @@ def test_a_climb_swaps_two_different_items_of_the_best():
     assert best[-1] < best[9]
 
 
-NEEDS_FILES = {"Optuna TPE", "Optuna GP", "BoTorch, Tanimoto", "auto on plain categories", "tpe"}  # or other packages
+NEEDS_FILES = {"Optuna TPE", "Optuna GP", "BoTorch Tanimoto", "auto on plain categories", "tpe"}  # or other packages
 
 
 @pytest.mark.parametrize("search", sorted(set(SEARCHES) - NEEDS_FILES))
