@@ -20,10 +20,10 @@ from bostruct.kernels.space.registry import (
     KERNELS,
     ON_GRAPHS,
     has_order_to_doubt,
-    repeats_alike_choices,
     main_effects,
     number_parameters,
     product_kernel,
+    repeats_alike_choices,
 )
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.change_laws import check_neighbors
