@@ -28,7 +28,7 @@ from bostruct.contracts import (
 from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
-from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects, repeats_alike_choices
+from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
 from bostruct.methods.branches import explore_branches
@@ -55,7 +55,6 @@ TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
-LIKENESS_ODDS = Normal(1.0, 1.0)  # log odds of descriptors that do not mislead, where choices recur
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
@@ -113,8 +112,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Where there are ordered choices, a third kernel has main effects that know no order. Next to nothing is expected of
     it, but the data may say otherwise: where an order misleads, each choice then has an effect of its own. So it is
-    where descriptors or a matrix say which choices are alike, and mislead. A quarter is expected of it where these are
-    choices of several variables alone, which recur.
+    where descriptors or a matrix say which choices are alike, and mislead.
 
     Two models are fitted. One expects next to no noise, the other expects a third of the variance to be noise and has
     four times the prior probability. Among points that do not repeat, little but the prior tells noise from a rough
@@ -148,8 +146,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
-        odds = LIKENESS_ODDS if repeats_alike_choices(domain) else ORDER_ODDS
-        kernel = WeightedSum(kernel, unordered, odds, initial=odds.mean)
+        kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)

@@ -279,19 +279,6 @@ def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
     return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def repeats_alike_choices(domain: HasVariables[Variable]) -> bool:
-    """Tell whether likeness is all there is to doubt, and choices recur: `Categorical`s that are not all of a point.
-
-    Rows of a table, as `Candidates` have them, hardly recur, so that effects of single rows would foretell nothing.
-
-    domain: of variables, such as a `Space`.
-    """
-    variables = list(domain.variables.values())
-    doubted = [variables[i] for i in _unordered_effects(variables, _effects(domain))]
-    are_alike = all(type(one) is Categorical and likeness_of(one) is not None for one in doubted)
-    return bool(doubted) and are_alike and len(variables) > 1
-
-
 def has_extents(domain: HasVariables[Variable]) -> bool:
     """Tell whether a domain has sequences of varying length, or subsets of a range of sizes.
 

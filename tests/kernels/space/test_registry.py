@@ -23,7 +23,6 @@ from bostruct.kernels.space.registry import (
     main_effects,
     number_parameters,
     product_kernel,
-    repeats_alike_choices,
 )
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.change_laws import check_neighbors
@@ -188,24 +187,6 @@ def test_effects_that_know_no_order_are_those_of_categories():
 )
 def test_only_ordered_choices_are_doubted(variable, doubted):
     assert has_order_to_doubt(bo.Space({"b": bool, "v": variable})) == doubted
-
-
-ALIKE = bo.Categorical(list("xyz"), descriptors={"weight": [1.0, 2.0, 4.0]})
-
-
-@pytest.mark.parametrize(
-    ("variables", "recur"),
-    [
-        ({"b": bool, "v": ALIKE}, True),
-        ({"u": bo.Categorical(list("abc"), distances=1.0 - np.eye(3)), "v": ALIKE, "r": bo.Real(0.0, 1.0)}, True),
-        ({"v": ALIKE}, False),
-        ({"o": bo.Ordinal(list("xyz")), "v": ALIKE}, False),
-        ({"b": bool, "v": bo.Candidates({"weight": [1.0, 2.0, 4.0]})}, False),
-        ({"b": bool, "v": list("xyz")}, False),
-    ],
-)
-def test_alike_choices_recur_beside_other_variables(variables, recur):
-    assert repeats_alike_choices(bo.Space(variables)) == recur
 
 
 def test_a_condition_holds_for_effects_that_know_no_order():
