@@ -38,6 +38,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "climbing by swaps": "#009E73",
     "bits with a predicate": "#CC79A7",
     "auto on plain categories": "#56B4E9",
+    "BoTorch Tanimoto": "#CC79A7",
     "from 5 points": "#56B4E9",
     "related prior": "#009E73",
     "unrelated prior": "#D55E00",

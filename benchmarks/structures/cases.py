@@ -49,7 +49,10 @@ def _draw_valid(task: Task, seed: int) -> list[Point]:
 ON_ORDERS = ("auto", "climbing by swaps", "hill-climbing", "annealing", "evolution", "Optuna TPE", "random")
 ON_SUBSETS = ("auto", "bits with a predicate", "hill-climbing", "annealing", "evolution", "random")
 ON_SEQUENCES = ("auto", "hill-climbing", "annealing", "evolution", "random")
-ON_REACTIONS = ("auto", "auto on plain categories", "tpe", "evolution", "random")
+ON_REACTIONS = (
+    *("auto", "auto on plain categories", "BoTorch Tanimoto", "Optuna GP", "Optuna TPE"),
+    *("tpe", "evolution", "random"),
+)
 GROUPS: dict[str, Group] = {
     "job shop": Group("Job shop", job_shop.TEXT, 300, job_shop.JOB_SHOPS, ON_ORDERS, job_shop.OPTIMA, ON_ORDERS[1]),
     "orders": Group("Assignments, tours and rankings", orders.TEXT, 200, orders.ORDERS, ON_ORDERS),

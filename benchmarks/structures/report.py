@@ -36,7 +36,8 @@ seeds 0 to 9.
   zero is a gain of `auto`. It is **ahead** where the interval lies above zero, *behind* where it lies below. Fewer than
   five seeds have neither interval nor verdict.
 - **climbing by swaps** swaps two items of the best order and goes on from what is not worse. `hill-climbing`,
-  `annealing`, `evolution` and `random` are the methods of this package. **Optuna TPE** searches Lehmer codes.
+  `annealing`, `evolution`, `tpe` and `random` are the methods of this package. **Optuna TPE** searches orders by their
+  Lehmer codes, and choices as they are.
 """
 
 

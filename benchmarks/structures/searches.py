@@ -1,4 +1,4 @@
-"""The searches that are run on structures: methods of this package, climbing by swaps, and Optuna on Lehmer codes."""
+"""The searches that are run on structures: methods of this package, climbing by swaps, Optuna and BoTorch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 import bostruct as bo
-from benchmarks.peers.searches import Search, Steps, ours, penalize
+from benchmarks.peers.searches import Search, Steps, optuna, ours, penalize
 from benchmarks.peers.tasks import Point, Task
+from benchmarks.structures.tanimoto import search_by_tanimoto
 
 
 def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -36,6 +37,17 @@ def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         value = yield {name: tuple(order)}
         if value <= least:
             best, least = order, value
+
+
+def optuna_tpe(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by TPE of Optuna: an order by its Lehmer code, choices as they are.
+
+    task: of one order, or of choices.
+    initial: points to begin with.
+    seed: of the sampler.
+    """
+    is_order = any(isinstance(one, bo.Permutation) for one in task.space.variables.values())
+    return optuna_on_codes(task, initial, seed) if is_order else optuna("TPESampler", task, initial, seed)
 
 
 def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -115,5 +127,7 @@ SEARCHES: dict[str, Search] = {
     "climbing by swaps": climb_by_swaps,
     "bits with a predicate": auto_on_bits,
     "auto on plain categories": without_likeness,
-    "Optuna TPE": partial(penalize, optuna_on_codes),
+    "Optuna TPE": partial(penalize, optuna_tpe),
+    "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
+    "BoTorch Tanimoto": search_by_tanimoto,
 }

@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import bostruct as bo
 from benchmarks.peers.figures import COLORS, DASHED, shorten
 from benchmarks.peers.record import append_run, read_file
 from benchmarks.peers.run import Run, draw_initial, time_search
+from benchmarks.peers.tasks import Task
 from benchmarks.structures import __main__ as command
 from benchmarks.structures import job_shop, report
 from benchmarks.structures.cases import GROUPS, PROBLEMS, make_task
+from benchmarks.structures.reactions import fingerprints
 from benchmarks.structures.run import take
 from benchmarks.structures.searches import SEARCHES, climb_by_swaps, from_code, to_code
+from benchmarks.structures.tanimoto import count_shared, encode, list_points, make_kernel, search_by_tanimoto
 
 TINY = job_shop.JobShop(machines=((0, 1), (1, 0)), durations=((3, 2), (2, 4)))
 
@@ -152,7 +156,7 @@ def test_a_climb_swaps_two_different_items_of_the_best():
     assert best[-1] < best[9]
 
 
-NEEDS_FILES = {"Optuna TPE", "auto on plain categories", "tpe"}  # another package, or the tables of reactions
+NEEDS_FILES = {"Optuna TPE", "Optuna GP", "BoTorch Tanimoto", "auto on plain categories", "tpe"}  # or other packages
 
 
 @pytest.mark.parametrize("search", sorted(set(SEARCHES) - NEEDS_FILES))
@@ -172,6 +176,58 @@ def test_optuna_searches_codes():
     time_search(SEARCHES["Optuna TPE"](task, initial, 0), lambda point: asked.append(point["order"]) or len(asked), 15)
     assert asked[:10] == [point["order"] for point in initial]
     assert all(sorted(order) == list(range(12)) for order in asked)
+
+
+PARTS = {"a": ["CCO", "CCN", "Br"], "b": ["CC", "CN", "OC", ""]}  # SMILES strings
+FRAGMENTS = {part: fingerprints(texts) for part, texts in PARTS.items()}
+
+
+def make_reaction() -> Task:
+    """Make a table of 11 reactions of two parts, whose value grows with the carbon in them."""
+    parts = {part: bo.Categorical(texts, descriptors=FRAGMENTS[part]) for part, texts in PARTS.items()}
+    space = bo.Space(parts, [lambda point: (point["a"], point["b"]) != ("CCO", "CC")])
+    return Task(space, lambda point: -float((point["a"] + point["b"]).count("C")))
+
+
+def test_only_what_the_table_has_is_listed():
+    task = make_reaction()
+    rows, points = list_points(task)
+    assert len(points) == 11
+    assert {"a": "CCO", "b": "CC"} not in points
+    assert [encode(task, point) for point in points] == [tuple(row) for row in rows.tolist()]
+    assert count_shared(task)[0].tolist() == [[5, 2, 0], [2, 5, 0], [0, 0, 3]]  # C and CC are shared by the first two
+
+
+def test_botorch_asks_for_each_reaction_once_and_soon_for_the_best():
+    pytest.importorskip("botorch")
+    task, asked = make_reaction(), list[dict]()
+    initial = list_points(task)[1][:3]
+    values, _ = time_search(search_by_tanimoto(task, initial, 0), lambda x: asked.append(x) or task.value(x), 11)
+    assert asked[:3] == initial
+    assert len({encode(task, point) for point in asked}) == 11
+    assert min(values[:8]) == min(values)
+
+
+def test_the_kernel_of_botorch_is_that_of_tanimoto():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("gpytorch")
+    task = make_reaction()
+    rows = torch.tensor(list_points(task)[0], dtype=torch.double)
+    bits = np.array([[*FRAGMENTS["a"][i], *FRAGMENTS["b"][j]] for i, j in list_points(task)[0]])
+    shared, either = (np.array([[op(x, y).sum() for y in bits] for x in bits]) for op in (np.minimum, np.maximum))
+    kernel = make_kernel(count_shared(task))
+    assert kernel(rows).to_dense().numpy() == pytest.approx(shared / either, rel=1e-12)
+    assert kernel(rows, diag=True).numpy() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("search", ["Optuna TPE", "Optuna GP"])
+def test_optuna_searches_choices_as_they_are(search):
+    pytest.importorskip("optuna")
+    task, asked = make_reaction(), list[dict]()
+    initial = list_points(task)[1][:10]
+    time_search(SEARCHES[search](task, initial, 0), lambda x: asked.append(x) or task.value(x), 12)
+    assert asked[:10] == initial
+    assert all(point.keys() == {"a", "b"} for point in asked)
 
 
 def test_the_page_says_whether_the_targets_are_reached(tmp_path):

@@ -1,0 +1,110 @@
+"""BoTorch on choices that have fragments: a Gaussian process with the Tanimoto kernel, asked about every point left."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.searches import Steps
+from benchmarks.peers.tasks import Point, Task
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.descriptors import Descriptors
+
+MOST_AT_ONCE = 2_048  # points whose score is asked for together
+
+
+def search_by_tanimoto(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by BoTorch: log EI of a Gaussian process with a scaled Tanimoto kernel on the fragments of all parts.
+
+    task: of choices that have fragments as descriptors, and few enough points to list.
+    initial: points to begin with.
+    seed: of torch; nothing else is drawn.
+    """
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import SingleTaskGP
+    from botorch.models.transforms import Standardize
+    from botorch.optim import optimize_acqf_discrete
+    from gpytorch.kernels import ScaleKernel
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    grams, (rows, points) = count_shared(task), list_points(task)
+    every, seen, values = torch.tensor(rows, dtype=torch.double), list[int](), list[float]()
+    places = {tuple(row): i for i, row in enumerate(rows.tolist())}
+    for point in initial:
+        seen.append(places[encode(task, point)])
+        values.append((yield point))
+    while True:
+        x, y = every[seen], -torch.tensor(values, dtype=torch.double)[:, None]
+        kernel = ScaleKernel(make_kernel(grams))
+        model = SingleTaskGP(x, y, covar_module=kernel, outcome_transform=Standardize(1))
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        score = LogExpectedImprovement(model, best_f=y.max())
+        found, _ = optimize_acqf_discrete(score, q=1, choices=every, max_batch_size=MOST_AT_ONCE, X_avoid=x)
+        seen.append(places[tuple(found[0].long().tolist())])
+        values.append((yield points[seen[-1]]))
+
+
+def make_kernel(grams: Sequence[Array]) -> Any:
+    """Return the Tanimoto kernel of gpytorch between points that are the numbers of their choices.
+
+    grams: how many fragments two choices share, for each variable.
+    """
+    import torch
+    from gpytorch.kernels import Kernel
+
+    tables = [torch.tensor(gram) for gram in grams]
+
+    class Tanimoto(Kernel):
+        """The number of fragments that two points share over the number that either has."""
+
+        def forward(self, x1: Any, x2: Any, diag: bool = False, **params: Any) -> Any:
+            """Return the kernel of points (..., n, d) and (..., m, d): (..., n, m), or (..., n) for `diag`."""
+            del params
+            one, two = ([x[..., i].long() for i in range(len(tables))] for x in (x1, x2))
+            if diag:
+                return torch.ones(x1.shape[:-1], dtype=x1.dtype)
+            shared: Any = sum(t[a[..., :, None], b[..., None, :]] for t, a, b in zip(tables, one, two, strict=True))
+            own, other = (sum(t.diagonal()[a] for t, a in zip(tables, at, strict=True)) for at in (one, two))
+            return shared / (own[..., :, None] + other[..., None, :] - shared)
+
+    return Tanimoto()
+
+
+def count_shared(task: Task) -> list[Array]:
+    """Return how many fragments two choices of a variable share, for each variable (k, k).
+
+    task: of choices that have fragments as descriptors.
+    """
+    likenesses: list[Any] = [variable.likeness for variable in task.space.variables.values()]
+    assert all(isinstance(one, Descriptors) for one in likenesses)
+    bits = [np.asarray(one.bits, dtype=np.float64) for one in likenesses]
+    return [own @ own.T for own in bits]
+
+
+def list_points(task: Task) -> tuple[IntArray, list[Point]]:
+    """Return all points that the constraints allow, as the numbers of their choices (n, d) and as they are.
+
+    task: of choices.
+    """
+    choices = {name: list[Any](getattr(one, "choices", ())) for name, one in task.space.variables.items()}
+    every = (dict(zip(choices, chosen, strict=True)) for chosen in itertools.product(*choices.values()))
+    points = [point for point in every if all(is_met(point) for is_met in task.space.constraints)]
+    return np.array([encode(task, point) for point in points], dtype=np.int64), points
+
+
+def encode(task: Task, point: Point) -> tuple[int, ...]:
+    """Return the numbers of the choices of a point.
+
+    task: of choices.
+    point: of its space.
+    """
+    return tuple(list(getattr(one, "choices", ())).index(point[name]) for name, one in task.space.variables.items())
