@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from bostruct.acquisition.local_search import draw_with_neighbors, sample_neighborhoods
 from bostruct.acquisition.pruning import best_of_each_unpruned
-from bostruct.checks import check_integer, check_number, first_occurrences
-from bostruct.contracts import Batch, HasNeighbors, Info, Score
+from bostruct.checks import check_integer, check_number, first_occurrences, has_capability
+from bostruct.contracts import Batch, HasNeighbors, HasQuickChanges, Info, Score
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
@@ -56,7 +57,13 @@ class AnnealedSearch:
         starts: points to start from, best first; may be empty.
         rng: the only source of chance.
         """
-        candidates = draw_with_neighbors(domain, self.random, self.spray, starts[:MOST_SPRAYED], rng)
+        change = (
+            domain.change_each if has_capability(domain, HasQuickChanges) else partial(sample_neighborhoods, domain)
+        )
+        candidates = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
+        if len(starts) and self.spray:
+            near = change(domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED))), self.spray, rng)[0]
+            candidates = domain.join(candidates, near)
         scores = score(candidates)
         n_elite = min(len(starts), max(self.walks, round(ELITE * len(starts))))
         elite = rng.integers(n_elite, size=self.walks // 2).tolist() if n_elite else []
@@ -65,7 +72,7 @@ class AnnealedSearch:
         now = np.concatenate([scores[chosen], score(here[len(chosen) :])]) if elite else scores[chosen]
         met, worth = [here], [now]
         for step in range(self.steps):
-            batch, group = sample_neighborhoods(domain, here, self.neighbors, rng)
+            batch, group = change(here, self.neighbors, rng)
             nothing = np.full(len(here), -np.inf)
             winner, top = best_of_each_unpruned(score, batch, group, len(here), nothing)
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, 1e-9)

@@ -60,8 +60,6 @@ class Moves:
         if not len(xs):
             none = np.empty(0, dtype=np.int64)
             return SingleChanges(self.space.join(), none, none, none[:, None], self.space.layout), none
-        if (quick := self._change_each(np.asarray(xs), m, rng)) is not None:
-            return quick
         found = [self._sample_changes(x, m, rng, leaps) for x in xs]
         of = np.repeat(np.arange(len(found)), [len(which) for which, _ in found])
         which = np.concatenate([own for own, _ in found])
@@ -69,19 +67,21 @@ class Moves:
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
         return (self._settle(changes) if self.space.conditions else changes), of
 
-    def _change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SingleChanges, IntArray] | None:
-        """Return what `sample_neighborhoods` does, quickly, where the only variable can and no change is forbidden."""
-        variables, layout = list(self.space.variables.values()), self.space.layout
-        if len(variables) > 1 or self.space.constraints or variables[0].when:
-            return None
-        values = variables[0].change_each(xs, m, rng)
+    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SingleChanges, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does, quickly where the only variable can: some of them repeat.
+
+        xs: integer rows (b, columns).
+        m: int, neighbors of one point at most.
+        rng: the only source of chance.
+        """
+        variables, layout, xs = list(self.space.variables.values()), self.space.layout, np.asarray(xs)
+        is_free = len(xs) and len(variables) == 1 and not self.space.constraints
+        values = variables[0].change_each(xs, m, rng) if is_free and not variables[0].when else None
         if values is None:
-            return None
+            return self.sample_neighborhoods(xs, m, rng, False)
         of = np.repeat(np.arange(len(xs)), m)
         kept = np.flatnonzero((values != xs[of]).any(axis=1))
-        return SingleChanges(np.array(xs, dtype=np.int64), of[kept], np.zeros_like(kept), values[kept], layout), of[
-            kept
-        ]
+        return SingleChanges(xs.astype(np.int64), of[kept], np.zeros_like(kept), values[kept], layout), of[kept]
 
     def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
         """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).

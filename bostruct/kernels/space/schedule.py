@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Parameter, Prior
 from bostruct.domains.space.single_changes import SpaceBatch
-from bostruct.kernels.algebra import Pullback, mix_grams, slope_in_odds, weight_of
+from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
 
 N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
 
@@ -240,4 +240,5 @@ class ScheduleKernel:
         np.put_along_axis(orders, turns, np.argsort(self.waits.chains, kind="stable")[None], axis=1)
         ends = schedule(find_slots(self.waits, orders), np.ones(w)).ends
         longest = ends.max(axis=1)
-        return ends.mean(axis=0), float(np.sqrt(ends.var(axis=0).sum())), float(longest.mean()), float(longest.std())
+        spread, scale = float(np.sqrt(ends.var(axis=0).sum())), float(longest.std())
+        return ends.mean(axis=0), spread or 1.0, float(longest.mean()), scale or 1.0
