@@ -23,7 +23,7 @@ N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedul
 
 
 class Waits(NamedTuple):
-    """Which items wait for each other.
+    """The items that wait for each other, by what they share.
 
     resources: the number of the resource of each item (w,), from 0.
     chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain.
@@ -34,7 +34,7 @@ class Waits(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """Where n orders of w items are in flat tables: an order has a slot for each resource, then one for each chain.
+    """The places of n orders of w items in flat tables: an order has a slot for each resource, then one for each chain.
 
     orders: the item in each place (n, w).
     resources: the slot of the resource of the item in each place (w, n).
@@ -123,7 +123,7 @@ class OrdersPair(NamedTuple):
 
 
 class Features(NamedTuple):
-    """What the kernel sees of n orders.
+    """The features of n orders that the kernel sees.
 
     ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
     makespan: the end of all, centered and scaled (n,), its square about 1.
