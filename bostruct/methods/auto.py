@@ -146,6 +146,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     product = space_kernel(domain)
+    scheduled = any(map(has_schedule, domain.variables.values()))
     note = _note_many(domain, product)
     kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
@@ -162,7 +163,6 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0))
-    scheduled = any(map(has_schedule, domain.variables.values()))
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
     surrogate = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth)
     search = default_search(domain)

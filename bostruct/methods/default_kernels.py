@@ -37,7 +37,7 @@ from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.permutation import number_resources
+from bostruct.kernels.space.permutation import number_names
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
@@ -196,7 +196,7 @@ def with_schedules(domain: HasVariables[Variable], kernel: HasGradient) -> HasGr
     first = 0
     for one in domain.variables.values():
         if has_schedule(one):
-            waits = Waits(number_resources(one), one.chains)
+            waits = Waits(number_names(one.resources or ()), one.chains)
             own = ScheduleKernel(waits, first, LOG_DURATION, MAKESPAN_ODDS, MAKESPAN_ODDS.mean)
             kernel = WeightedSum(kernel, own, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
         first += one.width

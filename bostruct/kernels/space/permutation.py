@@ -7,6 +7,7 @@ parameter of its own, so that data tell which of them counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -110,10 +111,16 @@ def number_resources(variable: Permutation) -> tuple[int, ...] | None:
 
     variable: any order.
     """
-    if variable.resources is None:
-        return None
-    numbers = {name: number for number, name in enumerate(dict.fromkeys(variable.resources))}
-    return tuple(numbers[name] for name in variable.resources)
+    return None if variable.resources is None else number_names(variable.resources)
+
+
+def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
+    """Return a number for each name, from 0 in the order in which they come first.
+
+    names: of resources.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return tuple(numbers[name] for name in names)
 
 
 def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:

@@ -108,7 +108,7 @@ def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array
         to_resource = slope * on_resource[place]
         owed[resource] = to_resource
         owed[chain] = slope - to_resource
-    return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1])
+    return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1]).astype(np.float64)
 
 
 class OrdersPair(NamedTuple):
