@@ -184,6 +184,22 @@ class HasNeighborhoods(HasNeighbors, Protocol):
 
 
 @runtime_checkable
+class HasQuickChanges(HasNeighborhoods, Protocol):
+    """A domain that draws neighbors of many points quickly, where a search does not mind that some repeat."""
+
+    def change_each(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, npt.NDArray[np.int64]]:
+        """Return up to m neighbors of each point as one batch, some perhaps more than once, as `sample_neighborhoods`.
+
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        ...
+
+
+@runtime_checkable
 class HasCombinations(HasNeighborhoods, Protocol):
     """A domain whose points can take the changes that lead to several neighbors together."""
 

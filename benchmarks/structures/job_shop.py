@@ -115,7 +115,8 @@ def make(name: str, seed: int, data: Path | None) -> Task:
     """
     del seed
     shop = load(name, data)
-    order = bo.Permutation({job: len(machines) for job, machines in enumerate(shop.machines)})
+    jobs = {job: len(machines) for job, machines in enumerate(shop.machines)}
+    order = bo.Permutation(jobs, resources=dict(enumerate(shop.machines)))
     return Task(bo.Space({"order": order}), lambda point: float(find_makespan(shop, point["order"])))
 
 

@@ -36,8 +36,10 @@ from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
     has_nasbot_kernel,
+    has_schedule,
     program_kernel,
     space_kernel,
+    with_schedules,
 )
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.operator_selection import select_operators
@@ -53,6 +55,7 @@ from bostruct.surrogates.priors import Normal
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
+SCHEDULE_GROWTH = 0.05  # where durations are learned: a fit has one more parameter for each item
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
@@ -134,11 +137,16 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     Among orders without conditions, a suggestion may be a mutation of the best point in place of the model's: whichever
     has brought better values more often of late is more likely to be asked.
 
+    Where the items of an order have resources, a further kernel has the schedule of the order, in durations that are
+    learned. It is linear in ends of chains of items, bad orders tell of the durations as good ones do, and so values
+    are not compressed. The search is by simulated annealing, because schedules have plateaus.
+
     domain: of variables, such as a `Space`.
 
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     product = space_kernel(domain)
+    scheduled = any(map(has_schedule, domain.variables.values()))
     note = _note_many(domain, product)
     kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
@@ -147,6 +155,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     if has_order_to_doubt(domain):
         unordered = main_effects(domain, trusts_order=False)
         kernel = WeightedSum(kernel, unordered, ORDER_ODDS, initial=ORDER_ODDS.mean)
+    kernel = with_schedules(domain, kernel)
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
@@ -154,11 +163,13 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     climbs = has_numbers and has_capability(domain, HasNeighborhoods)
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
+    growth = SCHEDULE_GROWTH if scheduled else GROWTH
+    surrogate = NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=growth)
     search = default_search(domain)
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
-        OutputWarping(NoiseSelection(quiet, noisy, log_odds=math.log(4.0), growth=GROWTH)),
+        surrogate if scheduled else OutputWarping(surrogate),
         Feasible(Improvement(acquisition, best_predicted), success, domain.join, growth=GROWTH),
         MixedSearch() if climbs else search.maximizer,
         n_initial=10,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
@@ -24,7 +25,7 @@ from bostruct.contracts import (
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel
+from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedule
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.methods.success import success_model
@@ -110,6 +111,8 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(listed, 5, neighbors_of)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
+    if has_capability(domain, HasVariables) and any(map(has_schedule, domain.variables.values())):
+        return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if has_capability(domain, HasNeighborhoods) and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
         return SearchSettings(few, 5, neighbors_of)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial, reduce
+from typing import TypeGuard
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from bostruct.contracts import (
     HasChoices,
     HasDistances,
     HasFeatures,
+    HasGradient,
     HasParts,
     HasVariables,
     Similarity,
@@ -26,22 +28,28 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.graphs import VariableGraph
+from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.algebra import PartKernel, Product
+from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.permutation import number_names
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
+from bostruct.kernels.space.schedule import ScheduleKernel, Waits
 from bostruct.kernels.traces import TraceKernel, is_compared
 from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
+LOG_DURATION = Normal(0.0, 0.7)  # of each item of a schedule
+MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule counts, not that of each item
+SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that a schedule is not all that counts
 MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
 WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures)  # and what stands for architectures
 
@@ -167,6 +175,32 @@ def space_kernel(domain: HasVariables[Variable]) -> SpaceKernel:
         absence_prior=ABSENCE_PRIOR,
         most_apart=MOST_APART,
     )
+
+
+def has_schedule(variable: Variable) -> TypeGuard[Permutation]:
+    """Tell whether a variable is an order of items that have resources, and no conditions.
+
+    variable: any.
+    """
+    return isinstance(variable, Permutation) and variable.resources is not None and not variable.when
+
+
+def with_schedules(domain: HasVariables[Variable], kernel: HasGradient) -> HasGradient:
+    """Return a kernel of variables that also has the schedules of orders whose items have resources.
+
+    Variables with conditions have none.
+
+    domain: of variables, such as a `Space`.
+    kernel: of the same domain.
+    """
+    first = 0
+    for one in domain.variables.values():
+        if has_schedule(one):
+            waits = Waits(number_names(one.resources or ()), one.chains)
+            own = ScheduleKernel(waits, first, LOG_DURATION, MAKESPAN_ODDS, MAKESPAN_ODDS.mean)
+            kernel = WeightedSum(kernel, own, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
+        first += one.width
+    return kernel
 
 
 def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:

@@ -72,13 +72,14 @@ class OperatorSelection:
 
 
 def select_operators(domain: Domain) -> OperatorSelection | None:
-    """Return the rule for a domain whose variables are orders and choices; None for any other.
+    """Return the rule for a domain whose variables are orders without resources, and choices; None for any other.
 
-    It was measured on orders, and not on other values of several columns.
+    It was measured on orders, and not on other values of several columns. Of an order whose items have resources the
+    model tells which changes count.
 
     domain: any.
     """
     variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
     wide = [one for one in variables if one.width > 1]
-    are_orders = bool(wide) and all(isinstance(one, Permutation) for one in wide)
+    are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
     return OperatorSelection() if are_orders and has_capability(domain, HasMutation) else None

@@ -67,6 +67,22 @@ class Moves:
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
         return (self._settle(changes) if self.space.conditions else changes), of
 
+    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SingleChanges, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does, quickly where the only variable can: some of them repeat.
+
+        xs: integer rows (b, columns).
+        m: int, neighbors of one point at most.
+        rng: the only source of chance.
+        """
+        variables, layout, xs = list(self.space.variables.values()), self.space.layout, np.asarray(xs)
+        is_free = len(xs) and len(variables) == 1 and not self.space.constraints
+        values = variables[0].change_each(xs, m, rng) if is_free and not variables[0].when else None
+        if values is None:
+            return self.sample_neighborhoods(xs, m, rng, False)
+        of = np.repeat(np.arange(len(xs)), m)
+        kept = np.flatnonzero((values != xs[of]).any(axis=1))
+        return SingleChanges(xs.astype(np.int64), of[kept], np.zeros_like(kept), values[kept], layout), of[kept]
+
     def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
         """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).
 

@@ -22,6 +22,7 @@ from bostruct.domains.space.rearrangements import (
     list_rearrangements,
     rearrange,
 )
+from bostruct.domains.space.resources import ResourceNames, check_resources
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
@@ -35,6 +36,10 @@ class Permutation(Variable):
     """A variable whose values are the orders of some items, each item once or as often as is said.
 
     items: 2 to 500 distinct values; or a mapping of each to how often it occurs, an int >= 1, at most 500 in all.
+    resources: mapping of each item to the resource that it uses, a string or an integer, or to a list with one for each
+        time that it occurs; None where items do not wait for each other. With resources, an order is a schedule: items
+        of one resource, and occurrences of one item, happen one after the other, all others side by side. Points and
+        changes are the same as without; models learn how long each item takes.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
@@ -46,7 +51,12 @@ class Permutation(Variable):
     """
 
     def __init__(
-        self, items: Iterable[object] | Mapping[Any, int], *, when: When | None = None, default: object = NO_DEFAULT
+        self,
+        items: Iterable[object] | Mapping[Any, int],
+        *,
+        resources: Mapping[Any, object] | None = None,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
     ) -> None:
         given = list(items) if isinstance(items, Mapping) else items
         self._item = Categorical(check_choices(self.kind, given, "item", MAX_ITEMS))
@@ -56,6 +66,9 @@ class Permutation(Variable):
         self.width = self.n_codes = sum(self.counts)
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
+        self.resources: ResourceNames | None = None
+        if resources is not None:
+            self.resources = check_resources(self.kind, resources, self.items, self.counts, self._find_item)
         self.degrees = DISTANCES * self.width
         self.when = check_when(self.kind, when)
         self.default_columns = self.read_default(default)
@@ -63,7 +76,13 @@ class Permutation(Variable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        return short_repr(self._list_counts() if self.has_repeats else list(self.items))
+        items = short_repr(self._list_counts() if self.has_repeats else list(self.items))
+        return items if self.resources is None else f"{items}, resources={short_repr(self._list_resources())}"
+
+    @property
+    def chains(self) -> tuple[int, ...]:
+        """The item of each column value, by its position: the occurrences of an item happen one after the other."""
+        return tuple(self._item_of.tolist())
 
     @property
     def has_repeats(self) -> bool:
@@ -126,6 +145,19 @@ class Permutation(Variable):
         if len(found) < min(m, len(table)):
             found = self._rearrange(columns, table, np.arange(len(table)))
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
+
+    def change_each(self, rows: IntArray, m: int, rng: np.random.Generator) -> IntArray | None:
+        """Draw m changes of each of some orders with resources, quickly: some repeat, or lead back (k m, n).
+
+        rows: columns of k orders (k, n).
+        m: int >= 0.
+        rng: the only source of chance.
+        """
+        if self.resources is None:
+            return None
+        table = list_rearrangements(self.width)
+        changes = table[rng.integers(len(table), size=len(rows) * m)]
+        return self._number(np.take_along_axis(np.repeat(rows, m, axis=0), changes, axis=1))
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
         """Return an order one change away, across any number of places; a swap where items occur several times.
@@ -219,9 +251,10 @@ class Permutation(Variable):
         return np.unique(self._number(found), axis=0)
 
     def describe(self) -> dict[str, Json]:
-        """Return the items as JSON, and how often each occurs where that is not once."""
+        """Return the items as JSON, how often each occurs where that is not once, and the resources, if any."""
         counts: dict[str, Json] = {"counts": list(self.counts)} if self.has_repeats else {}
-        return {"items": self._item.describe()["choices"], **counts}
+        resources: dict[str, Json] = {} if self.resources is None else {"resources": list(self.resources)}
+        return {"items": self._item.describe()["choices"], **counts, **resources}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Permutation:
@@ -232,7 +265,13 @@ class Permutation(Variable):
         Raises DomainError where the items are Python objects, which no file holds.
         """
         found = cls(choices_from_json(data["items"]))
-        return cls(dict(zip(found.items, data["counts"], strict=True))) if "counts" in data else found
+        counts = data.get("counts", [1] * len(found.items))
+        names = iter(data.get("resources", ()))
+        resources = [[next(names) for _ in range(count)] for count in counts] if "resources" in data else None
+        return cls(
+            dict(zip(found.items, counts, strict=True)),
+            resources=None if resources is None else dict(zip(found.items, resources, strict=True)),
+        )
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
@@ -278,6 +317,13 @@ class Permutation(Variable):
 
     def _list_counts(self) -> dict[Any, int]:
         return dict(zip(self.items, self.counts, strict=True))
+
+    def _list_resources(self) -> dict[Any, list[str | int]]:
+        names = iter(self.resources or ())
+        return {item: [next(names) for _ in range(count)] for item, count in zip(self.items, self.counts, strict=True)}
+
+    def _find_item(self, item: object) -> int:
+        return self._item.parse(item)[0]
 
 
 def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:

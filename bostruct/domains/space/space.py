@@ -415,6 +415,17 @@ class Space:
         """
         return self._moves.sample_neighborhoods(xs, m, rng, leaps)
 
+    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does; of an order with resources quickly, where some may repeat.
+
+        xs: integer rows (b, d).
+        m: int, neighbors of one point at most.
+        rng: the only source of chance.
+
+        Returns the batch and the positions of its points in xs, ascending: `HasQuickChanges`.
+        """
+        return self._moves.change_each(xs, m, rng)
+
     def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
         """Return the valid points to which the first changes lead together (at most as many as counts, d).
 

@@ -14,7 +14,7 @@ from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, P
 from bostruct.domains.space.when import When, show_when, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
-BESIDE_VALUES = ("when", "default")  # of a variable's JSON, what says nothing of its values
+BESIDE_VALUES = ("when", "default", "resources")  # of a variable's JSON, what says nothing of its values
 
 
 class NoDefault:
@@ -104,6 +104,18 @@ class Variable(ABC):
         """
         found = self.neighbors(columns, leaps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
+
+    def change_each(self, rows: IntArray, m: int, rng: np.random.Generator) -> IntArray | None:
+        """Draw m changes of each of some values, one value after another (k m, width); None where a kind draws singly.
+
+        rows: columns of k values (k, width).
+        m: int >= 0.
+        rng: the only source of chance.
+
+        A kind may draw changes that repeat, or lead back to the value, where that is quick.
+        """
+        del rows, m, rng
+        return None
 
     @abstractmethod
     def move(self, columns: Sequence[int], share: float) -> Sequence[int]:

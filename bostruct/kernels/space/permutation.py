@@ -7,13 +7,16 @@ parameter of its own, so that data tell which of them counts.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.permutation import Permutation
 from bostruct.kernels.precedence import compare_precedence
 
 N_DISTANCES = 3
@@ -84,14 +87,73 @@ def _mark_numbers(ys: bytes, m: int, size: int) -> npt.NDArray[np.int8]:
     return has
 
 
-@dataclass(frozen=True)
-class OrderDistances:
-    """The distances between orders of w items, for `DistanceFactor`: those of `compare_orders`.
+class OrderShape(NamedTuple):
+    """All that a kernel knows of a `Permutation`, whatever its items are called.
 
-    width: w, at least 2.
+    width: the number of places, w, at least 2.
+    resources: the number of the resource of each item (w,), from 0; None where items have none.
     """
 
     width: int
+    resources: tuple[int, ...] | None = None
+
+    @classmethod
+    def of(cls, variable: Permutation) -> OrderShape:
+        """Return the shape of a variable.
+
+        variable: any order.
+        """
+        return cls(variable.width, number_resources(variable))
+
+
+def number_resources(variable: Permutation) -> tuple[int, ...] | None:
+    """Return the number of the resource of each column value (w,), in the order of their names; None for none.
+
+    variable: any order.
+    """
+    return None if variable.resources is None else number_names(variable.resources)
+
+
+def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
+    """Return a number for each name, from 0 in the order in which they come first.
+
+    names: of resources.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return tuple(numbers[name] for name in names)
+
+
+def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
+    """Return the distances of `compare_orders` (3, n, m), of the queues before resources where items have some.
+
+    shape: of the orders.
+    xs, ys: orders (n, w), (m, w).
+
+    The queues stand one after another. Orders that agree in all of them are at distance 0: only the order of items of
+    one resource counts. The pairs of such items that stand in another order are counted as a share of these pairs.
+    """
+    if shape.resources is None:
+        return compare_orders(xs, ys)
+    resources = np.array(shape.resources, dtype=np.int16)
+    queues = (np.take_along_axis(rows, np.argsort(resources[rows], axis=1, kind="stable"), axis=1) for rows in (xs, ys))
+    lengths = np.bincount(resources)
+    share = shape.width * (shape.width - 1) / max(int((lengths * (lengths - 1)).sum()), 1)
+    return compare_orders(*queues) * np.array([share, 1.0, 1.0])[:, None, None]
+
+
+@dataclass(frozen=True)
+class OrderDistances:
+    """The distances between orders of w items, for `DistanceFactor`: those of `compare_queues`.
+
+    shape: of the orders.
+    """
+
+    shape: OrderShape
+
+    @property
+    def width(self) -> int:
+        """The number of places, w."""
+        return self.shape.width
 
     @property
     def n_distances(self) -> int:
@@ -104,7 +166,7 @@ class OrderDistances:
         xs: n orders (n, w).
         ys: m orders (m, w).
         """
-        return compare_orders(xs, ys)
+        return compare_queues(self.shape, xs, ys)
 
 
 @dataclass(frozen=True)
@@ -115,10 +177,10 @@ class PermutationEffect:
     side by side; all are 1 between equal orders and 0 on average between orders drawn at random. So sums over pairs
     that say which of two comes first, over places, or over neighbors, are functions that it learns from few values.
 
-    n_items: w, at least 2.
+    shape: of the orders.
     """
 
-    n_items: int
+    shape: OrderShape
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the kernel between orders (n, m).
@@ -126,8 +188,8 @@ class PermutationEffect:
         xs: orders (n, w).
         ys: orders (m, w).
         """
-        w = self.n_items
-        precedence, places, sides = compare_orders(xs, ys)
+        w = self.shape.width
+        precedence, places, sides = compare_queues(self.shape, xs, ys)
         correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / (w - 1)]
         if w > 2:  # two items are always side by side
             correlations.append(1.0 - 2.0 * sides * w / ((w - 1) * (w - 2)))

@@ -36,7 +36,7 @@ from bostruct.kernels.space.likeness import ChoiceEffect, LikenessDistances, Lik
 from bostruct.kernels.space.links import Link, LogLengthscale
 from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
-from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect
+from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor
 from bostruct.kernels.space.shared import share_parameters
@@ -123,7 +123,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
     Real: NUMBERS,
     Fidelity: ON_GRAPHS,
     Graph: ON_GRAPHS,
-    Permutation: _by_shape(lambda one: one.width, lambda w, n: DistanceFactor(OrderDistances(w), n), PermutationEffect),
+    Permutation: _by_shape(OrderShape.of, lambda shape, n: DistanceFactor(OrderDistances(shape), n), PermutationEffect),
     Subset: _by_shape(SubsetShape.of, subset_factor, lambda shape: SubsetEffect(shape.n_items, shape.share)),
     LetterSequence: _by_shape(_sequence_shape, SequenceFactor, SequenceEffect),
     Candidates: ALIKE,

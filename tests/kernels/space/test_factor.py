@@ -19,7 +19,7 @@ from bostruct.kernels.space.johnson import JohnsonFactor
 from bostruct.kernels.space.likeness import LikenessDistances
 from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.pairs import FactorPair
-from bostruct.kernels.space.permutation import OrderDistances
+from bostruct.kernels.space.permutation import OrderDistances, OrderShape
 from bostruct.kernels.space.subset import SubsetFeatures, SubsetShape, subset_factor
 from bostruct.kernels.space.tables import TableFactor
 from tests.wide_variable import ORDERS, OrderFactor
@@ -33,7 +33,7 @@ FACTORS: dict[str, tuple[Factor, int]] = {  # and the number of values of each v
     "cycles, as published": (TableFactor(CYCLE, 2, LogEdgeWeight(), False), 5),
     "a long path": (TableFactor(PathGraph(100), 1, LogLengthscale(), True), 100),  # nowhere near rounding
     "orders": (OrderFactor(2), len(ORDERS)),
-    "orders, three distances": (DistanceFactor(OrderDistances(3), 2), len(ORDERS)),
+    "orders, three distances": (DistanceFactor(OrderDistances(OrderShape(3)), 2), len(ORDERS)),
     "rows of a table": (DistanceFactor(LikenessDistances(TABLE), 2), 5),
     "subsets on a graph": (FeatureFactor(SubsetFeatures(3, True, True, weighted_graph(nx.path_graph(3))[1]), 2), 8),
     "subsets of all sizes": (FeatureFactor(SubsetFeatures(3, True, True, None, Extent(0, 3, 0)), 2), 8),

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.kernels.precedence import MOST_PAIRED
 from bostruct.kernels.space.distances import DistanceFactor
-from bostruct.kernels.space.permutation import OrderDistances, PermutationEffect, compare_orders
+from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect, compare_orders
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_kernel
@@ -86,7 +86,7 @@ def test_each_order_has_three_parameters_at_its_place():
 
 @pytest.mark.parametrize("w", [2, 3, 8, 70])
 def test_the_effect_is_one_of_equal_orders_and_zero_on_average(w):
-    rng, effect = np.random.default_rng(w), PermutationEffect(w)
+    rng, effect = np.random.default_rng(w), PermutationEffect(OrderShape(w))
     xs = draw(rng, 400, w)
     gram = effect.gram(xs, xs)
     assert_allclose(gram.diagonal(), 1.0, atol=1e-9)
@@ -96,7 +96,7 @@ def test_the_effect_is_one_of_equal_orders_and_zero_on_average(w):
 
 
 def test_a_change_of_one_order_grows_the_distances_of_that_order():
-    rng, factor = np.random.default_rng(0), DistanceFactor(OrderDistances(5), 2)
+    rng, factor = np.random.default_rng(0), DistanceFactor(OrderDistances(OrderShape(5)), 2)
     xs, ys = draw(rng, 6, 5), np.hstack([draw(rng, 7, 5), draw(rng, 7, 5)])
     assert factor.prepare(np.hstack([xs, xs]), ys).shape == (6, 6, 7)
     assert factor.n_parameters == 6

@@ -1,0 +1,244 @@
+"""Orders of items that wait for each other: when each ends and when the last one does, in durations that are learned.
+
+Items of one resource, and occurrences of one item, happen one after the other; others side by side. So an order and a
+duration of each item make a schedule. The end of an item is the longest chain of items, each waiting for the one
+before it, that ends there (Roy and Sussmann 1964). The end of all is the longest chain of all, the makespan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts import Array, IntArray, Parameter, Prior
+from bostruct.domains.space.single_changes import SpaceBatch
+from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
+
+N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
+
+
+class Waits(NamedTuple):
+    """The items that wait for each other, by what they share.
+
+    resources: the number of the resource of each item (w,), from 0.
+    chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain.
+    """
+
+    resources: tuple[int, ...]
+    chains: tuple[int, ...]
+
+
+class Slots(NamedTuple):
+    """The places of n orders of w items in flat tables: an order has a slot for each resource, then one for each chain.
+
+    orders: the item in each place (n, w).
+    resources: the slot of the resource of the item in each place (w, n).
+    chains: the slot of its chain (w, n).
+    size: the number of slots of all orders.
+    """
+
+    orders: IntArray
+    resources: IntArray
+    chains: IntArray
+    size: int
+
+
+class Schedule(NamedTuple):
+    """The schedules of n orders of w items.
+
+    ends: of each item (n, w).
+    on_resource: whether the item in each place waits longest for its resource, not for its chain (w, n).
+    """
+
+    ends: Array
+    on_resource: npt.NDArray[np.bool_]
+
+
+def find_slots(waits: Waits, orders: IntArray) -> Slots:
+    """Return the slots of orders.
+
+    waits: of the items.
+    orders: the item in each place (n, w).
+    """
+    resources, chains = np.array(waits.resources), np.array(waits.chains)
+    n_resources = int(resources.max()) + 1
+    n_slots = n_resources + int(chains.max()) + 1
+    own = n_slots * np.arange(len(orders))
+    return Slots(orders, resources[orders.T] + own, n_resources + chains[orders.T] + own, n_slots * len(orders))
+
+
+def schedule(slots: Slots, durations: Array) -> Schedule:
+    """Return when each item ends, where it begins once its resource is free and its chain is done so far.
+
+    slots: of n orders.
+    durations: of each item (w,), above 0.
+    """
+    orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
+    lasts = durations[orders.T]
+    ends, on_resource = np.empty_like(lasts), np.empty(lasts.shape, dtype=np.bool_)
+    for place, (resource, chain) in enumerate(zip(slots.resources, slots.chains, strict=True)):
+        ready, done = free.take(resource), free.take(chain)
+        np.greater(ready, done, out=on_resource[place])
+        end = np.add(np.maximum(ready, done), lasts[place], out=ends[place])
+        free[resource] = end
+        free[chain] = end
+    of_items = np.empty(orders.shape)
+    np.put_along_axis(of_items, orders, ends.T, axis=1)
+    return Schedule(of_items, on_resource)
+
+
+def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array) -> Array:
+    """Return the gradient of sum(cotangent * ends) in the durations (w,).
+
+    slots: of n orders.
+    on_resource: of their schedules.
+    cotangent: (n, w).
+    """
+    orders, owed = slots.orders, np.zeros(slots.size)
+    slopes = np.take_along_axis(cotangent, orders, axis=1).T.copy()
+    for place in range(orders.shape[1] - 1, -1, -1):
+        resource, chain, slope = slots.resources[place], slots.chains[place], slopes[place]
+        slope += owed.take(resource)
+        slope += owed.take(chain)
+        to_resource = slope * on_resource[place]
+        owed[resource] = to_resource
+        owed[chain] = slope - to_resource
+    return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1]).astype(np.float64)
+
+
+class OrdersPair(NamedTuple):
+    """Two batches of orders.
+
+    xs: n orders.
+    ys: m orders; None for xs with themselves.
+    """
+
+    xs: Slots
+    ys: Slots | None
+
+
+class Features(NamedTuple):
+    """The features of n orders that the kernel sees.
+
+    ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
+    makespan: the end of all, centered and scaled (n,), its square about 1.
+    schedule: of the orders.
+    """
+
+    ends: Array
+    makespan: Array
+    schedule: Schedule
+
+
+@dataclass(frozen=True)
+class ScheduleKernel:
+    """A linear kernel on the ends of items and on the end of all, in durations that are learned.
+
+    k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), where e are the ends of the items, m is the largest of them,
+    both less their means over orders drawn at random, in units of their spread, where all durations are 1. theta has
+    the logarithms of the durations, then the log odds of v. So sums of ends, and the makespan, are functions that it
+    learns, and a duration tells of all orders in which its item is waited for.
+
+    waits: of the w items.
+    first: of the columns of points, that of the first place.
+    durations: prior of the logarithm of each, which is 0 at first.
+    odds: prior of the log odds of v.
+    initial: log odds of v at first.
+    """
+
+    waits: Waits
+    first: int
+    durations: Prior
+    odds: Prior
+    initial: float = 0.0
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The logarithms of the durations, and the log odds of the makespan."""
+        durations = Parameter("log_duration", len(self.waits.chains), self.durations, 0.0)
+        return durations, Parameter("log_odds_makespan", 1, self.odds, self.initial)
+
+    def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> OrdersPair:
+        """Return the orders themselves.
+
+        xs: n points, or single changes of points.
+        ys: m points; None for xs with themselves.
+        """
+        return OrdersPair(self._orders(xs), None if ys is None else self._orders(ys))
+
+    def gram(self, theta: Array, prepared: OrdersPair) -> Array:
+        """Return the Gram matrix (n, m).
+
+        theta: (w + 1,).
+        prepared: of n and m points.
+        """
+        mine, theirs = self._compare(theta, prepared)
+        return mix_grams(np.outer(mine.makespan, theirs.makespan), mine.ends @ theirs.ends.T, weight_of(theta[-1]))
+
+    def diag(self, theta: Array, xs: SpaceBatch) -> Array:
+        """Return k(x, x) of each point (n,).
+
+        theta: (w + 1,).
+        xs: n points.
+        """
+        own, weight = self._describe(theta, self._orders(xs)), weight_of(theta[-1])
+        return weight * np.square(own.makespan) + (1.0 - weight) * np.square(own.ends).sum(axis=1)
+
+    def gram_and_pullback(self, theta: Array, prepared: OrdersPair) -> tuple[Array, Callable[[Array], Array]]:
+        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (w + 1,).
+
+        theta: (w + 1,).
+        prepared: of n and m points.
+        """
+        mine, theirs = self._compare(theta, prepared)
+        weight, (xs, ys) = weight_of(theta[-1]), prepared
+        longest, each = np.outer(mine.makespan, theirs.makespan), mine.ends @ theirs.ends.T
+
+        def pullback(cotangent: Array) -> Array:
+            if ys is None:
+                slope = self._pull(mine, mine, xs, weight, cotangent + cotangent.T)
+            else:
+                slope = self._pull(mine, theirs, xs, weight, cotangent)
+                slope += self._pull(theirs, mine, ys, weight, cotangent.T)
+            return np.append(slope * np.exp(theta[:-1]), slope_in_odds(cotangent, longest, each, weight))
+
+        return mix_grams(longest, each, weight), pullback
+
+    def _pull(self, mine: Features, theirs: Features, slots: Slots, weight: float, cotangent: Array) -> Array:
+        """Return the gradient of sum(cotangent * K) in the durations, through the first batch alone (w,)."""
+        _, spread, _, scale = self._reference
+        to_ends = (1.0 - weight) / spread * (cotangent @ theirs.ends)
+        to_ends[np.arange(len(to_ends)), mine.schedule.ends.argmax(axis=1)] += (
+            weight / scale * (cotangent @ theirs.makespan)
+        )
+        return pull_ends(slots, mine.schedule.on_resource, to_ends)
+
+    def _compare(self, theta: Array, prepared: OrdersPair) -> tuple[Features, Features]:
+        mine = self._describe(theta, prepared.xs)
+        return mine, mine if prepared.ys is None else self._describe(theta, prepared.ys)
+
+    def _describe(self, theta: Array, slots: Slots) -> Features:
+        center, spread, typical, scale = self._reference
+        found = schedule(slots, np.exp(theta[:-1]))
+        return Features((found.ends - center) / spread, (found.ends.max(axis=1) - typical) / scale, found)
+
+    def _orders(self, xs: SpaceBatch) -> Slots:
+        rows = np.asarray(xs)
+        return find_slots(self.waits, rows[:, self.first : self.first + len(self.waits.chains)])
+
+    @cached_property
+    def _reference(self) -> tuple[Array, float, float, float]:
+        """Mean ends (w,), the root of their summed variance, the mean makespan and its sd, at durations of 1."""
+        w = len(self.waits.chains)
+        orders = np.random.default_rng(0).permuted(np.tile(np.arange(w), (N_REFERENCE, 1)), axis=1)
+        turns = np.argsort(np.array(self.waits.chains)[orders], axis=1, kind="stable")
+        np.put_along_axis(orders, turns, np.argsort(self.waits.chains, kind="stable")[None], axis=1)
+        ends = schedule(find_slots(self.waits, orders), np.ones(w)).ends
+        longest = ends.max(axis=1)
+        spread, scale = float(np.sqrt(ends.var(axis=0).sum())), float(longest.std())
+        return ends.mean(axis=0), spread or 1.0, float(longest.mean()), scale or 1.0

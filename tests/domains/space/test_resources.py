@@ -1,0 +1,64 @@
+"""The resources of the items of an order: what is read, what is refused by name, and what stays as it was without."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import DomainError
+from bostruct.domains.space.permutation import Permutation
+from bostruct.testing import check_domain, check_variable
+
+SHOP = bo.Permutation({"a": 2, "b": 1}, resources={"b": "mill", "a": ["saw", "mill"]})
+
+
+def test_each_occurrence_has_its_resource():
+    assert SHOP.resources == ("saw", "mill", "mill")
+    assert bo.Permutation({"a": 2, "b": 1}, resources={"a": 7, "b": 8}).resources == (7, 7, 8)
+    assert bo.Permutation(["a", "b"]).resources is None
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
+        ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
+        ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
+        ({"a": [1, 2, 3], "b": 1}, r"'a': expected 2 resources, one for each time that it occurs, got \[1, 2, 3\]"),
+        ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
+        ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
+    ],
+)
+def test_others_are_refused(resources, message):
+    with pytest.raises(DomainError, match=message):
+        bo.Permutation({"a": 2, "b": 1}, resources=resources)
+
+
+def test_a_file_has_them():
+    found = Permutation.from_json(SHOP.to_json())
+    assert found == SHOP
+    assert found.resources == SHOP.resources
+    assert repr(found) == "Permutation({'a': 2, 'b': 1}, resources={'a': ['saw', 'mill'], 'b': ['mill']})"
+    assert "resources" not in bo.Permutation(["a", "b"]).to_json()
+    assert bo.Permutation({"a": 2, "b": 1}) != SHOP
+
+
+def test_trials_stay_data_where_resources_are_said_later():
+    assert SHOP.has_values_of(bo.Permutation({"a": 2, "b": 1}).to_json())
+
+
+def test_laws():
+    rng = np.random.default_rng(0)
+    check_variable(SHOP, rng)
+    check_domain(bo.Space({"p": bo.Permutation(dict.fromkeys("abc", 3), resources=dict.fromkeys("abc", 0))}), rng)
+
+
+def test_changes_drawn_for_many_orders_are_neighbors():
+    order = bo.Permutation(dict.fromkeys("abc", 3), resources={"a": 0, "b": 0, "c": 1})
+    space, rng = bo.Space({"p": order}), np.random.default_rng(0)
+    xs = space.sample(3, rng)
+    batch, of = space.change_each(xs, 50, rng)
+    for i, x in enumerate(xs):
+        near = {row.tobytes() for row in np.asarray(space.neighbors(x))}
+        assert {row.tobytes() for row in np.asarray(batch)[of == i]} <= near
