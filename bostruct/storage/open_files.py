@@ -75,7 +75,8 @@ class OpenFile:
 
     def is_used_by_caller(self) -> bool:
         """Tell whether this thread has locks on the file by another connection, for which it would wait in vain."""
-        others = (file for file in _list_open() if file is not self and file.identity == self.identity)
+        names = {self.identity, self._path.resolve()}  # of one that is being opened, the path is known alone
+        others = (file for file in _list_open() if file is not self and file.identity in names)
         return any(file.user == threading.get_ident() for file in others)
 
     def close(self) -> None:
