@@ -14,8 +14,8 @@ from bostruct.execution.interrupts import SignalDeferral, defer_signals_of_fork
 
 FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
 
-_all: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
-_delaying: weakref.WeakSet[threading.RLock] = weakref.WeakSet()
+_all: set[weakref.ref[threading.RLock]] = set()  # sets of the library are changed, and listed, in one piece
+_delaying: set[weakref.ref[threading.RLock]] = set()
 
 
 class _Fork(threading.local):
@@ -38,15 +38,23 @@ def make_lock(*, delays_forks: bool = False) -> threading.RLock:
         fork may leave the child with something that it cannot use.
     """
     lock = threading.RLock()
-    _all.add(lock)
+    _note(_all, lock)
     if delays_forks:
-        _delaying.add(lock)
+        _note(_delaying, lock)
     return lock
+
+
+def _note(entries: set[weakref.ref[threading.RLock]], lock: threading.RLock) -> None:
+    entries.add(weakref.ref(lock, entries.discard))
+
+
+def _list(entries: set[weakref.ref[threading.RLock]]) -> list[threading.RLock]:
+    return [lock for entry in list(entries) if (lock := entry()) is not None]
 
 
 def _begin() -> None:
     """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
-    if locks := list(_delaying):
+    if locks := _list(_delaying):
         _fork.signals = defer_signals_of_fork()
         # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
         _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
@@ -66,7 +74,7 @@ def _end_in_parent() -> None:
 
 def _free_all() -> None:
     """Make those locks new that belong to threads of the parent."""
-    for lock in list(_all):
+    for lock in _list(_all):
         if lock.acquire(blocking=False):  # it is free, or this thread's
             lock.release()
         else:

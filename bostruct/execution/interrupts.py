@@ -123,29 +123,31 @@ def _handle(number: int, frame: FrameType | None, handler: Any) -> None:
 
 def _send_later(numbers: Sequence[int]) -> bool:
     """Send signals to this thread, the main one, once it goes on; tell whether that is possible."""
-    caller = _find_caller()
     try:
-        start_new_thread(_send, (caller, caller and caller.f_lasti, numbers, threading.get_ident()))
+        start_new_thread(_send, (_find_caller(), numbers, threading.get_ident()))
     except RuntimeError:  # the interpreter is ending
         return False
     return True
 
 
-def _find_caller() -> FrameType | None:
-    """Return the frame in which Python came to call a finalizer or a hook; None where the interpreter is ending."""
+def _find_caller() -> tuple[int, int] | None:
+    """Return the place where Python came to call a finalizer or a hook; None where the interpreter is ending."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in _CALLED_UNSEEN:
         frame = frame.f_back
-    return frame
+    return None if frame is None else _name_place(frame)
 
 
-def _send(caller: FrameType | None, instruction: int | None, numbers: Sequence[int], thread: int) -> None:
+def _name_place(frame: FrameType) -> tuple[int, int]:
+    """Return the id of a frame, whose variables a reference would keep alive, and its present instruction."""
+    return id(frame), frame.f_lasti
+
+
+def _send(caller: tuple[int, int] | None, numbers: Sequence[int], thread: int) -> None:
     """Send signals once a frame is past an instruction, in which others may be called whose errors nobody sees."""
     last = time.monotonic() + SENT_AFTER
     time.sleep(SEND_SECONDS)
-    while caller is not None and caller.f_lasti == instruction and time.monotonic() < last:
-        if all(frame is not caller for frame in _iterate_frames(thread)):
-            break
+    while caller is not None and caller in map(_name_place, _iterate_frames(thread)) and time.monotonic() < last:
         time.sleep(SEND_SECONDS)
     for number in numbers:
         if hasattr(signal, "pthread_kill"):

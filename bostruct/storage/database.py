@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,7 +44,7 @@ class Database:
         self._mutex = make_lock(delays_forks=True)
         with self._mutex:
             self.connection, file, self._is_new = open_file(path, read_only=read_only)
-            file.has_locks = False
+            file.user = None
         self._file: OpenFile | None = file
         self._process = os.getpid()
 
@@ -116,7 +117,7 @@ class Database:
         with self._mutex:
             try:
                 if self._file is not None and not self._read_only:
-                    self._file.has_locks = True
+                    self._file.user = threading.get_ident()
                     with suppress(sqlite3.Error):  # another connection is writing, and does it when it is closed
                         self.connection.execute("PRAGMA journal_mode = DELETE")  # removes the journal, which is empty
             finally:
@@ -143,7 +144,7 @@ class Database:
 
         Raises sqlite3.Error where others keep its lock for minutes, StorageError within another transaction.
         """
-        patience = _Patience(self.path)
+        patience = _Patience(self.path, self._file)
         while True:
             with self._mutex:
                 if self.connection.in_transaction:  # only in a signal handler, which comes while a COMMIT waits
@@ -151,7 +152,7 @@ class Database:
                 file = self._file
                 try:
                     if file is not None:
-                        file.has_locks = True
+                        file.user = threading.get_ident()
                     if patience.is_free(self.connection, *statements):
                         yield patience
                         return
@@ -159,7 +160,7 @@ class Database:
                     if self.lost is None and self._process != 0 and self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
                     if file is not None:
-                        file.has_locks = False
+                        file.user = None
             patience.wait()
 
     def _explain(self, error: sqlite3.Error, what: str) -> StorageError:
@@ -176,11 +177,12 @@ class Database:
 class _Patience:
     """The time that a transaction waits for the locks of others, which the log mentions once.
 
-    path: of the file, for the log.
+    path: of the file, for messages.
+    file: that is open; None where it is closed.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, file: OpenFile | None) -> None:
+        self._path, self._file = path, file
         self._began = time.monotonic()
         self._is_told = False
 
@@ -196,7 +198,12 @@ class _Patience:
         return True
 
     def wait(self) -> None:
-        """Wait a moment, let signals be handled where they cut nothing in two, and say once that it takes long."""
+        """Wait a moment, let signals be handled where they cut nothing in two, and say once that it takes long.
+
+        Raises StorageError where this thread itself has the lock, as a finalizer or a signal handler may find.
+        """
+        if self._file is not None and self._file.is_used_by_caller():
+            raise StorageError(f"{self._path}: this thread is in the middle of a step of another study of the file")
         handle_deferred()
         waited = time.monotonic() - self._began
         if not self._is_told and waited > LONG_SECONDS:

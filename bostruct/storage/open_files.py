@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from contextlib import suppress
 from pathlib import Path
@@ -45,13 +46,13 @@ class OpenFile:
     path: of the file, which SQLite may have yet to make.
 
     identity: its device and inode; its path until `identify`.
-    has_locks: whether its connection may have locks on it, as while it is opened.
+    user: the thread whose transaction may have locks on it, as while it is opened; None where there is none.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
         self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
-        self.has_locks = True
+        self.user: int | None = threading.get_ident()
         self._entry: weakref.ref[OpenFile] = weakref.ref(self, _open_here.discard)
         _open_here.add(self._entry)
 
@@ -72,6 +73,12 @@ class OpenFile:
             return f"{self._path} was replaced by another file"
         return f"{self._path} was emptied" if found.st_size == 0 else None
 
+    def is_used_by_caller(self) -> bool:
+        """Tell whether this thread has locks on the file by another connection, for which it would wait in vain."""
+        names = {self.identity, self._path.resolve()}  # of one that is being opened, the path is known alone
+        others = (file for file in _list_open() if file is not self and file.identity in names)
+        return any(file.user == threading.get_ident() for file in others)
+
     def close(self) -> None:
         """Forget the database, which SQLite has closed, or could not open."""
         _open_here.discard(self._entry)
@@ -89,7 +96,7 @@ def _find_identities(path: Path) -> set[FileIdentity | Path]:
 
 
 def _note_cut_off() -> None:
-    _cut_off.update(file.identity for file in _list_open() if file.has_locks)
+    _cut_off.update(file.identity for file in _list_open() if file.user is not None)
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork

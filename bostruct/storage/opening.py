@@ -57,6 +57,13 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     """
     if not read_only and not has_posix():  # before anything is made
         raise StorageError(f"storage={str(path)!r}: study files need a POSIX system (flock); use storage=None")
+    while (opened := _open_once(path, read_only)) is None:
+        pass
+    return opened
+
+
+def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
+    """Open a database; None where it was removed meanwhile, as by who had made it, and could not put a study in it."""
     try:
         is_new = not path.exists()
         with recognition:  # and not while another thread opens the file
@@ -74,7 +81,13 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
         undo.callback(file.close)
         connection = _await_connection(path, header, read_only)
         undo.callback(connection.close)
-        file.identify()
+        try:
+            file.identify()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            check_system(error)
+            raise StorageError(f"{path}: cannot be looked at: {error.strerror}") from error
         undo.pop_all()
     return OpenedFile(connection, file, is_new)
 

@@ -72,10 +72,13 @@ class Trial:
 
     def __getattr__(self, name: str) -> Presented:
         """Make the point, where it is not there yet."""
-        if name != "point" or "_show" not in self.__dict__:
+        fields = self.__dict__
+        if name == "point" and (show := fields.get("_show")) is not None:
+            fields.setdefault("point", show(self.info))  # another thread may have been quicker
+            fields.pop("_show", None)  # not before: what shows the point may be interrupted
+        if name not in fields:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self.__dict__["point"] = point = self.__dict__.pop("_show")(self.info)
-        return point
+        return fields[name]
 
     def __getstate__(self) -> dict[str, object]:
         self.__dict__.setdefault("point", self.point)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
-from bostruct.execution.pools import Pool, TrialLost
+from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
 from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
@@ -78,10 +78,14 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
 @defer_signals_once_begun
 def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
-    """Give the trials in flight back; where that fails, too, the error that ended the run is still the one seen."""
-    in_flight = _find_held(study, loop.pending)
+    """Tell what has finished, and give back what is in flight; the error that ended the run is still the one seen."""
+    in_flight: list[Trial] = []
     try:
-        if in_flight:
+        try:
+            loop.tell_rest()
+        except BostructError as another:
+            error.add_note(f"What had finished is not all told: {another}")
+        if in_flight := _find_held(study, loop.pending):
             study.give_back(in_flight)
     except BostructError as another:
         note_unreturned(error, [trial.number for trial in in_flight], another)
@@ -120,6 +124,8 @@ class _Loop:
         self._equal_errors: list[tuple[str, int]] = []
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
+        self._collected: FinishedTrials = []  # the last that had finished, told or not
+        self._is_collecting = False
         self._runs = _in_flight.setdefault(study, [])
         self._runs.append(self.pending)
 
@@ -136,9 +142,9 @@ class _Loop:
             if self._has_room():
                 self._submit(self._room if self._pace.is_behind else 1, callbacks)
             elif self.pending and self._prepares():
-                self._take(self._pool.poll(), callbacks)
+                self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending:
-                self._take(self._pool.wait(), callbacks)
+                self._take(self._collect(self._pool.wait), callbacks)
             elif not self._finds_left_behind():
                 break
         if self._lost is not None:
@@ -203,7 +209,7 @@ class _Loop:
                 return
             self._pool.submit(trial.number, self._watch(trial.point))
             self._pace.note_suggestion(trial)
-            self._take(self._pool.poll(), callbacks)
+            self._take(self._collect(self._pool.poll), callbacks)
 
     def _take_next(self, asked: Iterator[Trial]) -> Trial | None:
         try:
@@ -232,7 +238,30 @@ class _Loop:
         curves = read_curves(self._study.trials, sign)
         return WatchedPoint(point, self._settings.stopping_rule.judge(curves), sign)
 
-    def _take(self, finished: list[tuple[int, Evaluation]], callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
+    def tell_rest(self) -> None:
+        """Tell the values of those that had finished when an error ended the run, so that nobody pays for them again.
+
+        Failures are left, since they may be due to that end. A pool that was interrupted is not asked once more.
+
+        Raises BostructError where a value cannot be told.
+        """
+        self._tell_values(self._collected)
+        if not self._is_collecting:
+            self._tell_values(self._pool.poll())
+
+    def _tell_values(self, finished: FinishedTrials) -> None:
+        untold = [(number, one) for number, one in finished if number in self.pending and not self._is_given_up(number)]
+        judged = [(number, _judge(one, self._study.goals)) for number, one in untold]
+        self._tell([(number, one) for number, one in judged if one.outcome.values or one.stopped_at is not None])
+
+    def _collect(self, look: Callable[[], FinishedTrials]) -> FinishedTrials:
+        """Return the trials that have finished, and note them until they are told."""
+        self._is_collecting = True
+        self._collected = look()
+        self._is_collecting = False
+        return self._collected
+
+    def _take(self, finished: FinishedTrials, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
         goals = self._study.goals
         finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from bostruct.checks import has_capability, require_gradient
+from bostruct.checks import check_integer, has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
@@ -46,13 +46,19 @@ class RegressedSuccess:
 
     surrogate: of the label, on the domain's points.
     take: the domain's, chooses points of a batch.
-    most: how many points to learn from: of more, the last that succeeded and the last that failed, by their shares;
-        None for all.
+    most: how many points to learn from, at least 4: of more, the last that succeeded and the last that failed, by their
+        shares, but two of each where there are; None for all.
+
+    Raises TypeError or ValueError for `most`.
     """
 
     surrogate: Surrogate
     take: Callable[[Batch, IntArray], Batch]
     most: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.most is not None:
+            check_integer("most", self.most, 2 * FEWEST_OF_EACH)
 
     def condition(
         self, points: Batch, succeeded: BoolArray, state: State, rng: np.random.Generator, *, keep: bool = False
@@ -248,7 +254,9 @@ class AveragedChance:
 def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
     """Return the positions of the last successes and the last failures, in their shares, ascending (most,)."""
     successes, failures = np.flatnonzero(succeeded), np.flatnonzero(~succeeded)
-    n_failures = round(most * len(failures) / len(succeeded))
+    fewest_successes, fewest_failures = (min(len(one), FEWEST_OF_EACH) for one in (successes, failures))
+    share = round(most * len(failures) / len(succeeded))
+    n_failures = min(max(share, fewest_failures), most - fewest_successes)
     n_successes = most - n_failures
     return np.sort(np.concatenate([successes[len(successes) - n_successes :], failures[len(failures) - n_failures :]]))
 

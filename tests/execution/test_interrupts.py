@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+import weakref
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -17,6 +19,7 @@ from bostruct.execution.interrupts import (
     SignalDeferral,
     defer_signals,
     defer_signals_once_begun,
+    defer_signals_unseen,
     exit_on_sigterm,
     handle_deferred,
     handler_codes,
@@ -378,6 +381,21 @@ def test_what_a_handler_sets_that_a_step_without_a_value_lets_through_stays() ->
     assert done == ["first", "waited", "second"]
     signal.raise_signal(USR1)
     assert done == ["first", "waited", "second", "second"]
+
+
+def test_a_signal_of_a_finalizer_keeps_no_variables_of_its_caller_alive() -> None:
+    def call() -> weakref.ref[Any]:
+        value, dropped = Steps(), Steps()
+        weakref.finalize(dropped, defer_signals_unseen(signal.raise_signal), signal.SIGINT)
+        del dropped
+        return weakref.ref(value)
+
+    def call_and_wait() -> None:
+        assert call()() is None
+        time.sleep(60)
+
+    with pytest.raises(KeyboardInterrupt):
+        call_and_wait()
 
 
 def test_a_handler_that_two_signals_kept_from_being_put_back_is_called_all_the_same() -> None:

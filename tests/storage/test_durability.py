@@ -168,11 +168,13 @@ def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(
         assert again.ask().number == 0
 
 
-def test_an_interrupt_between_two_tells_gives_back_only_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_between_two_tells_loses_neither_value(monkeypatch: pytest.MonkeyPatch) -> None:
     study = bo.Study({"x": [1, 2, 3]}, method="random", seed=0)
     tell = study.tell
 
     def told_then_interrupted(*given: Any, **reasons: Any) -> Any:
+        monkeypatch.undo()
+        executor.shutdown()  # both have ended
         tell(*given, **reasons)
         raise KeyboardInterrupt
 
@@ -180,8 +182,7 @@ def test_an_interrupt_between_two_tells_gives_back_only_what_runs(monkeypatch: p
     monkeypatch.setattr(study, "tell", told_then_interrupted)
     with ThreadPoolExecutor(2) as executor, pytest.raises(KeyboardInterrupt):
         study.optimize(lambda point: [both.wait(), point["x"]][1], 3, executor=executor, workers=2)
-    assert sorted(trial.status for trial in study.trials) == ["completed", "running"]
-    monkeypatch.undo()
+    assert [trial.status for trial in study.trials] == ["completed", "completed"]
     assert {trial.value for trial in study.optimize(lambda point: point["x"], 3).trials} == {1, 2, 3}
 
 

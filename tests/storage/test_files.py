@@ -431,6 +431,18 @@ def test_an_ask_that_waits_for_a_reader_is_interrupted_and_a_tell_says_that_noth
     assert study.ask().number == 2
 
 
+@pytest.mark.parametrize("kind", ["reading", "writing"])
+def test_a_study_that_is_collected_in_a_step_of_another_one_of_its_file_does_not_wait_for_it(kind, path):
+    with bo.Study({"a": range(9)}, storage=path, name="another", seed=0) as another:
+        another.ask()
+        database = database_module.Database(path, read_only=False)
+        began = time.monotonic()
+        with getattr(database, kind)(), pytest.warns(UserWarning, match="this thread is in the middle of a step of"):
+            another.close()
+        assert time.monotonic() - began < database_module.PATIENCE_SECONDS / 10
+        database.close()
+
+
 def test_a_signal_handler_has_no_part_in_a_step_that_waits_for_a_reader(
     read_study: tuple[bo.Study, sqlite3.Connection],
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
@@ -324,6 +325,37 @@ def test_a_new_file_that_cannot_be_written_leaves_nothing(
             study.save(tmp_path / "saved.db", name="again")
     assert bo.Study.load(tmp_path / "saved.db", read_only=True).name == study.name
     assert os.listdir(tmp_path) == ["saved.db"]
+
+
+def test_a_file_whose_maker_gives_up_while_another_opens_it_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def open_study() -> bo.Study:
+        return bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "new.db")
+
+    def prepare(*args: Any) -> None:
+        before(*args)
+        if makers:
+            makers.pop().undo()
+
+    makers, before = [Database(tmp_path / "new.db", read_only=False)], opening._prepare_to_write
+    monkeypatch.setattr(opening, "_prepare_to_write", prepare)
+    with open_study() as study:
+        study.tell(study.ask(), 1.0)
+    assert makers == []
+    with open_study() as study:
+        assert study.best_value == 1.0
+
+
+def test_a_file_that_cannot_be_looked_at_once_it_is_open_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(opening.OpenFile, "identify", fail)
+    with pytest.raises(StorageError, match=r"new\.db: cannot be looked at: Input/output error"):
+        Database(tmp_path / "new.db", read_only=False)
 
 
 def test_a_new_file_that_has_a_study_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

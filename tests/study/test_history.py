@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -46,6 +49,35 @@ def test_a_double_is_known_as_one_by_whatever_version_it_was_written():
     for origin in ("added", "double"):
         trial = Trial(1, {}, "completed", 1.0, info={"origin": origin, "double_of": 0})
         assert (trial.origin, trial.is_extra) == ("double", True)
+
+
+def test_a_point_that_is_made_later_can_be_asked_for_again_where_that_was_interrupted():
+    def show(_):
+        if not interrupts:
+            return {"a": 1}
+        raise interrupts.pop()
+
+    interrupts = [KeyboardInterrupt()]
+    trial = Trial.shown_later(show, number=0, status="running")
+    with pytest.raises(KeyboardInterrupt):
+        _ = trial.point
+    assert trial.point == pickle.loads(pickle.dumps(trial)).point == {"a": 1}
+    assert trial == Trial(0, {"a": 1}, "running")
+    with pytest.raises(AttributeError, match="no attribute 'name'"):
+        _ = trial.name
+
+
+def test_threads_that_ask_for_a_point_at_once_are_given_the_same():
+    both = threading.Barrier(2, timeout=60)
+
+    def show(_):
+        both.wait()
+        return {"a": 1}
+
+    trial = Trial.shown_later(show, number=0, status="running")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda one: one.point, [trial, trial])
+    assert first is second is trial.point
 
 
 def test_a_trial_shows_what_it_has_and_nothing_else():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from functools import partial
 from typing import Any
 
 import pytest
 
 import bostruct as bo
+from bostruct.storage.protocol import StorageError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 
@@ -48,3 +50,60 @@ def test_a_trial_is_finished_when_its_objective_ends_not_when_it_is_told(monkeyp
     study.optimize(lambda point: point["x"], 10, executor=AtOnce(), workers=10)
     assert len(told_at) == 10
     assert all(t.started <= (t.finished or 0.0) < told_at[t.number] for t in study.trials)
+
+
+class FirstOfFive(Executor):
+    """Evaluates the fifth call at once, and the others when it is told to."""
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[Future[Any], Callable[[], Any]]] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self._calls.append((future, partial(fn, *args, **kwargs)))
+        if len(self._calls) == 5:
+            future.set_result(self._calls.pop()[1]())
+        return future
+
+    def finish(self) -> None:
+        for future, call in self._calls:
+            future.set_result(call())
+
+
+def test_what_had_finished_when_an_error_ends_the_run_is_told_and_paid_for_once() -> None:
+    evaluated: list[int] = []
+
+    def evaluate(point: Any) -> int:
+        evaluated.append(point["x"])
+        if len(evaluated) == 3:
+            raise RuntimeError("perhaps for the same reason")
+        return point["x"]
+
+    def interrupt(*_: object) -> None:
+        executor.finish()
+        raise KeyboardInterrupt
+
+    study, executor = bo.Study(SPACE, method="random", seed=0), FirstOfFive()
+    with pytest.raises(KeyboardInterrupt):
+        study.optimize(evaluate, 8, executor=executor, workers=5, callbacks=interrupt)
+    assert [trial.status for trial in study.trials] == ["completed", "running", *["completed"] * 3]
+    study.optimize(evaluate, 8)
+    assert len(evaluated) == 9  # each trial once, and the failed one twice
+
+
+def test_what_had_finished_and_cannot_be_told_is_said_beside_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> bo.Trial:
+        raise StorageError("database or disk is full")
+
+    def stop(*_: object) -> None:
+        executor.finish()
+        monkeypatch.setattr(study, "tell", fail)
+        raise RuntimeError("enough")
+
+    study, executor = bo.Study(SPACE, method="random", seed=0), FirstOfFive()
+    with pytest.raises(RuntimeError, match="enough") as caught:
+        study.optimize(lambda point: point["x"], 8, executor=executor, workers=5, callbacks=stop)
+    assert caught.value.__notes__ == ["What had finished is not all told: database or disk is full"]
+    assert [trial.status for trial in study.trials] == [*["running"] * 4, "completed"]
+    monkeypatch.undo()
+    assert study.n_waiting == 4

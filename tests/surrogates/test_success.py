@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.methods import auto
 from bostruct.methods.success import success_model
-from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess
+from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess, _keep_last
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,31 @@ def test_of_many_points_the_last_of_each_outcome_are_learned_from():
     )
     assert found[1] == expected[1]
     np.testing.assert_array_equal(found[0].log_chance(xs), expected[0].log_chance(xs))
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ((90, 30), (30, 10)),
+        ((200, 2), (38, 2)),  # of which the shares would keep none
+        ((200, 1), (39, 1)),
+        ((200, 0), (40, 0)),
+        ((1, 200), (1, 39)),
+        ((2, 200), (2, 38)),
+        ((0, 200), (0, 40)),
+        ((40, 1), (39, 1)),
+    ],
+)
+def test_of_rare_outcomes_the_last_two_are_always_learned_from(told, kept):
+    succeeded = np.repeat([True, False], told)
+    found = succeeded[_keep_last(succeeded, 40)]
+    assert (np.count_nonzero(found), np.count_nonzero(~found)) == kept
+
+
+def test_a_model_of_success_needs_four_points():
+    space = bo.Space({"r": bo.Real(0, 1)})
+    with pytest.raises(ValueError, match="most"):
+        RegressedSuccess(auto(space).score.success.surrogate, space.take, most=3)
 
 
 def test_a_long_search_learns_where_it_fails_now():
