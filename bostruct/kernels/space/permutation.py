@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +17,19 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.permutation import Permutation
-from bostruct.kernels.precedence import compare_precedence
+from bostruct.kernels.precedence import Resources, compare_precedence
 
 N_DISTANCES = 3
 MOST_MARKED = 2**26  # bytes of a table that is remembered
 REMEMBERED = 4  # comparisons: before and after a change, which the factor and the effect both ask for
 
 
-def compare_orders(xs: IntArray, ys: IntArray) -> Array:
+def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = None) -> Array:
     """Return three distances between orders of w items (3, n, m), each about w / 2 between two orders drawn at random.
 
     xs: n orders, the item in each place (n, w), w at least 2.
     ys: m orders (m, w).
+    resources: as of `compare_precedence`, whose pairs are those that the first counts; None for all pairs.
 
     The first counts the pairs of items that stand in another order, times 2 / (w - 1) (Kendall); above 64 items it is
     the sum of squared differences of places, times 3 / (w^2 - 1) (Spearman), which is as far apart at most. The second
@@ -36,16 +37,16 @@ def compare_orders(xs: IntArray, ys: IntArray) -> Array:
     that are no neighbors in the other. All three are the same whatever the items are called. The array is only read.
     """
     mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
-    return _compare_bytes(mine, theirs, xs.shape[1])
+    return _compare_bytes(mine, theirs, xs.shape[1], resources)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compare_bytes(mine: bytes, theirs: bytes, w: int) -> Array:
+def _compare_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None) -> Array:
     """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
     sides = 0.5 * (w - 1 - _count_shared(_code_sides(xs), _code_sides(ys), w * w))
-    found = np.array([w * compare_precedence(xs, ys), places, sides])
+    found = np.array([w * compare_precedence(xs, ys, resources), places, sides])
     found.flags.writeable = False
     return found
 
@@ -71,7 +72,7 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
     """
     mark = _mark_numbers if size * len(ys) <= MOST_MARKED else _mark_numbers.__wrapped__
     has = mark(ys.tobytes(), len(ys), size)
-    shared = np.zeros((len(xs), len(ys)), dtype=np.int16)
+    shared = np.zeros((len(xs), len(ys)), dtype=np.int8 if xs.shape[1] < 128 else np.int16)
     for numbers in xs.T:
         shared += has[numbers]
     return shared.astype(np.float64)
@@ -135,10 +136,9 @@ def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
     if shape.resources is None:
         return compare_orders(xs, ys)
     resources = np.array(shape.resources, dtype=np.int16)
-    queues = (np.take_along_axis(rows, np.argsort(resources[rows], axis=1, kind="stable"), axis=1) for rows in (xs, ys))
-    lengths = np.bincount(resources)
-    share = shape.width * (shape.width - 1) / max(int((lengths * (lengths - 1)).sum()), 1)
-    return compare_orders(*queues) * np.array([share, 1.0, 1.0])[:, None, None]
+    order = partial(np.argsort, axis=1, kind="stable")
+    mine, theirs = (np.take_along_axis(rows, order(resources[rows]), axis=1) for rows in (xs, ys))
+    return compare_orders(mine, theirs, shape.resources)
 
 
 @dataclass(frozen=True)
