@@ -43,7 +43,7 @@ def test_with_resources_only_pairs_of_one_resource_count(resources):
     queues = np.array([sorted(order, key=lambda item: resources[item]) for order in orders.tolist()])
     pairs = [(i, j) for i in range(w) for j in range(i) if resources[i] == resources[j]]
     first = [[order.index(i) < order.index(j) for i, j in pairs] for order in orders.tolist()]
-    expected = [[np.mean(np.not_equal(a, b)) if pairs else 0.0 for b in first] for a in first]
+    expected = np.array([[float(np.mean(np.not_equal(a, b))) if pairs else 0.0 for b in first] for a in first])
     assert_allclose(compare_precedence(queues, queues, resources), expected, atol=1e-7)
 
 
