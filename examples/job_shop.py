@@ -3,7 +3,8 @@
     python examples/job_shop.py [TRIALS [PICTURE]]
 
 Six jobs have six operations each, each on its own machine. A point is an order in which each job occurs six times; its
-k-th occurrence is its k-th operation, which starts as soon as its machine and the operation before it are free.
+k-th occurrence is its k-th operation, which starts as soon as its machine and the operation before it are free. The
+machines are declared, so that `auto` learns how long each operation takes from the times at which schedules end.
 """
 
 import sys
@@ -21,7 +22,10 @@ JOBS = [  # (machine, duration) of each operation, in order
 MACHINES = 6
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"]
 
-space = bo.Space({"order": bo.Permutation({job: len(operations) for job, operations in enumerate(JOBS)})})
+COUNTS = {job: len(operations) for job, operations in enumerate(JOBS)}
+RESOURCES = {job: [machine for machine, _ in operations] for job, operations in enumerate(JOBS)}
+
+space = bo.Space({"order": bo.Permutation(COUNTS, resources=RESOURCES)})
 
 
 def schedule(order):
