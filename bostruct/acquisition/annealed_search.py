@@ -73,8 +73,8 @@ class AnnealedSearch:
         met, worth = [here], [now]
         for step in range(self.steps):
             batch, group = change(here, self.neighbors, rng)
-            nothing = np.full(len(here), -np.inf)
-            winner, top = best_of_each_unpruned(score, batch, group, len(here), nothing)
+            no_bound = np.full(len(here), -np.inf)
+            winner, top = best_of_each_unpruned(score, batch, group, len(here), no_bound)
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, 1e-9)
             goes = (winner >= 0) & (rng.random(len(here)) < np.exp(np.minimum(top - now, 0.0) / heat))
             there = domain.take(batch, winner[winner >= 0])
