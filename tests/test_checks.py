@@ -38,6 +38,7 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasQuickChanges,
     HasReadableKeys,
     HasSpellings,
     HasTokens,
@@ -61,7 +62,8 @@ POSSESSIONS = [
     (
         SPACE,
         {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasReadableKeys, HasVariables},
+        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasReadableKeys, HasVariables}
+        | {HasQuickChanges},
     ),
     (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
     (

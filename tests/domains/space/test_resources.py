@@ -8,6 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.permutation import Permutation
+from bostruct.domains.space.resources import check_resources
 from bostruct.testing import check_domain, check_variable
 
 SHOP = bo.Permutation({"a": 2, "b": 1}, resources={"b": "mill", "a": ["saw", "mill"]})
@@ -17,6 +18,11 @@ def test_each_occurrence_has_its_resource():
     assert SHOP.resources == ("saw", "mill", "mill")
     assert bo.Permutation({"a": 2, "b": 1}, resources={"a": 7, "b": 8}).resources == (7, 7, 8)
     assert bo.Permutation(["a", "b"]).resources is None
+
+
+def test_resources_are_in_the_order_of_the_items():
+    found = check_resources("order", {"b": [1, 2], "a": "x"}, ["a", "b"], [2, 2], ["a", "b"].index)
+    assert found == ("x", "x", 1, 2)
 
 
 @pytest.mark.parametrize(
