@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -95,10 +94,8 @@ def list_points(task: Task) -> tuple[IntArray, list[Point]]:
 
     task: of choices.
     """
-    choices = {name: list[Any](getattr(one, "choices", ())) for name, one in task.space.variables.items()}
-    every = (dict(zip(choices, chosen, strict=True)) for chosen in itertools.product(*choices.values()))
-    points = [point for point in every if all(is_met(point) for is_met in task.space.constraints)]
-    return np.array([encode(task, point) for point in points], dtype=np.int64), points
+    rows = task.space.enumerate()
+    return rows, [task.space.present(row) for row in rows]
 
 
 def encode(task: Task, point: Point) -> tuple[int, ...]:
@@ -107,4 +104,4 @@ def encode(task: Task, point: Point) -> tuple[int, ...]:
     task: of choices.
     point: of its space.
     """
-    return tuple(list(getattr(one, "choices", ())).index(point[name]) for name, one in task.space.variables.items())
+    return tuple(task.space.parse(point).tolist())

@@ -36,7 +36,7 @@ from bostruct.methods.default_kernels import (
     find_part_without_kernel,
     has_distance,
     has_nasbot_kernel,
-    has_schedule,
+    has_schedules,
     program_kernel,
     space_kernel,
     with_schedules,
@@ -146,7 +146,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     Raises DomainError, naming a variable whose kind has no kernel.
     """
     product = space_kernel(domain)
-    scheduled = any(map(has_schedule, domain.variables.values()))
+    scheduled = has_schedules(domain)
     note = _note_many(domain, product)
     kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):

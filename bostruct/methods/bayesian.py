@@ -25,7 +25,7 @@ from bostruct.contracts import (
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedule
+from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedules
 from bostruct.methods.initial_designs import initial_design, pool_of
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.methods.success import success_model
@@ -111,7 +111,7 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(listed, 5, neighbors_of)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
-    if has_capability(domain, HasVariables) and any(map(has_schedule, domain.variables.values())):
+    if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if has_capability(domain, HasNeighborhoods) and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)

@@ -185,6 +185,14 @@ def has_schedule(variable: Variable) -> TypeGuard[Permutation]:
     return isinstance(variable, Permutation) and variable.resources is not None and not variable.when
 
 
+def has_schedules(domain: Domain) -> bool:
+    """Tell whether a domain has a variable with a schedule.
+
+    domain: any.
+    """
+    return has_capability(domain, HasVariables) and any(map(has_schedule, domain.variables.values()))
+
+
 def with_schedules(domain: HasVariables[Variable], kernel: HasGradient) -> HasGradient:
     """Return a kernel of variables that also has the schedules of orders whose items have resources.
 

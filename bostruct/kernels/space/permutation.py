@@ -104,15 +104,8 @@ class OrderShape(NamedTuple):
 
         variable: any order.
         """
-        return cls(variable.width, number_resources(variable))
-
-
-def number_resources(variable: Permutation) -> tuple[int, ...] | None:
-    """Return the number of the resource of each column value (w,), in the order of their names; None for none.
-
-    variable: any order.
-    """
-    return None if variable.resources is None else number_names(variable.resources)
+        names = variable.resources
+        return cls(variable.width, None if names is None else number_names(names))
 
 
 def number_names(names: Sequence[str | int]) -> tuple[int, ...]:
