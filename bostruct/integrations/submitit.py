@@ -29,6 +29,7 @@ class SubmititExecutor(Executor):
 
     Each call is a job of its own, with files in the folder of `jobs`, which this process and the nodes must share.
     Canceling a future cancels its job, while it runs too. A job that SLURM ends makes an exception of its future.
+    On one machine submitit cancels by SIGINT, which a process that was started with `nohup` or `&` may ignore.
     Raises TypeError for what is no executor of submitit, ValueError.
     """
 
