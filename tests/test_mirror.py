@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,12 +33,13 @@ def read_tested(folder: Path, modules: set[str]) -> set[str]:
 def list_untested(package: Path, tests: Path) -> dict[str, list[str]]:
     """Return the modules without a test of their own, by the folder that should hold it."""
     files = {module_name(path, package): path for path in sorted(package.rglob("*.py"))}
+    read_once = cache(lambda folder: read_tested(folder, set(files)))
     missing: dict[str, list[str]] = {}
     for module, path in files.items():
         if path.name in WITHOUT_TESTS or not has_code(path.read_text()):
             continue
         inside = path.parent.relative_to(package)
-        if module not in read_tested(tests / inside, set(files)):
+        if module not in read_once(tests / inside):
             missing.setdefault((Path(tests.name) / inside).as_posix(), []).append(module)
     return missing
 
