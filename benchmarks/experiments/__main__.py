@@ -59,8 +59,7 @@ def _list_runs(problem: str, seed: int) -> list[Run]:
 def _take(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     if given.before is not None:
         os.environ[FOLDER] = str(given.before.resolve())
-    module = "before" if run.search == BEFORE else "run"
-    return take_apart(f"{NAME}.{module}", run, given.python, MOST_SECONDS, given.data)
+    return take_apart(f"{NAME}.run", run, given.python, MOST_SECONDS, given.data)
 
 
 COMPARISON = Comparison(

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import bostruct as bo
+from benchmarks.experiments.before import AutoBefore
 from benchmarks.experiments.botorch_search import BoTorchSearch
 from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.optuna_search import OptunaSearch
@@ -110,7 +111,7 @@ def list_steps(search: Search) -> Generator[Point, Measured | None, None]:
 OURS = ("auto", "evolution", "random")
 SEARCHES: dict[str, Make] = {
     **{name: partial(Ours, name) for name in OURS},
-    BEFORE: partial(Ours, "auto"),
+    BEFORE: AutoBefore,
     **{f"Optuna {name}": partial(OptunaSearch, name) for name in ("TPE", "GP", "NSGA-II")},
     "BoTorch": BoTorchSearch,
     "SMAC3": SMACSearch,

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import bostruct as bo
 from benchmarks.experiments import __main__ as command
 from benchmarks.experiments import batches, costs, judging, report, searches, targets
+from benchmarks.experiments.before import FOLDER, AutoBefore
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.fronts import find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
@@ -268,6 +270,27 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     assert (page.parent / "images" / "experiments" / "knapsack-40.svg").exists()
 
 
+FAKE = """
+from types import SimpleNamespace
+
+class Space:
+    from_json = staticmethod(dict)
+
+class Study:
+    def __init__(self, space, method, seed, initial_points):
+        assert method == "auto" and "a" in space["variables"]
+        self.seed, self.initial, self.told = seed, initial_points, []
+
+    def ask(self):
+        from bostruct.late import VALUE
+
+        return SimpleNamespace(point={"a": VALUE, "initial": self.initial, "seed": self.seed})
+
+    def tell(self, trial, value=None, infeasible=None):
+        self.told.append(infeasible or value)
+"""
+
+
 def test_a_target_without_seeds_says_nothing():
     for group in GROUPS.values():
         assert targets.judge_targets({}, group) == targets.list_losses({}, group) == []
@@ -301,6 +324,23 @@ def test_a_run_of_the_revision_before_is_a_process_of_its_own(tmp_path):
         command.main([*words, "--before", str(package.parent)])
     with pytest.raises(SystemExit):
         command.main([*words, "--before", str(package)])
+
+
+def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, monkeypatch):
+    package = tmp_path / "bostruct"
+    package.mkdir()
+    (package / "__init__.py").write_text(FAKE)
+    (package / "late.py").write_text("VALUE = 7")
+    monkeypatch.setenv(FOLDER, str(tmp_path))
+    loaded = {name: module for name, module in sys.modules.items() if name.startswith("bostruct")}
+    instance = Instance(bo.Space({"a": range(9)}), lambda _: Measured((0.0,)))
+    search = AutoBefore(instance, [{"a": 3}], 5)
+    assert search.ask() == {"a": 7, "initial": [{"a": 3}], "seed": 5}
+    search.tell({}, Measured((2.0,)))
+    search.tell({}, None)
+    assert search.study.told == [2.0, "no value"]
+    assert {name: module for name, module in sys.modules.items() if name.startswith("bostruct")} == loaded
+    assert str(tmp_path) not in sys.path
 
 
 def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
