@@ -21,7 +21,7 @@ from bostruct.testing import check_searcher
 from tests.architectures import SMALL_CNN
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
-SHOP = bo.Space({"order": bo.Permutation(dict.fromkeys("abc", 2), resources=dict.fromkeys("abc", [0, 1]))})
+SHOP = bo.Space({"order": bo.Permutation(dict.fromkeys("abc", 2), resources={job: [0, 1] for job in "abc"})})
 MIXED = bo.Space(
     {
         "kind": ["sgd", "adam"],

@@ -217,7 +217,7 @@ class ScheduleKernel:
         ys: n points.
         """
         gram = self.gram(theta, self.prepare(xs, ys))
-        return lambda shares: (gram, lambda cotangent: np.zeros(shares.shape))
+        return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 
     def _pull(self, mine: Features, theirs: Features, slots: Slots, weight: float, cotangent: Array) -> Array:
         """Return the gradient of sum(cotangent * K) in the durations, through the first batch alone (w,)."""
