@@ -22,7 +22,7 @@ from bostruct.domains.space.rearrangements import (
     list_rearrangements,
     rearrange,
 )
-from bostruct.domains.space.resources import ResourceNames, check_resources
+from bostruct.domains.space.resources import ResourceNames, check_resources, split_names
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
@@ -76,8 +76,10 @@ class Permutation(Variable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        items = short_repr(self._list_counts() if self.has_repeats else list(self.items))
-        return items if self.resources is None else f"{items}, resources={short_repr(self._list_resources())}"
+        items = short_repr(dict(zip(self.items, self.counts, strict=True)) if self.has_repeats else list(self.items))
+        if self.resources is None:
+            return items
+        return f"{items}, resources={short_repr(split_names(self.items, self.counts, self.resources))}"
 
     @property
     def chains(self) -> tuple[int, ...]:
@@ -266,12 +268,8 @@ class Permutation(Variable):
         """
         found = cls(choices_from_json(data["items"]))
         counts = data.get("counts", [1] * len(found.items))
-        names = iter(data.get("resources", ()))
-        resources = [[next(names) for _ in range(count)] for count in counts] if "resources" in data else None
-        return cls(
-            dict(zip(found.items, counts, strict=True)),
-            resources=None if resources is None else dict(zip(found.items, resources, strict=True)),
-        )
+        resources = split_names(found.items, counts, data["resources"]) if "resources" in data else None
+        return cls(dict(zip(found.items, counts, strict=True)), resources=resources)
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
@@ -314,13 +312,6 @@ class Permutation(Variable):
         if not self.has_repeats:
             return here[table[some]]
         return self._number(here[table[some[find_effective(self._item_of[here], some, table)]]])
-
-    def _list_counts(self) -> dict[Any, int]:
-        return dict(zip(self.items, self.counts, strict=True))
-
-    def _list_resources(self) -> dict[Any, list[str | int]]:
-        names = iter(self.resources or ())
-        return {item: [next(names) for _ in range(count)] for item, count in zip(self.items, self.counts, strict=True)}
 
     def _find_item(self, item: object) -> int:
         return self._item.parse(item)[0]
