@@ -278,15 +278,15 @@ class Permutation(Variable):
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
         """Return columns of positions of items; raise PointError, which names an item that is missing or too many."""
-        for item, count in enumerate(self.counts):
-            if found.count(item) > count:
-                allowed = "each item once" if not self.has_repeats else f"{short_repr(self.items[item])} {count} times"
-                more = "more than once" if not self.has_repeats else f"it {found.count(item)} times"
-                told = f"{short_repr(self.items[item])} {more}" if not self.has_repeats else more
-                raise PointError(f"expected {allowed}, got {told}")
+        told = [found.count(item) for item in range(len(self.items))]
+        for item, n, count in zip(self.items, told, self.counts, strict=True):
+            if n != count and self.has_repeats:
+                raise PointError(f"expected {short_repr(item)} {_times(count)}, got it {_times(n)}")
+            if n > count:
+                raise PointError(f"expected each item once, got {short_repr(item)} more than once")
         if len(found) < self.width:
-            missing = next(item for i, item in enumerate(self.items) if found.count(i) < self.counts[i])
-            raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {short_repr(missing)}")
+            missing = short_repr(self.items[told.index(0)])
+            raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {missing}")
         return self._number(self._starts[np.array([found])])[0].tolist()
 
     def _number(self, rows: IntArray) -> IntArray:
@@ -315,6 +315,10 @@ class Permutation(Variable):
 
     def _find_item(self, item: object) -> int:
         return self._item.parse(item)[0]
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:
