@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -19,16 +18,16 @@ from bostruct.domains.space.rearrangements import (
     count_rearrangements,
     cross_orders,
     find_effective,
+    list_orders,
     list_rearrangements,
     rearrange,
 )
 from bostruct.domains.space.resources import ResourceNames, check_resources, split_names
-from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
-MAX_LISTED = 8  # places whose orders are listed: 40,320
 SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
 
 
@@ -246,11 +245,10 @@ class Permutation(Variable):
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
-        """List all orders of at most 8 places (size, n); raise DomainError for more."""
-        if self.width > MAX_LISTED:
+        """List all orders where they are at most 100,000 (size, n), by the item in each place; else DomainError."""
+        if self.size > MAX_ENUMERATED:
             return super().enumerate()
-        found = np.array(list(itertools.permutations(range(self.width))), dtype=np.int64)
-        return np.unique(self._number(found), axis=0)
+        return self._number(self._starts[list_orders(self.counts)])
 
     def describe(self) -> dict[str, Json]:
         """Return the items as JSON, how often each occurs where that is not once, and the resources, if any."""
