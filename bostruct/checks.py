@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeGuard, TypeVar
@@ -14,9 +14,12 @@ import numpy as np
 
 from bostruct.contracts import (
     Acquisition,
+    Array,
     Batch,
+    Chance,
     Domain,
     DomainError,
+    HasChanceBounds,
     HasContinuous,
     HasMutation,
     HasSpellings,
@@ -285,6 +288,25 @@ def try_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> Poi
         raise
     except DomainError:
         return None
+
+
+def bound_log_chance(chance: Chance, xs: Batch) -> Array:
+    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
+
+    chance: any.
+    xs: m points.
+    """
+    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
+
+
+def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
+    """Tell whether none of some counts has fallen, or has grown by a share.
+
+    counts: now.
+    before: those of which something was learned.
+    growth: the share of each, at least 0; with 0 what was learned never serves again.
+    """
+    return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))
 
 
 def check_bool(name: str, value: object) -> bool:

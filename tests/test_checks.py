@@ -1,6 +1,8 @@
 """Capabilities: which domain has which, and refusals that say what is missing."""
 
+import math
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from bostruct.checks import (
     check_integer,
     check_number,
     has_capability,
+    has_hardly_grown,
     missing_members,
     require,
     short_repr,
@@ -208,3 +211,16 @@ def test_a_faulty_repr_does_not_hide_the_refusal():
 def test_numbers_are_refused_as_plain_numbers(value, text):
     with pytest.raises(ValueError, match=rf"x: expected a finite number in \[0.0, 1.0\], got {text}$"):
         check_number("x", value, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("growth", [Fraction(1, 50), Fraction(1, 10), Fraction(1, 1)])
+def test_counts_at_which_success_is_learned_anew(growth):
+    learned, expected = [1], [1]
+    for n in range(1, 2_000):
+        if not has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
+            learned.append(n)
+    while (after := max(math.ceil(expected[-1] * (1 + growth)), expected[-1] + 1)) < 2_000:
+        expected.append(after)
+    assert learned == expected
+    assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
+    assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.acquisition.local_search import draw_with_neighbors, sample_neighborhoods
 from bostruct.acquisition.pruning import best_of_each_unpruned
 from bostruct.checks import check_integer, check_number, first_occurrences, has_capability
-from bostruct.contracts import Batch, HasNeighbors, HasQuickChanges, Info, Score
+from bostruct.contracts import Array, Batch, Domain, HasNeighbors, HasQuickChanges, Info, IntArray, Score
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
 MOST_ENDS = 100  # points that are returned
+COLDEST = 1e-9  # temperature, at which worse neighbors have no chance
+
+Changes: TypeAlias = Callable[[Batch, int, np.random.Generator], tuple[Batch, IntArray]]
+
+
+class Scored(NamedTuple):
+    """Points and their scores.
+
+    points: m points.
+    scores: theirs (m,).
+    """
+
+    points: Batch
+    scores: Array
 
 
 @dataclass(frozen=True)
@@ -22,8 +39,9 @@ class AnnealedSearch:
     """Simulated annealing (Kirkpatrick et al. 1983): walks that also go to worse neighbors, less and less often.
 
     Half of the walks begin at the best of many candidates, as of `LocalSearch`, the other half at starts drawn from the
-    best quarter. In each step a walk looks at some neighbors and goes to the best of them, if that is better, or else
-    with the chance exp(difference / temperature). The temperature falls from the first to 0, as a parabola.
+    best quarter, or from as many as there are walks. In each step a walk looks at some neighbors and goes to the best
+    of them, if that is better, or else with the chance exp(difference / temperature). The temperature falls from the
+    first to 0, as a parabola.
 
     random: number of candidates drawn as the domain draws, at least 1.
     spray: number of candidates drawn among the neighbors of each of the best five starts, at least 0.
@@ -57,34 +75,69 @@ class AnnealedSearch:
         starts: points to start from, best first; may be empty.
         rng: the only source of chance.
         """
-        change = (
+        change: Changes = (
             domain.change_each if has_capability(domain, HasQuickChanges) else partial(sample_neighborhoods, domain)
         )
-        candidates = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
-        if len(starts) and self.spray:
-            near = change(domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED))), self.spray, rng)[0]
-            candidates = domain.join(candidates, near)
+        candidates = self._draw_candidates(domain, change, starts, rng)
+        walkers = self._begin(score, domain, candidates, starts, rng)
+        met = [walkers]
+        for step in range(self.steps):
+            neighbors, of = change(walkers.points, self.neighbors, rng)
+            found, has = _find_best(score, domain, neighbors, of, len(walkers.scores))
+            heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
+            walkers = _move(domain, walkers, found, has, heat, rng)
+            met.append(found)
+        ends = _rank(domain, met)
+        info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
+        return ends.points, info
+
+    def _draw_candidates(self, domain: HasNeighbors, change: Changes, starts: Batch, rng: np.random.Generator) -> Batch:
+        """Draw points of the domain, and changes of the first starts."""
+        drawn = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
+        if not len(starts) or not self.spray:
+            return drawn
+        first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
+        return domain.join(drawn, change(first, self.spray, rng)[0])
+
+    def _begin(
+        self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator
+    ) -> Scored:
+        """Return where walks begin: at the best candidates, and at some of the first starts."""
         scores = score(candidates)
         n_elite = min(len(starts), max(self.walks, round(ELITE * len(starts))))
-        elite = rng.integers(n_elite, size=self.walks // 2).tolist() if n_elite else []
+        elite = rng.integers(n_elite, size=self.walks // 2) if n_elite else np.zeros(0, dtype=np.int64)
         chosen = np.argsort(-scores, kind="stable")[: self.walks - len(elite)]
-        here = domain.join(domain.take(candidates, chosen), domain.take(starts, np.array(elite, dtype=np.int64)))
-        now = np.concatenate([scores[chosen], score(here[len(chosen) :])]) if elite else scores[chosen]
-        met, worth = [here], [now]
-        for step in range(self.steps):
-            batch, group = change(here, self.neighbors, rng)
-            no_bound = np.full(len(here), -np.inf)
-            winner, top = best_of_each_unpruned(score, batch, group, len(here), no_bound)
-            heat = max(self.temperature * (1.0 - step / self.steps) ** 2, 1e-9)
-            goes = (winner >= 0) & (rng.random(len(here)) < np.exp(np.minimum(top - now, 0.0) / heat))
-            there = domain.take(batch, winner[winner >= 0])
-            met.append(there)
-            worth.append(top[winner >= 0])
-            places = np.arange(len(here))
-            places[goes] = len(here) + np.cumsum(winner >= 0)[goes] - 1
-            here, now = domain.take(domain.join(here, there), places), np.where(goes, top, now)
-        found, values = domain.join(*met), np.concatenate(worth)
-        order = np.argsort(-values, kind="stable")
-        ends = domain.take(found, order)
-        ends = domain.take(ends, first_occurrences(domain, ends)[:MOST_ENDS])
-        return ends, {"candidates": len(candidates), "steps": self.steps, "best_score": float(values[order[0]])}
+        points = domain.join(domain.take(candidates, chosen), domain.take(starts, elite))
+        of_elite = score(points[len(chosen) :]) if len(elite) else np.zeros(0)
+        return Scored(points, np.concatenate([scores[chosen], of_elite]))
+
+
+def _find_best(
+    score: Score, domain: Domain, neighbors: Batch, of: IntArray, n_walks: int
+) -> tuple[Scored, npt.NDArray[np.bool_]]:
+    """Return the best neighbor of each walk that has one above -inf, and which walks have."""
+    winner, top = best_of_each_unpruned(score, neighbors, of, n_walks, np.full(n_walks, -np.inf))
+    has = winner >= 0
+    return Scored(domain.take(neighbors, winner[has]), top[has]), has
+
+
+def _move(
+    domain: Domain, here: Scored, found: Scored, has: npt.NDArray[np.bool_], heat: float, rng: np.random.Generator
+) -> Scored:
+    """Return where walks are after a step: at the neighbor found, or where they were."""
+    n = len(has)
+    places, losses = np.arange(n), np.full(n, -np.inf)
+    losses[has] = np.minimum(found.scores - here.scores[has], 0.0)
+    goes = rng.random(n) < np.exp(losses / heat)  # Metropolis et al. 1953
+    places[goes] = n + np.cumsum(has)[goes] - 1
+    scores = np.concatenate([here.scores, found.scores])[places]
+    return Scored(domain.take(domain.join(here.points, found.points), places), scores)
+
+
+def _rank(domain: Domain, met: Sequence[Scored]) -> Scored:
+    """Return the best points of all that were met, best first, each once."""
+    points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
+    order = np.argsort(-scores, kind="stable")
+    ranked = domain.take(points, order)
+    first = first_occurrences(domain, ranked)[:MOST_ENDS]
+    return Scored(domain.take(ranked, first), scores[order[first]])

@@ -274,7 +274,9 @@ class MixedSpace(Joint):
 
     @property
     def _is_enumerable(self) -> bool:
-        return self.size <= MAX_ENUMERATED and all(isinstance(domain, Space) for domain in self.domains)
+        return self.size <= MAX_ENUMERATED and all(
+            isinstance(domain, Space) and domain.enumerable for domain in self.domains
+        )
 
     @cached_property
     def _all(self) -> list[JointPoint]:

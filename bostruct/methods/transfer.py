@@ -53,7 +53,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     Raises DomainError where the method has no such surrogate.
     """
     surrogate = searcher.surrogate if isinstance(searcher, BayesianSearch) else None
-    model = surrogate.surrogate if isinstance(surrogate, OutputWarping) else None
+    model = surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
     kernels = _kernels_of(model)
     if not kernels or any(map(_changes_with_training, kernels)):
         raise DomainError(
@@ -62,18 +62,19 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
             + (", whose kernel changes with the training points" if kernels else "")
         )
     assert isinstance(searcher, BayesianSearch)
-    assert isinstance(surrogate, OutputWarping)
     assert isinstance(model, MAPGP | NoiseSelection | PSDDiagnostics)
     model = _on_all_data(model)
     domain, join = searcher.domain, TaskJoin(searcher.domain.join)
     of_task = np.repeat(np.arange(1, len(tasks) + 1), [len(task.values) for task in tasks])
     points = TaskBatch(domain.join(*(task.points for task in tasks)), of_task)
     scaled = [task.values / max(float(np.max(np.abs(task.values))), TINY) for task in tasks]
-    warped = [standardize(compress_upper_tail(values, surrogate.beyond), ROUNDING).values for values in scaled]
-    transfer = TransferLearning(model, _with_tasks(model, len(tasks), join), points, np.concatenate(warped), join)
+    if isinstance(surrogate, OutputWarping):
+        scaled = [compress_upper_tail(values, surrogate.beyond) for values in scaled]
+    standard = np.concatenate([standardize(values, ROUNDING).values for values in scaled])
+    transfer = TransferLearning(model, _with_tasks(model, len(tasks), join), points, standard, join)
     return replace(
         searcher,
-        surrogate=replace(surrogate, surrogate=transfer),
+        surrogate=replace(surrogate, surrogate=transfer) if isinstance(surrogate, OutputWarping) else transfer,
         n_initial=min(N_INITIAL, searcher.n_initial),
         design=PoolFirst(_best_points(domain, tasks)),
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability, require_gradient
+from bostruct.checks import bound_log_chance, check_number, has_capability, has_hardly_grown, require_gradient
 from bostruct.contracts import (
     ADDED_LATER,
     Acquisition,
@@ -21,7 +21,6 @@ from bostruct.contracts import (
     Chance,
     DependsOnNoise,
     HasBounds,
-    HasChanceBounds,
     HasChanceGradient,
     HasNoise,
     HasPredictionGradient,
@@ -71,15 +70,6 @@ def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
     xs: m points.
     """
     return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
-
-
-def bound_log_chance(chance: Chance, xs: Batch) -> Array:
-    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
-
-    chance: any.
-    xs: m points.
-    """
-    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
 
 
 def believe_where_possible(score: Score, xs: Batch) -> Score:
@@ -370,13 +360,3 @@ class Feasible:
         keep = before is not None and has_hardly_grown(counts, before, self.growth)
         chance, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
         return chance, {"counts": before if keep else counts, "success": learned} if self.growth else None
-
-
-def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:
-    """Tell whether none of some counts has fallen, or has grown by a share.
-
-    counts: now.
-    before: those of which something was learned.
-    growth: the share of each, at least 0; with 0 what was learned never serves again.
-    """
-    return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))

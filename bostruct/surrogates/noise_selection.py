@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_number
+from bostruct.checks import check_number, has_hardly_grown
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, State
 from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -71,7 +71,7 @@ class NoiseSelection:
         """
         del rng  # the climbs are deterministic
         fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
-        if isinstance(state, dict) and 0 <= len(values) - state["n"] < self.growth * state["n"]:
+        if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
             model, last = self.noisy if state["is_noisy"] else self.quiet, state["modes"][int(state["is_noisy"])]
             if model.accepts(last):
                 posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))

@@ -11,12 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from bostruct.checks import check_integer, has_capability, require_gradient
+from bostruct.checks import bound_log_chance, check_integer, has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
     Chance,
-    HasChanceBounds,
     HasChanceGradient,
     HasPredictionGradient,
     HasUpperBounds,
@@ -220,12 +219,7 @@ class AveragedChance:
 
         xs: m points.
         """
-        return self._average(
-            [
-                one.bound_log_chance(xs) if has_capability(one, HasChanceBounds) else one.log_chance(xs)
-                for one in self.chances
-            ]
-        )
+        return self._average([bound_log_chance(one, xs) for one in self.chances])
 
     def _average(self, logs: Sequence[Array]) -> Array:
         weighted = [weight + log for weight, log in zip(self.log_weights, logs, strict=True)]

@@ -40,6 +40,27 @@ def test_a_warm_walk_crosses_a_valley(temperature, crosses):
     assert len({x.tobytes() for x in np.asarray(ends)}) == len(ends)
 
 
+class Cliff:
+    """A score of -inf everywhere but at one point, as of points that surely fail."""
+
+    def __call__(self, xs):
+        return np.where(np.asarray(xs)[:, 0] == 50, 0.0, -np.inf)
+
+    def upper_bounds(self, xs):
+        return self(xs)
+
+
+@pytest.mark.filterwarnings("error")
+def test_walks_where_the_score_has_no_number():
+    space = bo.Space({"i": range(100)})
+    starts = space.join(space.parse({"i": 50})[None])
+    ends, info = AnnealedSearch(random=5, spray=0, walks=4, steps=9, neighbors=2)(
+        Cliff(), space, starts, np.random.default_rng(0)
+    )
+    assert info["best_score"] == 0.0
+    assert space.present(ends[0]) == {"i": 50}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [({"walks": 1}, "walks"), ({"temperature": -1.0}, "temperature"), ({"steps": 0}, "steps")],

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability
 from bostruct.contracts import DomainError, HasAppraisal
@@ -151,6 +153,24 @@ def test_the_search_follows_what_the_domain_offers():
     assert isinstance(bayesian(TwoSided(4)).maximizer, Evolution)
     assert isinstance(bayesian(Described(4)).maximizer, Sampling)
     assert bayesian(bo.Space({"a": bool})).maximizer.leaps
+
+
+SHOP = bo.Permutation({"a": 2, "b": 2}, resources={"a": [0, 1], "b": [1, 0]})
+
+
+def test_orders_with_resources_are_searched_by_annealing_unless_there_are_numbers():
+    alone = auto(bo.Space({"order": SHOP}))
+    assert isinstance(alone.maximizer, AnnealedSearch)
+    assert alone.n_starts is None
+    mixed = auto(bo.Space({"order": SHOP, "rate": bo.Real(0.0, 1.0)}))
+    assert isinstance(mixed.maximizer, MixedSearch)
+    assert mixed.n_starts == 5
+    assert isinstance(bayesian(mixed.domain).maximizer, LocalSearch)
+
+
+def test_an_order_with_resources_beside_a_number():
+    space = bo.Space({"order": SHOP, "rate": bo.Real(0.0, 1.0)})
+    check_searcher(auto, space, lambda point: point["order"].index("b") + point["rate"], np.random.default_rng(0), 14)
 
 
 @pytest.mark.parametrize("variables", [{f"b{i}": bool for i in range(12)}, {"c": list("pqr"), "x": bo.Real(0, 1)}])

@@ -21,6 +21,7 @@ from bostruct.testing import check_searcher
 from tests.architectures import SMALL_CNN
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
+SHOP = bo.Space({"order": bo.Permutation(dict.fromkeys("abc", 2), resources={job: [0, 1] for job in "abc"})})
 MIXED = bo.Space(
     {
         "kind": ["sgd", "adam"],
@@ -97,6 +98,16 @@ def make_learner(domain: Any) -> Any:
 @pytest.mark.parametrize("space", [bo.Space({"a": ["x", "y", "z"], "b": bool, "c": range(4)}), MIXED])
 def test_laws_of_a_searcher(space: bo.Space) -> None:
     check_searcher(make_learner, space, lambda point: float(len(str(point))), np.random.default_rng(0), 8)
+
+
+def test_schedules_whose_values_are_not_compressed_learn_too() -> None:
+    task = make_task(SHOP, lambda xs: 1e3 ** np.argmax(xs == 0, axis=1), n=20)
+    searcher: Any = learn_from(methods.auto(SHOP), [task])
+    expected = (task.values - np.mean(task.values)) / np.std(task.values)
+    np.testing.assert_allclose(searcher.surrogate.task_values, expected)
+    history = History.of(SHOP, task.points[:8], task.values[:8])
+    suggestion = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(1))
+    assert suggestion.info["origin"] == "model"
 
 
 def test_numbers_are_searched_by_gradients() -> None:
@@ -200,8 +211,11 @@ def test_a_clipped_similarity_is_clipped_over_all_tasks_together() -> None:
         kernel.line(theta, 0, kernel.prepare(both))
 
 
-def test_a_search_without_warping_is_refused() -> None:
+def test_a_search_without_warping_learns_values_as_they_are() -> None:
     searcher: Any = methods.auto(BITS)
     plain = replace(searcher, surrogate=searcher.surrogate.surrogate)
-    with pytest.raises(DomainError, match="prior="):
-        learn_from(plain, [make_task(BITS, make_quadratic(1))])
+    task = make_task(BITS, lambda xs: 1e3 ** np.arange(float(len(xs))), n=20)
+    learner: Any = learn_from(plain, [task])
+    np.testing.assert_allclose(
+        learner.surrogate.task_values, (task.values - np.mean(task.values)) / np.std(task.values)
+    )

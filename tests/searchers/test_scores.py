@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogE
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import NumericalError
 from bostruct.methods import auto
-from bostruct.searchers.scores import Feasible, Improvement, best_predicted, has_hardly_grown
+from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import check_searcher
 from tests.laws.maxsat import bits
@@ -120,19 +118,6 @@ def test_without_growth_success_is_learned_anew_each_time():
 def test_all_points_count_between_two_fits():
     (_, before), (_, after) = ask_states(auto(SPACE), [(12, 6), (13, 6)])
     assert not np.allclose(before.success.log_chance(POINTS), after.success.log_chance(POINTS))
-
-
-@pytest.mark.parametrize("growth", [Fraction(1, 50), Fraction(1, 10), Fraction(1, 1)])
-def test_counts_at_which_success_is_learned_anew(growth):
-    learned, expected = [1], [1]
-    for n in range(1, 2_000):
-        if not has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
-            learned.append(n)
-    while (after := max(math.ceil(expected[-1] * (1 + growth)), expected[-1] + 1)) < 2_000:
-        expected.append(after)
-    assert learned == expected
-    assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
-    assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
 
 
 def test_augmented_improvement_takes_the_noise_of_the_posterior():

@@ -13,9 +13,8 @@ from itertools import product
 from typing import NamedTuple, Protocol
 
 from bostruct.contracts import DomainError
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, Variable
 
-MAX_LISTED = 100_000  # values of a parent that predicates are asked about one by one
 MAX_PREDICATES = 8  # on one parent whose values are not listed; beyond, they are taken to hold together or not at all
 MAX_OPEN_SETTINGS = 100_000  # settings of classes that are told apart
 
@@ -80,7 +79,7 @@ def split_into_classes(variable: Variable, tests: Sequence[ValueTest]) -> Parent
 
 
 def _list_values(variable: Variable) -> list[tuple[int, ...]] | None:
-    if variable.size > MAX_LISTED:
+    if variable.size > MAX_ENUMERATED:
         return None
     try:
         return [tuple(value) for value in variable.enumerate().tolist()]

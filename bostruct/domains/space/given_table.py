@@ -204,6 +204,8 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
             _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
             _warn_of_numbers(where, values)
             return tuple(values)
+        if values and isinstance(values[0], int | float):
+            _check_each(where, values, labels, "a number, as in the first row", lambda one: not isinstance(one, str))
         _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
         for value, label in zip(values, labels, strict=True):
             if isinstance(value, int) and abs(value) > LARGEST:  # too long to be shown

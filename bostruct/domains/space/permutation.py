@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -19,16 +18,16 @@ from bostruct.domains.space.rearrangements import (
     count_rearrangements,
     cross_orders,
     find_effective,
+    list_orders,
     list_rearrangements,
     rearrange,
 )
-from bostruct.domains.space.resources import ResourceNames, check_resources
-from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.resources import ResourceNames, check_resources, split_names
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
-MAX_LISTED = 8  # places whose orders are listed: 40,320
 SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
 
 
@@ -76,8 +75,10 @@ class Permutation(Variable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        items = short_repr(self._list_counts() if self.has_repeats else list(self.items))
-        return items if self.resources is None else f"{items}, resources={short_repr(self._list_resources())}"
+        items = short_repr(dict(zip(self.items, self.counts, strict=True)) if self.has_repeats else list(self.items))
+        if self.resources is None:
+            return items
+        return f"{items}, resources={short_repr(split_names(self.items, self.counts, self.resources))}"
 
     @property
     def chains(self) -> tuple[int, ...]:
@@ -244,11 +245,10 @@ class Permutation(Variable):
         return list(range(self.width))
 
     def enumerate(self) -> IntArray:
-        """List all orders of at most 8 places (size, n); raise DomainError for more."""
-        if self.width > MAX_LISTED:
+        """List all orders where they are at most 100,000 (size, n), by the item in each place; else DomainError."""
+        if self.size > MAX_ENUMERATED:
             return super().enumerate()
-        found = np.array(list(itertools.permutations(range(self.width))), dtype=np.int64)
-        return np.unique(self._number(found), axis=0)
+        return self._number(self._starts[list_orders(self.counts)])
 
     def describe(self) -> dict[str, Json]:
         """Return the items as JSON, how often each occurs where that is not once, and the resources, if any."""
@@ -266,12 +266,8 @@ class Permutation(Variable):
         """
         found = cls(choices_from_json(data["items"]))
         counts = data.get("counts", [1] * len(found.items))
-        names = iter(data.get("resources", ()))
-        resources = [[next(names) for _ in range(count)] for count in counts] if "resources" in data else None
-        return cls(
-            dict(zip(found.items, counts, strict=True)),
-            resources=None if resources is None else dict(zip(found.items, resources, strict=True)),
-        )
+        resources = split_names(found.items, counts, data["resources"]) if "resources" in data else None
+        return cls(dict(zip(found.items, counts, strict=True)), resources=resources)
 
     def _decode_each(self, data: ParsedJson, decode: Callable[[ParsedJson], Sequence[int]]) -> list[int]:
         if not isinstance(data, list):
@@ -280,15 +276,15 @@ class Permutation(Variable):
 
     def _each_once(self, found: list[int], given: Any) -> list[int]:
         """Return columns of positions of items; raise PointError, which names an item that is missing or too many."""
-        for item, count in enumerate(self.counts):
-            if found.count(item) > count:
-                allowed = "each item once" if not self.has_repeats else f"{short_repr(self.items[item])} {count} times"
-                more = "more than once" if not self.has_repeats else f"it {found.count(item)} times"
-                told = f"{short_repr(self.items[item])} {more}" if not self.has_repeats else more
-                raise PointError(f"expected {allowed}, got {told}")
+        told = [found.count(item) for item in range(len(self.items))]
+        for item, n, count in zip(self.items, told, self.counts, strict=True):
+            if n != count and self.has_repeats:
+                raise PointError(f"expected {short_repr(item)} {_times(count)}, got it {_times(n)}")
+            if n > count:
+                raise PointError(f"expected each item once, got {short_repr(item)} more than once")
         if len(found) < self.width:
-            missing = next(item for i, item in enumerate(self.items) if found.count(i) < self.counts[i])
-            raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {short_repr(missing)}")
+            missing = short_repr(self.items[told.index(0)])
+            raise PointError(f"expected all {self.width} items, got {short_repr(given)} without {missing}")
         return self._number(self._starts[np.array([found])])[0].tolist()
 
     def _number(self, rows: IntArray) -> IntArray:
@@ -315,15 +311,12 @@ class Permutation(Variable):
             return here[table[some]]
         return self._number(here[table[some[find_effective(self._item_of[here], some, table)]]])
 
-    def _list_counts(self) -> dict[Any, int]:
-        return dict(zip(self.items, self.counts, strict=True))
-
-    def _list_resources(self) -> dict[Any, list[str | int]]:
-        names = iter(self.resources or ())
-        return {item: [next(names) for _ in range(count)] for item, count in zip(self.items, self.counts, strict=True)}
-
     def _find_item(self, item: object) -> int:
         return self._item.parse(item)[0]
+
+
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
 
 
 def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:

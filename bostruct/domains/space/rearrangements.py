@@ -93,6 +93,19 @@ def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Gene
     return others[:first] + kept + others[first:]
 
 
+def list_orders(counts: Sequence[int]) -> IntArray:
+    """List all orders of items of which some occur several times (k, n), the item in each place, the last one fastest.
+
+    counts: how often each item occurs, each at least 1.
+    """
+    rows, left = np.empty((1, 0), dtype=np.int64), np.array([counts], dtype=np.int64)
+    for _ in range(sum(counts)):
+        before, item = np.nonzero(left)  # which items each row may have next
+        rows, left = np.column_stack([rows[before], item]), left[before]
+        left[np.arange(len(left)), item] -= 1
+    return rows
+
+
 def check_order(columns: Sequence[int], n: int) -> None:
     """Raise PointError unless columns are 0 to n - 1 in some order.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, PointError
+from bostruct.domains.space.choices import list_entries, to_python
 
 ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each time that it occurs
 
@@ -17,7 +19,7 @@ def check_resources(
     """Return the resource of each occurrence of each item; raise DomainError unless each has one.
 
     kind: what errors call the variable.
-    given: of items, one resource or a list with one for each time that the item occurs.
+    given: of items, one resource or a list, tuple or array with one for each time that the item occurs.
     items: of the variable.
     counts: how often each occurs.
     find: item -> its position; raises PointError for what is none.
@@ -30,15 +32,27 @@ def check_resources(
             position = find(item)
         except PointError as error:
             raise DomainError(f"{kind}: resources: {error}") from None
-        names = list(named) if isinstance(named, list | tuple) else [named] * counts[position]
+        listed = list_entries(named)
+        names = list(listed) if isinstance(listed, list | tuple) else [listed] * counts[position]
         if len(names) != counts[position]:
-            expected = f"{counts[position]} resources, one for each time that it occurs"
+            expected = f"a list of {counts[position]}, a resource for each time that it occurs"
             raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(named)}")
-        found[position] = [_check_name(kind, item, name) for name in names]
+        found[position] = [_check_name(kind, item, to_python(name)) for name in names]
     for position, item in enumerate(items):
         if position not in found:
             raise DomainError(f"{kind}: resources: expected a resource of each item, got none of {short_repr(item)}")
     return tuple(name for position in range(len(items)) for name in found[position])
+
+
+def split_names(items: Sequence[Any], counts: Sequence[int], names: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Return the resources of each item, as a user gives them: the inverse of `check_resources`.
+
+    items: of the variable.
+    counts: how often each occurs.
+    names: as of `check_resources`.
+    """
+    ends = itertools.accumulate(counts)
+    return {item: list(names[end - n : end]) for item, n, end in zip(items, counts, ends, strict=True)}
 
 
 def _check_name(kind: str, item: object, name: object) -> str | int:

@@ -21,13 +21,12 @@ from bostruct.domains.space.edits import (
     edit,
     move_letters,
 )
-from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
 
 MAX_LETTERS = 100
 MAX_LENGTH = 500
 MAX_CELLS = 10_000  # letters times places: what a kernel tells apart, and half of the neighbors
-MAX_LISTED = 50_000  # sequences that are listed
 DEGREES = 10  # for each place: lengthscales longer than those of as many choices, which predict better
 
 Length = int | tuple[int, int]
@@ -212,8 +211,8 @@ class Sequence(Variable):
         return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:
-        """List all sequences where they are at most 50,000 (size, L), short ones first; else raise DomainError."""
-        if self.size > MAX_LISTED:
+        """List all sequences where they are at most 100,000 (size, L), short ones first; else raise DomainError."""
+        if self.size > MAX_ENUMERATED:
             return super().enumerate()
         k = len(self.letters)
         return np.array(

@@ -49,10 +49,9 @@ from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import survey_space
 from bostruct.domains.space.unseen_points import sample_unseen
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
 
 MAX_VARIABLES = 10_000
-MAX_ENUMERATED = 100_000
 # Members of `HasChoices` and `HasDecisions` that a space lacks where a variable has several columns.
 ON_SINGLE_CHOICES = (
     "coordinates",
@@ -191,8 +190,10 @@ class Space:
 
     @property
     def enumerable(self) -> bool:
-        """True where `enumerate` is allowed: at most 100,000 points before constraints."""
-        return self.n_points <= MAX_ENUMERATED
+        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
+        if self.n_points > MAX_ENUMERATED:
+            return False
+        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
 
     def enumerate(self) -> IntArray:
         """List all valid points (m, d), the last variable fastest.

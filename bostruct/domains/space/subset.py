@@ -17,10 +17,8 @@ from bostruct.domains.space.choices import check_choices, list_entries, to_pytho
 from bostruct.domains.space.exchanges import Exchanges, cross_subsets
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.item_graph import read_item_graph
-from bostruct.domains.space.variable import NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
-
-MAX_LISTED = 100_000  # subsets that are listed, as many as points of a space
 
 
 class Subset(Variable):
@@ -203,7 +201,7 @@ class Subset(Variable):
 
     def enumerate(self) -> IntArray:
         """List all subsets, of at most 100,000 (size, n); raise DomainError for more."""
-        if self.size > MAX_LISTED:
+        if self.size > MAX_ENUMERATED:
             return super().enumerate()
         rows = np.zeros((self.size, self.width), dtype=np.int64)
         members = [chosen for size in self._all_sizes for chosen in itertools.combinations(range(self.width), size)]

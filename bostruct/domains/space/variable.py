@@ -14,6 +14,7 @@ from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, P
 from bostruct.domains.space.when import When, show_when, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
+MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed
 BESIDE_VALUES = ("when", "default", "resources")  # of a variable's JSON, what says nothing of its values
 
 
@@ -234,7 +235,10 @@ class Variable(ABC):
         return self.sample(1, np.random.default_rng(0))[0].tolist()
 
     def enumerate(self) -> IntArray:
-        """List all values (size, width), for spaces that are enumerated; DomainError where the kind does not."""
+        """List all values (size, width), at most 100,000, for spaces that are enumerated.
+
+        Raises DomainError for more, and where the kind lists none.
+        """
         raise DomainError(f"{self.kind}: its values are not listed")
 
     def to_json(self) -> dict[str, Json]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Parameter, Prior
 from bostruct.domains.space.single_changes import SpaceBatch
-from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
+from bostruct.kernels.algebra import Pullback, mix_grams, slope_in_odds, weight_of
 
 N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
 
@@ -189,7 +189,7 @@ class ScheduleKernel:
         own, weight = self._describe(theta, self._orders(xs)), weight_of(theta[-1])
         return weight * np.square(own.makespan) + (1.0 - weight) * np.square(own.ends).sum(axis=1)
 
-    def gram_and_pullback(self, theta: Array, prepared: OrdersPair) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: OrdersPair) -> tuple[Array, Pullback]:
         """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (w + 1,).
 
         theta: (w + 1,).
@@ -208,6 +208,16 @@ class ScheduleKernel:
             return np.append(slope * np.exp(theta[:-1]), slope_in_odds(cotangent, longest, each, weight))
 
         return mix_grams(longest, each, weight), pullback
+
+    def vary_shares(self, theta: Array, xs: SpaceBatch, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
+        """Return the Gram matrix, which is the same whatever the numbers of xs are: `HasInputGradient`.
+
+        theta: (w + 1,).
+        xs: m points.
+        ys: n points.
+        """
+        gram = self.gram(theta, self.prepare(xs, ys))
+        return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 
     def _pull(self, mine: Features, theirs: Features, slots: Slots, weight: float, cotangent: Array) -> Array:
         """Return the gradient of sum(cotangent * K) in the durations, through the first batch alone (w,)."""

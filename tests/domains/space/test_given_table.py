@@ -122,6 +122,7 @@ NAN = float("nan")
 REFUSED: list[tuple[object, str]] = [
     (pd.DataFrame({"a": [1.0, NAN]}), r"Candidates: column 'a': expected finite numbers, got nan in row 1$"),
     (pd.DataFrame({"a": [1.0, np.inf]}, index=["x", "y"]), r"column 'a': expected finite numbers, got inf in row 'y'$"),
+    ({"a": [1.0, "x"]}, r"column 'a': expected a number, as in the first row, got 'x' in row 1$"),
     ({"a": [1.0, None]}, r"column 'a': expected a number or a text, got None in row 1$"),
     (pd.DataFrame({"a": pd.array([1, pd.NA], dtype="Int64")}), r"column 'a': expected a number or a text, got <NA>"),
     ({"a": [1, -(10**5000), 2]}, r"column 'a': expected finite numbers, got an int beyond 1.8e308 in row 1$"),

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
-from bostruct.domains.space.rearrangements import MOST_LISTED, count_rearrangements, list_rearrangements, rearrange
+from bostruct.domains.space.rearrangements import (
+    MOST_LISTED,
+    count_rearrangements,
+    list_orders,
+    list_rearrangements,
+    rearrange,
+)
 
 
 def list_by_hand(n):
@@ -46,3 +54,9 @@ def test_all_of_a_long_row_can_be_made():
     made = {tuple(rearrange(list(range(n)), k)) for k in numbers}
     assert len(made) == len(numbers)
     assert all(sorted(row) == list(range(n)) for row in made)
+
+
+@pytest.mark.parametrize("counts", [[1], [3], [1, 1, 1], [2, 1, 2], [1, 4]])
+def test_orders_are_listed_as_a_dictionary_has_them(counts):
+    items = np.repeat(np.arange(len(counts)), counts).tolist()
+    assert list_orders(counts).tolist() == [list(order) for order in sorted(set(permutations(items)))]

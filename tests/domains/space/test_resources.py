@@ -25,13 +25,24 @@ def test_resources_are_in_the_order_of_the_items():
     assert found == ("x", "x", 1, 2)
 
 
+def test_arrays_and_their_scalars_are_plain_names():
+    found = bo.Permutation({"a": 2, "b": 1}, resources={"a": np.array([4, 5]), "b": np.int64(4)}).resources
+    assert found == (4, 5, 4)
+    assert {type(name) for name in found} == {int}
+    found = bo.Permutation(["a", "b"], resources={"a": np.str_("saw"), "b": np.array(["mill"])}).resources
+    assert [repr(name) for name in found] == ["'saw'", "'mill'"]
+
+
 @pytest.mark.parametrize(
     ("resources", "message"),
     [
         (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
         ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
         ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
-        ({"a": [1, 2, 3], "b": 1}, r"'a': expected 2 resources, one for each time that it occurs, got \[1, 2, 3\]"),
+        (
+            {"a": [1, 2, 3], "b": 1},
+            r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]",
+        ),
         ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
         ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
     ],
@@ -48,6 +59,11 @@ def test_a_file_has_them():
     assert repr(found) == "Permutation({'a': 2, 'b': 1}, resources={'a': ['saw', 'mill'], 'b': ['mill']})"
     assert "resources" not in bo.Permutation(["a", "b"]).to_json()
     assert bo.Permutation({"a": 2, "b": 1}) != SHOP
+
+
+def test_a_file_that_lacks_some_is_refused():
+    with pytest.raises(DomainError, match="'b': expected a list of 1, a resource for each time"):
+        Permutation.from_json({**SHOP.to_json(), "resources": ["saw", "mill"]})
 
 
 def test_trials_stay_data_where_resources_are_said_later():

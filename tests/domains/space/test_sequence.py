@@ -63,6 +63,11 @@ def test_counts_lists_and_chances_are_exact():
         long.enumerate()
 
 
+def test_as_many_sequences_are_listed_as_points_of_a_space():
+    space = bo.Space({"s": bo.Sequence("ACGT", 8)}, constraints=[lambda point: point["s"].startswith("ACGTACG")])
+    assert space.size == 4
+
+
 def test_all_lengths_are_drawn_alike_and_all_sequences_of_one():
     rows = bo.Sequence("AB", (1, 9)).sample(20_000, np.random.default_rng(0))
     lengths = (rows != 2).sum(axis=1)

@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, given, settings
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.space.space import MAX_ENUMERATED, MAX_VARIABLES
+from bostruct.domains.space.variable import Variable
 from bostruct.testing.change_laws import check_mutation
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
+from tests.wide_variable import Order
 
 some_examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -236,6 +238,19 @@ def test_enumerate_refuses_large_spaces():
         bits(17).enumerate()
     assert bits(16).enumerable
     assert 2**16 <= MAX_ENUMERATED < 2**17
+
+
+class Unlisted(Order):
+    """A kind whose values are few and not listed."""
+
+    enumerate = Variable.enumerate
+
+
+def test_a_space_of_a_kind_that_lists_no_values_is_not_enumerable():
+    space = bo.Space({"o": Unlisted("abc")}, constraints=[lambda point: point["o"][0] == "a"])
+    assert not space.enumerable
+    assert space.list_few(100) is None
+    assert {space.present(x)["o"][0] for x in space.sample(5, np.random.default_rng(0))} == {"a"}
 
 
 def test_a_space_has_at_most_ten_thousand_variables():

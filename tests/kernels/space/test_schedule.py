@@ -20,6 +20,7 @@ SHOP = bo.Permutation({"a": 3, "b": 2, "c": 3}, resources={"a": [1, 2, 1], "b": 
 SPACES = {
     "alone": {"p": SHOP},
     "several": {"b": bool, "p": SHOP, "q": bo.Permutation(list("wxyz"), resources={"w": 0, "x": 0, "y": 1, "z": 1})},
+    "with numbers": {"r": bo.Real(0.0, 1.0), "p": SHOP, "s": bo.Real(1e-3, 1.0, log=True)},
 }
 WAITS = Waits((0, 1, 0, 1, 0, 0, 0, 0), SHOP.chains)
 
