@@ -169,9 +169,10 @@ def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
     ):
         beyond = [one for one in completed if is_out(one.trial.value)]
         count += len(beyond)
-        colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in beyond]
-        if beyond:
-            mark_border(axes, [one.at for one in beyond], height, 16, colors, marker)
+        kept = [one for one in beyond if one.trial.is_feasible]
+        colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in kept]
+        mark_border(axes, [one.at for one in kept], height, 16, colors, marker)
+        mark_broken_at_border(axes, [one.at for one in beyond if one.trial.broken], height, marker)
     return count
 
 
@@ -199,6 +200,17 @@ def mark_border(
     """
     place = axes.get_xaxis_transform()
     return axes.scatter(at, [height] * len(at), s=size, color=colors, marker=marker, transform=place, zorder=2)
+
+
+def mark_broken_at_border(axes: Axes, at: Sequence[float], height: float, marker: str) -> None:
+    """Draw hollow marks at a share of the axes' height, for trials that break a limit.
+
+    axes: of the picture.
+    at: places on the x axis; may be empty.
+    height: share from the lower end, in [0, 1].
+    marker: as matplotlib takes it.
+    """
+    mark_border(axes, at, height, 16, [GRAY], marker).set(facecolor="none", linewidth=1.0)
 
 
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:

@@ -120,15 +120,17 @@ def name_trial(result: Result, number: int) -> str:
     return f"trial {number}, the {write_ordinal(result.order.index(number) + 1)} to finish"
 
 
-def set_title(axes: Axes, result: Result, what: str = "") -> None:
+def set_title(axes: Axes, result: Result, what: str = "", *, has_second: bool = False) -> None:
     """Write above a picture of which study it is, its method, and how many trials were told.
 
     axes: of the picture.
     result: of the study.
     what: shown, in front of that; empty where the axes say it.
+    has_second: whether a second title will stand on the right of the same axes, which gets a line of its own below.
     """
     told = escape_dollars(describe_study(result))
-    axes.set_title(f"{what} of {told}" if what else told, loc="left", fontsize=10, pad=14)
+    title = (f"{what} of {told}" if what else told) + ("\n" if has_second else "")
+    axes.set_title(title, loc="left", fontsize=10, pad=14)
 
 
 def describe_study(result: Result) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.histories import mark_border
+from bostruct.analysis.histories import mark_border, mark_broken_at_border
 from bostruct.analysis.picture_style import BEGINNING, BLUE, GRAY, INK, ORANGE, shorten_label
 from bostruct.analysis.point_columns import PointColumn
 from bostruct.analysis.value_labels import label_values
@@ -70,8 +70,9 @@ def draw_panel(
     low, high = axes.get_ylim()
     for is_out, height, marker in ((values > high, 0.955, "^"), (values < low, 0.045, "v")):
         if (is_out := is_out & ~np.isnan(places)).any():
-            colors = [INITIAL if early else BLUE for early in is_early[is_out]]
-            mark_border(axes, places[is_out].tolist(), height, 16, colors, marker)
+            colors = [INITIAL if early else BLUE for early in is_early[is_out & is_kept]]
+            mark_border(axes, places[is_out & is_kept].tolist(), height, 16, colors, marker)
+            mark_broken_at_border(axes, places[is_out & ~is_kept].tolist(), height, marker)
     if best is not None and not np.isnan(column.places[best]):
         at, value = column.places[best : best + 1], values[best : best + 1]
         axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")

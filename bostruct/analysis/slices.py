@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 MOST_PANELS = 9
 ACROSS = 3  # panels in a row
 GRID = 48  # points of a line through the best point
+LEAST_WIDTH = 6.8  # inches, of which the title and the legend need most
 
 
 class _Line(NamedTuple):
@@ -86,7 +87,7 @@ def plot_slices(
     told = name_objective(result, objective)
     outside = int(is_beyond(panels[0], values).sum())
     panels[0].set_ylabel(f"{told}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9)
-    set_title(panels[0], result, "slices through the best")
+    set_title(panels[0], result, "slices through the best", has_second=bool(hidden) and len(panels) == 1)
     if axes is None:
         put_slice_legend(panels)
     if hidden:
@@ -131,7 +132,7 @@ def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.obj
         return panels
     across = min(count, ACROSS)
     rows = -(-count // across)
-    panels = np.asarray(new_axes(3.2 * across, 2.6 * rows + 0.4, rows, across), dtype=object).ravel()
+    panels = np.asarray(new_axes(max(3.2 * across, LEAST_WIDTH), 2.6 * rows + 0.4, rows, across), dtype=object).ravel()
     for panel in panels[count:]:
         panel.set_axis_off()
     return panels[:count]

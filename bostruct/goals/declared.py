@@ -19,6 +19,10 @@ SENSES = ("<=", ">=")
 Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
 
 
+class LimitError(ValueError):
+    """An outcome lacks a number on which the study has a limit, or has one on which it has none."""
+
+
 @dataclass(frozen=True)
 class Limit:
     """A limit on a number that each evaluation measures.
@@ -114,8 +118,8 @@ class Goals:
 
         outcome: of an evaluation; one with a reason passes.
 
-        Raises TypeError where it has another number of values, ValueError where a limit was not measured, a number was
-        that has no limit, noise is told of several objectives, or its variance is not finite.
+        Raises TypeError where it has another number of values, LimitError where a limit was not measured or a number
+        was that has no limit, ValueError where noise is told of several objectives, or its variance is not finite.
         """
         if outcome.sd is not None and not math.isfinite(outcome.sd * outcome.sd):
             raise ValueError(f"sd: expected a number whose square is finite, up to 1.3e154, got {outcome.sd!r}")
@@ -133,12 +137,12 @@ class Goals:
             return outcome
         names = [limit.name for limit in self.limits]
         for name in (name for name in outcome.constraints if name not in names):
-            raise ValueError(
+            raise LimitError(
                 f"constraints: got {name!r}, on which the study declares no limit; it has "
                 f"{', '.join(map(repr, names)) or 'none'}{did_you_mean(name, names)}"
             )
         for limit in (limit for limit in self.limits if limit.name not in outcome.constraints):
-            raise ValueError(
+            raise LimitError(
                 f"constraints: expected a number for {limit.name!r}, on which the study has a limit, got "
                 f"{', '.join(map(repr, outcome.constraints)) or 'none'}: tell "
                 f'{{"value": ..., "constraints": {{{limit.name!r}: ...}}}}'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -95,8 +94,12 @@ class StopWhen:
     regret_probability: float = 0.05
 
     def __post_init__(self) -> None:
-        check_number("regret", self.regret, math.nextafter(0.0, 1.0))
-        check_number("regret_probability", self.regret_probability, math.nextafter(0.0, 1.0), math.nextafter(1.0, 0.0))
+        if check_number("regret", self.regret, 0.0) == 0.0:
+            raise ValueError(f"regret: expected a number above 0, got {self.regret}")
+        if check_number("regret_probability", self.regret_probability, 0.0, 1.0) in (0.0, 1.0):
+            raise ValueError(
+                f"regret_probability: expected a number above 0 and below 1, got {self.regret_probability}"
+            )
 
     def check_study(self, study: Study) -> None:
         """Refuse a study whose method cannot tell, with BostructError.

@@ -15,7 +15,7 @@ from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
 from bostruct.execution.reporting import WatchedPoint
-from bostruct.goals.declared import Goals
+from bostruct.goals.declared import Goals, LimitError
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, note_unreturned
@@ -24,7 +24,12 @@ from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import read_curves
 
-MISTAKES = (TypeError, AttributeError, NameError)  # from the first trial: of the objective, not a property of points
+MISTAKES = (
+    TypeError,
+    AttributeError,
+    NameError,
+    LimitError,
+)  # from the first trial: of the objective, not a property of points
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 
 log = logging.getLogger(__name__)

@@ -271,7 +271,7 @@ class Result:
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
-        last = f", the last of {reasons[-1]}" if reasons else ""
+        last = f"; the last reason: {reasons[-1]}" if reasons else ""
         return f"{len(self.trials)} trials, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
     def list_completed(self) -> list[Trial]:

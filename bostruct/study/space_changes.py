@@ -242,12 +242,15 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
     known = parse_unread(stored, where) if is_current else None
     follows = domain if has_capability(domain, HasMigration) else None
     own = None if follows is None else dump(domain.to_json())
-    names = find_names(parse(current_row(stored).domain if own is None else own))
+    names = None if own is None else find_names(parse(own))
     read = zip(stored.trials, _descriptions(stored, domain), _keep_ahead(stored, form, names), strict=True)
     for one, description, kept in read:
         if known and str(one.number) in known:
             yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
-        elif own is None or follows is None or is_same_description(description, own):
+        elif follows is None:  # its points have the names of the space that they were asked in
+            written = find_names(_parse_description(description))
+            yield ReadTrial(*read_trial(one, form, written, where, kept), None if form.is_complete else one.point)
+        elif own is not None and is_same_description(description, own):
             yield ReadTrial(*read_trial(one, form, names, where, kept), None if form.is_complete else one.point)
         else:
             trial, point = _read_elsewhere(one, follows, description, where, is_known=known is not None)

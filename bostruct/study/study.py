@@ -511,11 +511,11 @@ class Study:
             objective raised `bostruct.Transient`.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
-        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError or returned value that
-        is not a number, and at any other exception that five trials in a row raise; these are given back. A broken
-        executor ends it with ExecutorError, an objective that no worker can load with BostructError, and no trial fails
-        for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with ``SystemExit(143)``, in
-        the main thread and unless it has a handler. Raises TypeError, ValueError.
+        completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError, returned value that is
+        not a number, or outcome without a number for each limit, and at any other exception that five trials in a row
+        raise; these are given back. A broken executor ends it with ExecutorError, an objective that no worker can load
+        with BostructError, and no trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does
+        SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError, ValueError.
         """
         how = RunSettings.from_arguments(
             objective,

@@ -83,6 +83,20 @@ def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective
     assert max(drawn["breaks a limit"]) < -4.0 <= min(value for name in drawn for value in drawn[name] if value >= -4.0)
 
 
+def test_a_trial_that_breaks_a_limit_is_hollow_where_its_value_is_beyond_the_axis() -> None:
+    def far_where_heavy(point: dict[str, int]) -> dict[str, object]:
+        is_heavy = point["a"] % 3 == 0
+        return {"value": -1e6 if is_heavy else float(point["a"]), "constraints": {"w": float(is_heavy)}}
+
+    space = {"a": bo.Integer(0, 20)}
+    done = bo.minimize(far_where_heavy, space, 15, method="random", seed=0, constraints={"w": ("<=", 0.5)})
+    broken = sum(bool(trial.broken) for trial in done.trials)
+    for axes in (bo.plot_history(done), bo.plot_slices(done)[0]):
+        hollow = [marks for marks in axes.collections if len(marks.get_facecolor()) == 0]
+        at_border = [marks for marks in hollow if marks.get_label().startswith("_")]
+        assert sum(len(marks.get_offsets()) for marks in at_border) == broken
+
+
 def test_points_on_the_corner_count_and_trials_that_were_not_kept_are_not_there() -> None:
     def trial(number: int, *values: float) -> bo.Trial:
         return bo.Trial(number, {"a": number}, "completed", values=values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import bostruct as bo
 from bostruct.analysis.slices import plot_slices
@@ -124,3 +125,18 @@ def test_what_is_not_drawn_is_named():
     many = {f"x{i}": bool for i in range(16)}
     wide = bo.minimize(lambda point: float(point["x0"]), many, 4, method="random", seed=0, progress=False)
     assert bo.plot_parallel_coordinates(wide).get_title(loc="right") == "not drawn: x14, x15"
+
+
+def test_titles_and_legend_of_one_panel_fit_and_do_not_meet():
+    done = bo.Study({"rate": bo.Real(0, 1), "order": bo.Permutation(list("abcdef"))}, seed=0, name="soldering, week 47")
+    done.optimize(lambda point: point["rate"], 12, progress=False)
+    (panel,) = bo.plot_slices(done)
+    figure = panel.figure
+    figure.canvas.draw()
+    found = {text.get_text(): text.get_window_extent() for text in panel.findobj(Text) if text.get_text()}
+    title = next(extent for text, extent in found.items() if text.startswith("slices through the best of soldering"))
+    assert found["not drawn: order"].y1 <= title.y0 + title.height / 2  # beside the second line, which is empty
+    (legend,) = figure.legends
+    for extent in (title, legend.get_window_extent()):
+        assert extent.x0 >= 0
+        assert extent.x1 <= figure.bbox.width

@@ -253,6 +253,16 @@ def disagreement(point):
     return float(sum(value != (len(name) + int(name[1:]) % 3 == 3) for name, value in point.items()))
 
 
+def test_an_order_with_resources_is_searched_beside_a_number():
+    resources = {"a": ["x", "y", "z"], "b": ["y", "x", "z"], "c": ["z", "x"]}
+    order = bo.Permutation({"a": 3, "b": 3, "c": 2}, resources=resources)
+    space = {"order": order, "rate": bo.Real(0.0, 1.0)}
+    result = bo.minimize(
+        lambda p: p["order"].index("c") + (p["rate"] - 0.3) ** 2, space, n_trials=13, seed=0, progress=False
+    )
+    assert [trial.info["origin"] for trial in result.trials[10:]] == ["model"] * 3
+
+
 def test_steps_are_not_asked_for_again_and_again():
     """On plateaus EI asks for near repeats; of 100 suggestions `auto` makes at most two thirds as many."""
     space = bo.Space({"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "decay": bo.Real(0.0, 1.0)})

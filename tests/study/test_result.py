@@ -112,7 +112,7 @@ def test_without_a_completed_trial_the_last_reason_is_given():
     study = bo.Study(SPACE, method="random", seed=0)
     study.tell(study.ask(), failed="the oven broke")
     study.tell(study.ask(), infeasible="too hot")
-    with pytest.raises(BostructError, match="2 trials, 1 failed, 1 infeasible, the last of too hot"):
+    with pytest.raises(BostructError, match="2 trials, 1 failed, 1 infeasible; the last reason: too hot"):
         _ = study.best_value
     assert "too hot" in repr(study.result)
 

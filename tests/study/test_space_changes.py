@@ -181,6 +181,25 @@ def small(point: dict[str, Any]) -> bool:
     return point["b"] < 3
 
 
+@pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")
+def test_a_space_with_a_function_is_read_without_it_after_a_change(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    old = {"a": [1, 2, 3], "b": bo.Binary(when={"a": lambda a: a > 1}), "c": ["x", "y"]}
+    new = {"a": [1, 2], "b": old["b"], "d": bo.Ordinal([4, 5], default=4)}
+    with open_study(file, old) as study:
+        study.add({"a": 2, "b": True, "c": "x"}, 1.0)
+        study.add({"a": 1, "c": "y"}, 2.0)
+    with open_study(file, old | {"c": bo.Categorical(["x", "y"], default="x")}) as study:
+        study.add({"a": 3, "b": False, "c": "x"}, 3.0)
+    with open_study(file, new) as study:
+        study.add({"a": 2, "b": True, "d": 5}, 0.0)
+    with bo.Study.load(file, read_only=True) as study:  # which has no code, and as many names as before
+        assert numbers_unread(study) == [1, 2]
+        points = [trial.point for trial in study.trials]
+    assert points[0] == {"a": 2, "b": True, "c": "x"}
+    assert points[2:] == [{"a": 3, "b": False, "c": "x"}, {"a": 2, "b": True, "d": 5}]
+
+
 def test_grown_and_shrunk_back_is_what_it_was(file: Path) -> None:
     with bo.Study.load(file) as study:
         before = study.trials

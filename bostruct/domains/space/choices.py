@@ -247,7 +247,8 @@ def check_choices(
     most: number of choices.
     """
     if isinstance(choices, str | bytes | set | frozenset | dict) or not isinstance(choices, Iterable):
-        raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}")
+        advice = "; a text is one value: list(text) has its letters" if isinstance(choices, str) else ""
+        raise DomainError(f"{kind}: expected a sequence of {noun}s, got {short_repr(choices)}{advice}")
     values = tuple(to_python(choice) for choice in itertools.islice(choices, most + 1))
     if not 2 <= len(values) <= most:
         got = f"{len(values)}: {short_repr(list(values))}" if len(values) <= most else _count_more(choices)

@@ -72,7 +72,10 @@ class TestRefusedSpaces:
     @pytest.mark.parametrize(
         ("build", "message"),
         [
-            (lambda: bo.Categorical("abc"), "Categorical: expected a sequence of choices, got 'abc'"),
+            (
+                lambda: bo.Categorical("abc"),
+                "Categorical: expected a sequence of choices, got 'abc'; a text is one value: list",
+            ),
             (lambda: bo.Categorical({"a", "b"}), "Categorical: expected a sequence of choices, got {"),
             (lambda: bo.Ordinal(5), "Ordinal: expected a sequence of choices, got 5"),
             (
