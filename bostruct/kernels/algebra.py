@@ -1,4 +1,4 @@
-"""Kernels made of kernels: of one part of each point, of all but the numbers, products, and weighted sums."""
+"""Kernels made of kernels: of one part of each point, products, and weighted sums."""
 
 from __future__ import annotations
 
@@ -125,57 +125,6 @@ class PartKernel:
         prepared: of n and m points.
         """
         return self.kernel.gram_and_pullback(theta, prepared)
-
-
-@dataclass(frozen=True)
-class BlindToNumbers:
-    """A kernel that sees no continuous coordinate of a point: its gradient in them is 0.
-
-    kernel: on points that may have continuous coordinates, none of which it reads.
-    """
-
-    kernel: HasGradient
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        return self.kernel.parameters
-
-    def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
-        return self.kernel.prepare(xs, ys)
-
-    def gram(self, theta: Array, prepared: Prepared) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        return self.kernel.gram(theta, prepared)
-
-    def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
-        return self.kernel.diag(theta, xs)
-
-    def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
-        return self.kernel.gram_and_pullback(theta, prepared)
-
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix, the same for all continuous coordinates of xs: `HasInputGradient`.
-
-        theta: (p,).
-        xs: m points.
-        ys: n points.
-        """
-        gram = self.kernel.gram(theta, self.kernel.prepare(xs, ys))
-        return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 
 
 class KernelsPair(NamedTuple):

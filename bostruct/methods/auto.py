@@ -43,6 +43,7 @@ from bostruct.methods.default_kernels import (
 )
 from bostruct.methods.nasbot import nasbot
 from bostruct.methods.operator_selection import select_operators
+from bostruct.methods.plateaus import escape_plateaus
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
@@ -175,7 +176,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
-        exploration=explore_branches(domain) or select_operators(domain),
+        exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
         note=note,
     )
 

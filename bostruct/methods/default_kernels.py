@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from bostruct.checks import has_capability, has_continuous, require
+from bostruct.checks import has_capability, require
 from bostruct.contracts import (
     Array,
     Domain,
@@ -31,7 +31,7 @@ from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.algebra import BlindToNumbers, PartKernel, Product, WeightedSum
+from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
@@ -206,8 +206,7 @@ def with_schedules(domain: HasVariables[Variable], kernel: HasGradient) -> HasGr
         if has_schedule(one):
             waits = Waits(number_names(one.resources or ()), one.chains)
             own = ScheduleKernel(waits, first, LOG_DURATION, MAKESPAN_ODDS, MAKESPAN_ODDS.mean)
-            seen = BlindToNumbers(own) if has_continuous(domain) else own
-            kernel = WeightedSum(kernel, seen, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
+            kernel = WeightedSum(kernel, own, SCHEDULE_ODDS, initial=SCHEDULE_ODDS.mean)
         first += one.width
     return kernel
 

@@ -49,7 +49,7 @@ class OperatorSelection:
         chances = [
             rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in zip(counts, PRIOR, strict=True)
         ]
-        x = self._mutate(domain, history, rng) if chances[1] > chances[0] else None
+        x = mutate_best(domain, history, rng) if chances[1] > chances[0] else None
         memory = {"best": best, "last": int(x is not None), "counts": counts}
         why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
         return Explored(x, memory, why, "mutation")
@@ -61,14 +61,21 @@ class OperatorSelection:
             counts[memory["last"]][0 if best < memory["best"] else 1] += 1.0
         return counts
 
-    def _mutate(self, domain: HasMutation, history: HistoryView, rng: np.random.Generator) -> Point | None:
-        values = np.asarray(history.values)
-        center = history.completed[int(np.flatnonzero(values == values.min())[-1])]
-        for _ in range(MUTATION_TRIES):
-            x = try_mutation(domain, center, rng)
-            if x is not None and domain.key(x) not in history.seen:
-                return x
-        return None
+
+def mutate_best(domain: HasMutation, history: HistoryView, rng: np.random.Generator) -> Point | None:
+    """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
+
+    domain: with mutations.
+    history: all that was told so far, at least one value.
+    rng: the only source of chance.
+    """
+    values = np.asarray(history.values)
+    center = history.completed[int(np.flatnonzero(values == values.min())[-1])]
+    for _ in range(MUTATION_TRIES):
+        x = try_mutation(domain, center, rng)
+        if x is not None and domain.key(x) not in history.seen:
+            return x
+    return None
 
 
 def select_operators(domain: Domain) -> OperatorSelection | None:

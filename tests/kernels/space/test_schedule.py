@@ -19,7 +19,6 @@ from tests.strategies import rngs
 SHOP = bo.Permutation({"a": 3, "b": 2, "c": 3}, resources={"a": [1, 2, 1], "b": [2, 1], "c": 1})
 SPACES = {
     "alone": {"p": SHOP},
-    "beside numbers": {"r": bo.Real(0, 1), "p": SHOP, "n": bo.Integer(1, 5_000)},
     "several": {"b": bool, "p": SHOP, "q": bo.Permutation(list("wxyz"), resources={"w": 0, "x": 0, "y": 1, "z": 1})},
     "with numbers": {"r": bo.Real(0.0, 1.0), "p": SHOP, "s": bo.Real(1e-3, 1.0, log=True)},
 }
