@@ -55,7 +55,8 @@ def test_a_job_that_dies_is_handed_out_again(make, tmp_path, monkeypatch):
     assert "UncompletedJobError" in lost.info["failed_before"][0]
 
 
-def test_a_job_that_is_canceled_ends(default_sigint, make, tmp_path):  # submitit cancels by SIGINT on one machine
+@pytest.mark.usefixtures("default_sigint")  # by which submitit cancels on one machine
+def test_a_job_that_is_canceled_ends(make, tmp_path):
     def wait_long():
         (tmp_path / "pid").write_text(str(os.getpid()))
         time.sleep(300)
