@@ -24,12 +24,8 @@ from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import read_curves
 
-MISTAKES = (
-    TypeError,
-    AttributeError,
-    NameError,
-    LimitError,
-)  # from the first trial: of the objective, not a property of points
+# from the first trial: of the objective, not a property of points
+MISTAKES = (TypeError, AttributeError, NameError, LimitError)
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 
 log = logging.getLogger(__name__)

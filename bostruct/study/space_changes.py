@@ -247,11 +247,9 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
     for one, description, kept in read:
         if known and str(one.number) in known:
             yield ReadTrial(_read_unread(one, known[str(one.number)], description, where), None, one.point)
-        elif follows is None:  # its points have the names of the space that they were asked in
-            written = find_names(_parse_description(description))
+        elif own is None or follows is None or is_same_description(description, own):
+            written = _read_names(description)  # of the space that the point was asked in
             yield ReadTrial(*read_trial(one, form, written, where, kept), None if form.is_complete else one.point)
-        elif own is not None and is_same_description(description, own):
-            yield ReadTrial(*read_trial(one, form, names, where, kept), None if form.is_complete else one.point)
         else:
             trial, point = _read_elsewhere(one, follows, description, where, is_known=known is not None)
             yield ReadTrial(trial, None if point is None else form.keep(point), one.point)
@@ -351,6 +349,12 @@ def _parse_description(text: str) -> ParsedJson:
     return parse(text)
 
 
+@lru_cache(maxsize=8)
+def _read_names(description: str) -> tuple[str, ...] | None:
+    """Return the names of the points of a described domain, as of `find_names`: many trials share a description."""
+    return find_names(_parse_description(description))
+
+
 def is_same_kind(stored: str, given: str) -> bool:
     """Tell whether a method is the same on another space, where its settings may differ.
 
@@ -390,7 +394,7 @@ def _reread_initial(row: StudyRow, domain: HasMigration, where: str) -> Iterator
 def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial:
     """Return a trial whose point cannot be read, which shows what is stored."""
     try:
-        shown = read_point_text(row.point, find_names(_parse_description(description)))
+        shown = read_point_text(row.point, _read_names(description))
     except ValueError as error:
         raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
     trial = show_trial(row, lambda info: restore_numbers(shown, info.get("given")), where)
@@ -410,7 +414,7 @@ def _read_elsewhere(
 
     def show(info: Info) -> ParsedJson:
         presented = domain.present(point)
-        stored = read_point_text(row.point, find_names(_parse_description(description)))
+        stored = read_point_text(row.point, _read_names(description))
         evaluated = restore_numbers(stored, info.get("given"))
         return restore_numbers(presented, find_moved_numbers(evaluated, presented))
 

@@ -135,7 +135,7 @@ class Study:
         domain = as_domain(request.space)
         alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
-        limit, place = _limited(request.threads), open_storage(request.storage)
+        limit, place = _limit_threads(request.threads), open_storage(request.storage)
         stored, store = place.begin(given)
         with _closed_on_error(store):
             self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
@@ -181,12 +181,12 @@ class Study:
             stored = place.read(name)
             row = check_study_rows(stored, place.label)
             study = cls.__new__(cls)
-            study._attach(place, stored, None, readable_domain(space, row), None, _limited(threads))
+            study._attach(place, stored, None, readable_domain(space, row), None, _limit_threads(threads))
             if study._ledger.evaluated and (present := find_writers(place)) is not None:
                 study._ledger.note_writers(present)
             study._method = method
             return study
-        limit = _limited(threads)
+        limit = _limit_threads(threads)
         stored, store = place.begin(find_study(place.studies(), name, place.label))
         study = cls.__new__(cls)
         with _closed_on_error(store):
@@ -892,6 +892,6 @@ def _check_name(name: object) -> str:
     return name
 
 
-def _limited(threads: int | None) -> ThreadLimit:
+def _limit_threads(threads: int | None) -> ThreadLimit:
     """Raises TypeError, ValueError."""
     return ThreadLimit(None if threads is None else check_integer("threads", threads, 1))
