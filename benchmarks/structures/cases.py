@@ -48,7 +48,8 @@ def _draw_valid(task: Task, seed: int) -> list[Point]:
 
 ON_ORDERS = ("auto", "climbing by swaps", "hill-climbing", "annealing", "evolution", "Optuna TPE", "random")
 ON_SUBSETS = ("auto", "bits with a predicate", "hill-climbing", "annealing", "evolution", "random")
-ON_SEQUENCES = ("auto", "hill-climbing", "annealing", "evolution", "tpe", "random")
+ON_SEQUENCES = ("auto", "hill-climbing", "annealing", "evolution", "random")
+ON_ONE_LENGTH = (*ON_SEQUENCES, "Optuna TPE")
 ON_REACTIONS = (
     *("auto", "auto on plain categories", "BoTorch Tanimoto", "Optuna GP", "Optuna TPE"),
     *("tpe", "evolution", "random"),
@@ -58,8 +59,8 @@ GROUPS: dict[str, Group] = {
     "orders": Group("Assignments, tours and rankings", orders.TEXT, 200, orders.ORDERS, ON_ORDERS),
     "subsets": Group("Features and nodes", subsets.TEXT, 70, subsets.SUBSETS, ON_SUBSETS),
     "motifs": Group("Hidden motifs", sequences.MOTIF_TEXT, 100, {"motifs": sequences.hidden_motif}, ON_SEQUENCES),
-    "rna": Group("RNA inverse folding", sequences.RNA_TEXT, 310, sequences.RNA, ON_SEQUENCES),
-    "ehrlich": Group("Banned steps", sequences.EHRLICH_TEXT, 310, sequences.EHRLICH, ON_SEQUENCES, draw=_draw_valid),
+    "rna": Group("RNA inverse folding", sequences.RNA_TEXT, 310, sequences.RNA, ON_ONE_LENGTH),
+    "ehrlich": Group("Banned steps", sequences.EHRLICH_TEXT, 310, sequences.EHRLICH, ON_ONE_LENGTH, draw=_draw_valid),
     "reactions": Group("Reactions", reactions.TEXT, 50, reactions.REACTIONS, ON_REACTIONS),
 }
 PROBLEMS = {name: group for group in GROUPS.values() for name in group.problems}

@@ -37,7 +37,7 @@ seeds 0 to 9.
   five seeds have neither interval nor verdict.
 - **climbing by swaps** swaps two items of the best order and goes on from what is not worse. `hill-climbing`,
   `annealing`, `evolution`, `tpe` and `random` are the methods of this package. **Optuna TPE** searches orders by their
-  Lehmer codes, and choices as they are.
+  Lehmer codes, sequences letter by letter, and choices as they are.
 """
 
 

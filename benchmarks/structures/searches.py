@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -40,14 +40,34 @@ def climb_by_swaps(task: Task, initial: Sequence[Point], seed: int) -> Steps:
 
 
 def optuna_tpe(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by TPE of Optuna: an order by its Lehmer code, choices as they are.
+    """Search by TPE of Optuna: an order by its Lehmer code, a sequence letter by letter, choices as they are.
 
-    task: of one order, or of choices.
+    task: of one order, of one sequence of one length, or of choices.
     initial: points to begin with.
     seed: of the sampler.
     """
-    is_order = any(isinstance(one, bo.Permutation) for one in task.space.variables.values())
-    return optuna_on_codes(task, initial, seed) if is_order else optuna("TPESampler", task, initial, seed)
+    first = next(iter(task.space.variables.values()))
+    if isinstance(first, bo.Permutation):
+        return optuna_on_codes(task, initial, seed)
+    if isinstance(first, bo.Sequence):
+        return optuna_on_letters(task, initial, seed)
+    return optuna("TPESampler", task, initial, seed)
+
+
+def optuna_on_letters(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by TPE of Optuna a choice of a letter for each place of a sequence.
+
+    task: whose points have one sequence of one length and nothing else.
+    initial: points to begin with.
+    seed: of the sampler.
+    """
+    ((name, sequence),) = task.space.variables.items()
+    assert isinstance(sequence, bo.Sequence)
+    places = [f"p{i}" for i in range(sequence.width)]
+    letters = bo.Space(dict.fromkeys(places, bo.Categorical(sequence.letters)))
+    spelled = [dict(zip(places, point[name], strict=True)) for point in initial]
+    steps = optuna("TPESampler", task._replace(space=letters), spelled, seed)
+    return _translate(steps, lambda point: {name: "".join(point[place] for place in places)})
 
 
 def optuna_on_codes(task: Task, initial: Sequence[Point], seed: int) -> Steps:
@@ -86,10 +106,18 @@ def auto_on_bits(task: Task, initial: Sequence[Point], seed: int) -> Steps:
     space = bo.Space({f"b{i}": bool for i in range(subset.width)}, [lambda point: sum(point.values()) == size])
     bits = [{f"b{i}": item in point[name] for i, item in enumerate(subset.items)} for point in initial]
     steps = ours("auto", Task(space, task.value), bits, seed)
+    return _translate(steps, lambda point: {name: tuple(i for k, i in enumerate(subset.items) if point[f"b{k}"])})
+
+
+def _translate(steps: Steps, back: Callable[[Point], Point]) -> Steps:
+    """Search as another search does that knows points in another form.
+
+    steps: that ask for points in that form.
+    back: the point of the task.
+    """
     point = next(steps)
     while True:
-        chosen = tuple(item for i, item in enumerate(subset.items) if point[f"b{i}"])
-        point = steps.send((yield {name: chosen}))
+        point = steps.send((yield back(point)))
 
 
 def without_likeness(task: Task, initial: Sequence[Point], seed: int) -> Steps:

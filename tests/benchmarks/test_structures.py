@@ -115,6 +115,17 @@ def test_bits_stand_for_subsets_of_one_size():
     assert all(task.space.present(task.space.parse({"nodes": nodes})) == {"nodes": nodes} for nodes in asked)
 
 
+def test_letters_of_one_length_are_choices_to_optuna():
+    pytest.importorskip("optuna")
+    task = Task(bo.Space({"word": bo.Sequence("ABC", 4)}), lambda point: -point["word"].count("A"))
+    initial, asked = [{"word": "CABB"}, {"word": "BCCA"}], list[str]()
+    steps = SEARCHES["Optuna TPE"](task, initial, 0)
+    time_search(steps, lambda point: asked.append(point["word"]) or task.value(point), 12)
+    assert asked[:2] == ["CABB", "BCCA"]
+    assert {len(word) for word in asked} == {4} and set("".join(asked)) <= set("ABC")
+    assert len(set(asked[2:])) > 2
+
+
 def test_values_of_subsets_by_hand():
     """All nodes cover and infect everything, and a few do less."""
     task = make_task("spread 60/5", 0, None)
