@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from bostruct.acquisition.local_search import ascend, draw_with_neighbors
+from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
 from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, first_occurrences, has_capability
 from bostruct.contracts import (
+    ADDED_LATER,
     Array,
     Batch,
     Domain,
@@ -21,6 +22,7 @@ from bostruct.contracts import (
     HasScoreGradient,
     Info,
     IntArray,
+    Maximizer,
     Point,
     PointError,
     Score,
@@ -59,6 +61,8 @@ class MixedSearch:
     turns: the most turns, at least 1.
     most_steps: of L-BFGS in each turn, for all climbers together, at least 1.
     most: number of neighbors looked at in one turn, at least 1.
+    neighbors: of one point looked at in one step, at least 1.
+    begin: another search, whose best points climb in place of the best candidates; None for none.
 
     Raises TypeError, ValueError.
     """
@@ -70,9 +74,11 @@ class MixedSearch:
     turns: int = 3
     most_steps: int = 50
     most: int = 20_000
+    neighbors: int = field(default=MAX_NEIGHBORS, metadata=ADDED_LATER)
+    begin: Maximizer | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
-        for name in ("random", "ascents", "turns", "most_steps", "most"):
+        for name in ("random", "ascents", "turns", "most_steps", "most", "neighbors"):
             check_integer(name, getattr(self, name), 1)
         for name in ("spray", "incumbents"):
             check_integer(name, getattr(self, name), 0)
@@ -87,31 +93,41 @@ class MixedSearch:
         starts: good points to start from; may be empty.
         rng: the only source of chance.
         """
-        candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
-        chosen, scores = best(score, domain, candidates, self.ascents)
+        found, begun = self._begin(score, domain, starts, rng)
         incumbents = domain.join(domain.take(starts, range(min(self.incumbents, len(starts)))))
-        points = domain.join(domain.take(candidates, chosen), incumbents)
-        climbers = Climbers(points, np.concatenate([scores, score(incumbents)]))
+        points = domain.join(found.points, incumbents)
+        climbers = Climbers(points, np.concatenate([found.scores, score(incumbents)]))
         climbers, info = self._climb(score, domain, climbers, rng)
         order = np.argsort(-climbers.scores, kind="stable")
         ends = domain.take(climbers.points, order)
         best_score = float(climbers.scores[order[0]])
-        info = {"candidates": len(candidates), **info, "best_score": best_score}
-        return domain.take(ends, first_occurrences(domain, ends)), info
+        return domain.take(ends, first_occurrences(domain, ends)), {**begun, **info, "best_score": best_score}
+
+    def _begin(
+        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Climbers, Info]:
+        """Return the points that climb beside the incumbents, and what goes on record."""
+        if self.begin is None:
+            candidates = draw_with_neighbors(domain, self.random, self.spray, starts, rng)
+            chosen, scores = best(score, domain, candidates, self.ascents)
+            return Climbers(domain.take(candidates, chosen), scores), {"candidates": len(candidates)}
+        ends, info = self.begin(score, domain, starts, rng)
+        points = domain.join(domain.take(ends, range(min(self.ascents, len(ends)))))
+        return Climbers(points, score(points)), info
 
     def _climb(
         self, score: Score, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
         """Let points climb in turns; return where they end, and what goes on record."""
         if not domain.n_continuous or not has_capability(score, HasScoreGradient):
-            points, scores, steps = ascend(score, domain, *climbers, rng, leaps=True, most=self.most)
+            points, scores, steps = ascend(score, domain, *climbers, rng, True, self.most, self.neighbors)
             return Climbers(points, scores), {"steps": steps}
         rest: Any = _OtherCoordinates(domain)
         turns = gradients = 0
         steps = 2
         while turns < self.turns and steps > 1:  # the first step led nowhere where it is the only one
             climbers, calls = self._climb_by_gradient(score, domain, climbers)
-            points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most)
+            points, scores, steps = ascend(score, rest, *climbers, rng, False, self.most, self.neighbors)
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
         return climbers, {"turns": turns, "gradients": gradients}
 

@@ -23,6 +23,7 @@ from bostruct.contracts import (
     HasNeighborhoods,
     HasParts,
     HasVariables,
+    Maximizer,
     Searcher,
 )
 from bostruct.domains.space.variable import Variable
@@ -173,13 +174,18 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
         domain,
         surrogate if scheduled else OutputWarping(surrogate),
         Feasible(Improvement(acquisition, best_predicted), success, domain.join, growth=GROWTH),
-        MixedSearch() if climbs else search.maximizer,
+        _climb_from(search.maximizer if scheduled else None) if climbs else search.maximizer,
         n_initial=10,
         n_starts=search.n_starts,
         surroundings=search.surroundings,
         exploration=explore_branches(domain) or select_operators(domain) or escape_plateaus(domain),
         note=note,
     )
+
+
+def _climb_from(begin: Maximizer | None) -> MixedSearch:
+    """Return a search by gradients in turn with the rest, from another search's best points where one is given."""
+    return MixedSearch() if begin is None else MixedSearch(ascents=3, most=2_000, neighbors=100, begin=begin)
 
 
 def for_programs(domain: HasChoices) -> BayesianSearch:

@@ -111,7 +111,7 @@ def default_search(domain: Domain) -> SearchSettings:
         return SearchSettings(listed, 5, neighbors_of)
     if has_capability(domain, HasCombinations) and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
-    if has_schedules(domain) and not has_continuous(domain):
+    if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
     if has_capability(domain, HasNeighborhoods) and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)

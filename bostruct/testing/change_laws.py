@@ -19,6 +19,7 @@ from bostruct.contracts import (
     HasNeighborhoods,
     HasNeighbors,
     HasParts,
+    HasQuickChanges,
     Point,
 )
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
@@ -202,6 +203,27 @@ def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Gener
     assert np.all(np.bincount(of, minlength=len(xs)) <= 2), "a neighborhood has at most as many as asked for"
     check_batch(domain, few, rng)
     check_valid(domain, few, "sample_neighborhoods with leaps")
+
+
+def check_quick_changes(domain: HasQuickChanges, x: Point, rng: np.random.Generator) -> None:
+    """Check that quick changes lead to neighbors, which come in the order of their points, at most as many as asked.
+
+    domain: with quick changes.
+    x: one of its points.
+    rng: draws other points, and the changes.
+    """
+    xs = domain.join([x], domain.sample(2, rng), [x])
+    changed, of = domain.change_each(xs, 9, rng)
+    check_batch(domain, changed, rng)
+    assert len(of) == len(changed), "each quick change belongs to a point"
+    assert np.all(np.diff(of) >= 0), "quick changes come in the order of their points"
+    assert np.all(np.bincount(of, minlength=len(xs)) <= 9), "change_each draws at most as many as asked for"
+    found = domain.keys(changed)
+    for i, point in enumerate(xs):
+        strange = {found[j] for j in np.flatnonzero(of == i)} - set(domain.keys(domain.neighbors(point)))
+        assert not strange, f"quick changes lead to neighbors: of {point!r}, {list(strange)} are none"
+    none, of = domain.change_each(domain.join(), 9, rng)
+    assert len(none) == len(of) == 0, "no points have no quick changes"
 
 
 def check_combinations(domain: HasCombinations, x: Point, rng: np.random.Generator) -> None:

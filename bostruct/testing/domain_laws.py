@@ -31,6 +31,7 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasPool,
+    HasQuickChanges,
     HasReadableKeys,
     HasSpellings,
     HasTokens,
@@ -59,6 +60,7 @@ from bostruct.testing.change_laws import (
     check_neighbor_chances,
     check_neighborhoods,
     check_neighbors,
+    check_quick_changes,
     have_branches,
 )
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
@@ -154,6 +156,8 @@ def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:
         check_neighbors(domain, x, rng)
     if has_capability(domain, HasNeighborhoods):
         check_neighborhoods(domain, x, rng)
+    if has_capability(domain, HasQuickChanges):
+        check_quick_changes(domain, x, rng)
     if has_capability(domain, HasCombinations):
         check_combinations(domain, x, rng)
     if has_capability(domain, HasCrossover):

@@ -46,6 +46,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
         for leaps in (False, True):
             _check_neighbors(variable, value, every, leaps)
             _check_sampled_neighbors(variable, value, leaps, rng)
+        _check_changes(variable, value, rng)
     _check_moves(variable, values, every, rng)
     _check_refusals(variable, values, every)
     _check_description(variable, values)
@@ -165,6 +166,15 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rn
             f"count_neighbors counts the neighbors of {value}: expected {len(listed)}, got {count}"
         )
     check_chance(lambda one: variable.sample_neighbors(value, 3, one, leaps).tolist(), "sample_neighbors")
+
+
+def _check_changes(variable: Variable, value: Columns, rng: np.random.Generator) -> None:
+    """Check that a change of a value leads to a neighbor, or back."""
+    changed = variable.change_each(np.array([value] * FEW), rng)
+    found = _rows(variable, changed, "change_each")
+    assert len(found) == FEW, f"change_each draws a change of each value: expected {FEW}, got {len(found)}"
+    strange = set(found) - {value, *_rows(variable, variable.neighbors(value), "neighbors")}
+    assert not strange, f"change_each leads to neighbors, or back: of {value} {strange} are none"
 
 
 def _check_moves(

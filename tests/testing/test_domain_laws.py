@@ -89,6 +89,23 @@ class Cut(bo.Space):
         return near[: len(of) - 1], of[:-1]
 
 
+class Jumping(bo.Space):
+    """Its quick changes lead anywhere."""
+
+    def change_each(self, xs, m, rng):
+        del xs
+        return self.sample(m, rng), np.zeros(m, dtype=np.int64)
+
+
+class Generous(bo.Space):
+    """It makes more quick changes than it is asked for."""
+
+    def change_each(self, xs, m, rng):
+        near, of = super().change_each(xs, m, rng)
+        twice = np.repeat(np.arange(len(of)), 2)
+        return self.take(near, twice), of[twice]
+
+
 class Lazy(bo.Space):
     """It makes no changes together."""
 
@@ -177,7 +194,7 @@ class Halving(bo.Space):
 
 
 FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, Lazy, OneSided]
-FAULTY_DOMAINS += [Reversing, Misreading, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
+FAULTY_DOMAINS += [Jumping, Generous, Reversing, Misreading, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
 
 
 @pytest.mark.parametrize("faulty", FAULTY_DOMAINS)

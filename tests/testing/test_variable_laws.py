@@ -160,6 +160,16 @@ class DrawsAll(Ring):
         return super().sample_neighbors(columns, m + 9, rng, leaps)
 
 
+class ChangesOne(Ring):
+    def change_each(self, rows, rng):
+        return super().change_each(rows, rng)[:1]
+
+
+class ChangesAll(Ring):
+    def change_each(self, rows, rng):
+        return self.sample(len(rows), rng)
+
+
 class CountsOne(Ring):
     def count_neighbors(self, columns, leaps=False):
         return super().count_neighbors(columns, leaps) + (not leaps)
@@ -209,6 +219,8 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
         (DrawsItself, "no value is its own neighbor: sample_neighbors of "),
         (DrawsFar, "(no value is its own neighbor|sample_neighbors draws)"),
         (DrawsAll, "sample_neighbors draws m values: expected 0, got 3"),
+        (ChangesOne, "change_each draws a change of each value: expected 12, got 1"),
+        (ChangesAll, "change_each leads to neighbors, or back: of "),
         (CountsOne, "count_neighbors counts the neighbors of "),
         (Forgets, "from_json rebuilds an equal variable from describe: "),
         (Tuples, "describe returns plain JSON: "),

@@ -12,6 +12,8 @@ from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.single_changes import Layout, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
 
+QUICK = 4  # changes that are quick to draw, for each of others
+
 
 class Adjacency:
     """The single changes of points of a space.
@@ -65,6 +67,43 @@ class Adjacency:
             for i, (own, share) in enumerate(zip(self.layout.split(x), shares, strict=True))
         ]
         return np.repeat(np.arange(len(near)), [len(one) for one in near]), pad_columns(near)
+
+    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
+        """Draw m changes of each of some points, where some may repeat, or lead back: (of, which, values).
+
+        xs: integer rows (b, columns).
+        m: int >= 0; fewer where a point has fewer.
+        rng: the only source of chance.
+
+        A variable has a share by how many changes it has, of which m count at most, and four times m where they are
+        quick to draw: what has very many leaves some to a switch beside it. Returns the point, the variable and its
+        columns of each change, by the point.
+        """
+        shares = np.array([self._share(x, m, rng) for x in xs]).reshape(len(xs), len(self.variables))
+        found = [self._change_variable(i, xs, shares[:, i], rng) for i in range(len(self.variables))]
+        of = np.concatenate([np.repeat(np.arange(len(found_of)), found_of) for found_of, _ in found])
+        which = np.repeat(np.arange(len(found)), [len(values) for _, values in found])
+        order = np.argsort(of, kind="stable")
+        return of[order], which[order], pad_columns([values for _, values in found])[order]
+
+    def _share(self, x: IntArray, m: int, rng: np.random.Generator) -> list[int]:
+        """Return how many changes of each variable are drawn."""
+        counts = [
+            QUICK * m * (own[0] != ABSENT) if variable.has_quick_changes else min(m, self._count(i, own, False))
+            for i, (variable, own) in enumerate(zip(self.variables, self.layout.split(x), strict=True))
+        ]
+        has_choice = sum(counts) > m and sum(count > 0 for count in counts) > 1
+        return rng.multivariate_hypergeometric(counts, m).tolist() if has_choice else [min(m, n) for n in counts]
+
+    def _change_variable(
+        self, i: int, xs: IntArray, shares: IntArray, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Return how many changes of one variable each point has, and their columns."""
+        columns = xs[:, self.layout.columns(i)]
+        if self.variables[i].has_quick_changes:
+            return shares, self.variables[i].change_each(np.repeat(columns, shares, axis=0), rng)
+        drawn = [self._draw(i, own, m, rng, False) for own, m in zip(columns.tolist(), shares.tolist(), strict=True)]
+        return np.array([len(one) for one in drawn]), np.concatenate(drawn)
 
     def _count(self, i: int, columns: list[int], leaps: bool) -> int:
         is_wide = len(columns) > 1 and columns[0] != ABSENT

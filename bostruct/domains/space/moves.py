@@ -11,7 +11,7 @@ from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
-from bostruct.domains.space.single_changes import SingleChanges, pad_columns
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.walks import random_walk
 
@@ -67,21 +67,37 @@ class Moves:
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
         return (self._settle(changes) if self.space.conditions else changes), of
 
-    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SingleChanges, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does, quickly where the only variable can: some of them repeat.
+    def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
+        """Draw neighbors as `sample_neighborhoods` does, quickly where variables can: some of them repeat.
 
         xs: integer rows (b, columns).
-        m: int, neighbors of one point at most.
+        m: int, neighbors of one point at most; under constraints those of m that are valid, and m where none is.
         rng: the only source of chance.
         """
-        variables, layout, xs = list(self.space.variables.values()), self.space.layout, np.asarray(xs)
-        is_free = len(xs) and len(variables) == 1 and not self.space.constraints
-        values = variables[0].change_each(xs, m, rng) if is_free and not variables[0].when else None
-        if values is None:
+        if not len(xs) or not any(one.has_quick_changes for one in self.space.variables.values()):
             return self.sample_neighborhoods(xs, m, rng, False)
-        of = np.repeat(np.arange(len(xs)), m)
-        kept = np.flatnonzero((values != xs[of]).any(axis=1))
-        return SingleChanges(xs.astype(np.int64), of[kept], np.zeros_like(kept), values[kept], layout), of[kept]
+        base = np.array(xs, dtype=np.int64)
+        of, which, values = self.adjacency.change_each(base, m, rng)
+        changes = SingleChanges(base, of, which, values, self.space.layout)
+        kept = (values != changes.before).any(axis=1)
+        changes, of = changes[kept], of[kept]
+        if self.space.conditions:
+            changes = self._settle(changes)
+        return self._keep_valid(base, changes, of, m, rng) if self.space.constraints else (changes, of)
+
+    def _keep_valid(
+        self, xs: IntArray, changes: SingleChanges, of: IntArray, m: int, rng: np.random.Generator
+    ) -> tuple[SpaceBatch, IntArray]:
+        """Return the changes that are valid, and neighbors of the points that have none of these."""
+        kept = valid_mask(self.space, changes.rows())
+        changes, of = changes[kept], of[kept]
+        bare = np.setdiff1d(np.arange(len(xs)), of)
+        if not len(bare):
+            return changes, of
+        others, of_others = self.sample_neighborhoods(xs[bare], m, rng, False)
+        every = np.concatenate([of, bare[of_others]])
+        order = np.argsort(every, kind="stable")
+        return self.space.join(changes, others)[order], every[order]
 
     def combine(self, x: IntArray, changes: SingleChanges, counts: Sequence[int]) -> IntArray:
         """Make the first changes together, as many as counts say, and keep the valid points (at most counts, columns).

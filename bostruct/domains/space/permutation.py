@@ -117,8 +117,7 @@ class Permutation(Variable):
         columns: of an order.
         leaps: True for changes across half of a long order, a quarter and so on too.
         """
-        table = list_rearrangements(self.width, leaps)
-        return self._rearrange(columns, table, np.arange(len(table)))
+        return self._rearrange(columns, np.arange(len(list_rearrangements(self.width, leaps))), leaps)
 
     def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
         """Return how many orders `neighbors` lists.
@@ -126,9 +125,10 @@ class Permutation(Variable):
         columns: of an order.
         leaps: as of `neighbors`.
         """
-        return (
-            super().count_neighbors(columns, leaps) if self.has_repeats else len(list_rearrangements(self.width, leaps))
-        )
+        n_listed = len(list_rearrangements(self.width, leaps))
+        if not self.has_repeats:
+            return n_listed
+        return len(find_effective(self._item_of[np.asarray(columns)], np.arange(n_listed), leaps))
 
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
@@ -140,25 +140,27 @@ class Permutation(Variable):
         rng: the only source of chance.
         leaps: as of `neighbors`.
         """
-        table = list_rearrangements(self.width, leaps)
-        several = min(SEVERAL * m if self.has_repeats else m, len(table))
-        found = self._rearrange(columns, table, np.sort(rng.choice(len(table), size=several, replace=False)))
-        if len(found) < min(m, len(table)):
-            found = self._rearrange(columns, table, np.arange(len(table)))
+        n_listed = len(list_rearrangements(self.width, leaps))
+        several = min(SEVERAL * m if self.has_repeats else m, n_listed)
+        found = self._rearrange(columns, np.sort(rng.choice(n_listed, size=several, replace=False)), leaps)
+        if len(found) < min(m, n_listed):
+            found = self._rearrange(columns, np.arange(n_listed), leaps)
         return found if len(found) <= m else found[np.sort(rng.choice(len(found), size=m, replace=False))]
 
-    def change_each(self, rows: IntArray, m: int, rng: np.random.Generator) -> IntArray | None:
-        """Draw m changes of each of some orders with resources, quickly: some repeat, or lead back (k m, n).
+    @property
+    def has_quick_changes(self) -> bool:
+        """True of an order with resources, of which a search looks at very many."""
+        return self.resources is not None
+
+    def change_each(self, rows: IntArray, rng: np.random.Generator) -> IntArray:
+        """Draw a change of each of some orders (k, n), quickly: some lead back.
 
         rows: columns of k orders (k, n).
-        m: int >= 0.
         rng: the only source of chance.
         """
-        if self.resources is None:
-            return None
         table = list_rearrangements(self.width)
-        changes = table[rng.integers(len(table), size=len(rows) * m)]
-        return self._number(np.take_along_axis(np.repeat(rows, m, axis=0), changes, axis=1))
+        changes = table[rng.integers(len(table), size=len(rows))]
+        return self._number(np.take_along_axis(rows, changes, axis=1))
 
     def move(self, columns: Sequence[int], share: float) -> list[int]:
         """Return an order one change away, across any number of places; a swap where items occur several times.
@@ -299,17 +301,17 @@ class Permutation(Variable):
         np.put_along_axis(found, turns, np.arange(self.width)[None], axis=1)
         return found
 
-    def _rearrange(self, columns: Sequence[int], table: IntArray, some: IntArray) -> IntArray:
+    def _rearrange(self, columns: Sequence[int], some: IntArray, leaps: bool) -> IntArray:
         """Return the orders to which rearrangements lead, each once, as they are listed (k, n).
 
         columns: of an order.
-        table: rearrangements as `list_rearrangements` lists them.
-        some: positions in the table, ascending.
+        some: positions in what `list_rearrangements` lists, ascending.
+        leaps: as of `list_rearrangements`.
         """
-        here = np.asarray(columns, dtype=np.int64)
+        here, table = np.asarray(columns, dtype=np.int64), list_rearrangements(self.width, leaps)
         if not self.has_repeats:
             return here[table[some]]
-        return self._number(here[table[some[find_effective(self._item_of[here], some, table)]]])
+        return self._number(here[table[some[find_effective(self._item_of[here], some, leaps)]]])
 
     def _find_item(self, item: object) -> int:
         return self._item.parse(item)[0]

@@ -45,19 +45,19 @@ def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
     return table
 
 
-def find_effective(row: IntArray, some: IntArray, table: IntArray) -> IntArray:
+def find_effective(row: IntArray, some: IntArray, leaps: bool = False) -> IntArray:
     """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
 
     row: values (n,).
-    some: positions of rearrangements in the table (m,).
-    table: as of `list_rearrangements` (k, n).
+    some: positions of rearrangements in what `list_rearrangements` lists (m,).
+    leaps: as of `list_rearrangements`.
 
     A rearrangement that leaves the value in its first place or its last place as it was is one of fewer places. Of
     those of the same places the first one counts.
 
     Returns positions in `some`, ascending.
     """
-    first, last = _find_ends(table)
+    table, (first, last) = list_rearrangements(len(row), leaps), _find_ends(len(row), leaps)
     rows, (i, j) = row[table[some]], (first[some], last[some])
     counts = (rows[np.arange(len(some)), i] != row[i]) & (rows[np.arange(len(some)), j] != row[j])
     for back in range(1, MOST_PATTERNS):
@@ -134,7 +134,8 @@ def _list_of_span(n: int, span: int) -> IntArray:
     return rows.reshape(-1, n)
 
 
-def _find_ends(table: IntArray) -> tuple[IntArray, IntArray]:
+@lru_cache(maxsize=32)
+def _find_ends(n: int, leaps: bool) -> tuple[IntArray, IntArray]:
     """Return the first and the last place that each rearrangement changes (k,), (k,)."""
-    changes = table != np.arange(table.shape[1])
-    return changes.argmax(axis=1), table.shape[1] - 1 - changes[:, ::-1].argmax(axis=1)
+    changes = list_rearrangements(n, leaps) != np.arange(n)
+    return changes.argmax(axis=1), n - 1 - changes[:, ::-1].argmax(axis=1)

@@ -417,7 +417,7 @@ class Space:
         return self._moves.sample_neighborhoods(xs, m, rng, leaps)
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does; of an order with resources quickly, where some may repeat.
+        """Draw neighbors as `sample_neighborhoods` does; quickly, where orders have resources: some may repeat.
 
         xs: integer rows (b, d).
         m: int, neighbors of one point at most.

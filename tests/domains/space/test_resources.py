@@ -76,11 +76,50 @@ def test_laws():
     check_domain(bo.Space({"p": bo.Permutation(dict.fromkeys("abc", 3), resources=dict.fromkeys("abc", 0))}), rng)
 
 
-def test_changes_drawn_for_many_orders_are_neighbors():
-    order = bo.Permutation(dict.fromkeys("abc", 3), resources={"a": 0, "b": 0, "c": 1})
-    space, rng = bo.Space({"p": order}), np.random.default_rng(0)
-    xs = space.sample(3, rng)
-    batch, of = space.change_each(xs, 50, rng)
+SHOP_ORDER = bo.Permutation(dict.fromkeys("abc", 3), resources={"a": 0, "b": 0, "c": 1})
+MIXED = {
+    "p": SHOP_ORDER,
+    "fast": bool,
+    "rate": bo.Real(0.0, 1.0),
+    "second": bo.Permutation({"x": 2, "y": 2}, resources={"x": 0, "y": 1}, when={"fast": True}),
+}
+
+
+def is_settled(point):
+    return point["p"][0] != point["p"][-1] and not (point.get("fast") and point["p"][0] == "a")
+
+
+@pytest.mark.parametrize("constraints", [[], [is_settled]])
+@pytest.mark.parametrize("variables", [{"p": SHOP_ORDER}, MIXED])
+def test_changes_drawn_for_many_points_are_neighbors(variables, constraints):
+    space, rng = bo.Space(variables, constraints), np.random.default_rng(0)
+    xs, changed = space.sample(4, rng), set()
+    batch, of = space.change_each(xs, 200, rng)
+    assert set(of) == {0, 1, 2, 3}
     for i, x in enumerate(xs):
+        own = np.asarray(batch)[of == i]
         near = {row.tobytes() for row in np.asarray(space.neighbors(x))}
-        assert {row.tobytes() for row in np.asarray(batch)[of == i]} <= near
+        assert {row.tobytes() for row in own} <= near
+        names = [name for name in variables if name in space.present(x)]
+        pairs = [(space.present(x), space.present(row)) for row in own]
+        changed |= {name for before, after in pairs for name in names if before.get(name) != after.get(name)}
+    assert changed == set(variables)
+
+
+def test_a_point_with_few_valid_changes_has_those():
+    """Of 300 orders that are one change away the rule leaves two: nearly no draw is one of them."""
+    space = bo.Space({"p": SHOP_ORDER, "fast": bool}, [lambda point: "".join(point["p"]) in ("aaabbbccc", "aabbabccc")])
+    xs, rng = space.join([space.parse({"p": tuple("aaabbbccc"), "fast": True})] * 3), np.random.default_rng(0)
+    batch, of = space.change_each(xs, 6, rng)
+    assert set(of) == {0, 1, 2}
+    assert {space.present(x)["fast"] for x in np.asarray(batch)} <= {True, False}
+    assert len(space.change_each(xs[:0], 6, rng)[0]) == 0
+
+
+def test_a_switch_beside_an_order_is_looked_at():
+    """It has one change, the order hundreds: by their number alone it would be one draw in hundreds."""
+    order = bo.Permutation(dict.fromkeys(range(9), 5), resources=dict.fromkeys(range(9), 0))
+    space, rng = bo.Space({"p": order, "fast": bool}), np.random.default_rng(0)
+    batch, _ = space.change_each(space.sample(200, rng), 20, rng)
+    share = np.mean(batch.which == 1)
+    assert 0.005 < share < 0.03  # 1 of 81
