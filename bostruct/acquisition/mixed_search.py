@@ -52,7 +52,8 @@ class MixedSearch:
 
     The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
     whose ends are moved to the nearest points that the domain has, then from neighbor to neighbor in the others; until
-    neither leads on. Without gradients they climb from neighbor to neighbor in all coordinates.
+    neither leads on. Another search may find the points that climb. Without gradients they climb from neighbor to
+    neighbor in all coordinates.
 
     random: number of candidates drawn as the domain draws, at least 1.
     spray: number of candidates drawn among the neighbors of each start given, at least 0.

@@ -141,8 +141,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
 
     Where the items of an order have resources, a further kernel has the schedule of the order, in durations that are
     learned. It is linear in ends of chains of items, bad orders tell of the durations as good ones do, and so values
-    are not compressed. Without numbers, the search is by simulated annealing, because schedules have plateaus. While it
-    stays on that of the best value, every other suggestion is a mutation of the best point.
+    are not compressed. The search is by simulated annealing, because schedules have plateaus; with numbers, its best
+    points climb then. While it stays on that of the best value, every other suggestion is a mutation of the best point.
 
     domain: of variables, such as a `Space`.
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.testing.maximizer_laws import check_maximizer
 
@@ -115,16 +116,40 @@ def test_ends_that_constraints_forbid_are_left_for_the_way_to_them():
     assert info["best_score"] > 0.4
 
 
+def test_the_best_points_of_another_search_climb():
+    """It gives three points, the best of which is not the first start; the climbs begin there and nowhere else."""
+    given = SPACE.sample(3, np.random.default_rng(3))
+    asked = []
+
+    def search(score, domain, starts, rng):
+        del domain, rng
+        asked.append(len(starts))
+        order = np.argsort(-score(given))
+        return given[order], {"walks": 7}
+
+    starts = SPACE.sample(2, np.random.default_rng(1))
+    mixed = MixedSearch(ascents=2, incumbents=0, begin=search)
+    found, info = mixed(Bowl(), SPACE, starts, np.random.default_rng(0))
+    assert asked == [2]
+    assert 1 <= len(found) <= 2
+    assert info["best_score"] == pytest.approx(0.5, abs=1e-9)
+    assert info["walks"] == 7
+    assert "candidates" not in info
+
+
 @pytest.mark.parametrize(
     "space",
     [bo.Space({"a": bool, "c": list("abc"), "k": range(5)}), SPACE, bo.Space({"x": bo.Real(0, 1)}), CONDITIONAL],
 )
 def test_laws(space):
     check_maximizer(MixedSearch(random=20, spray=5, ascents=3, most=200), space, np.random.default_rng(0))
+    walks = AnnealedSearch(random=20, spray=5, walks=4, steps=5, neighbors=6)
+    check_maximizer(MixedSearch(ascents=2, most=100, neighbors=10, begin=walks), space, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
-    ("field", "value"), [("random", 0), ("spray", -1), ("ascents", 0), ("incumbents", -1), ("turns", 0), ("most", 0)]
+    ("field", "value"),
+    [("random", 0), ("spray", -1), ("ascents", 0), ("incumbents", -1), ("turns", 0), ("most", 0), ("neighbors", 0)],
 )
 def test_wrong_settings(field, value):
     with pytest.raises(ValueError, match=f"{field}: expected at least"):
