@@ -47,7 +47,7 @@ CHOICES = frozenset({"coordinates", "decisions"})  # members that a structure ta
 
 
 def short_repr(value: object, limit: int = 80) -> str:
-    """Return `repr` of a value, cut where it grows too long for a message.
+    """Return `repr` of a value in one line, cut where it grows too long for a message.
 
     value: anything.
     limit: the most characters.
@@ -56,6 +56,8 @@ def short_repr(value: object, limit: int = 80) -> str:
         text = repr(value)
     except Exception as error:  # an integer of more than 4,300 digits, an object with a faulty __repr__
         text = f"<{type(value).__name__} without a text: {error}>"
+    if "\n" in text:  # arrays and frames have lines
+        text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
@@ -74,22 +76,38 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
     return int(value)
 
 
-def check_number(name: str, value: object, low: float = -np.inf, high: float = np.inf) -> float:
-    """Return a finite number in [low, high] as float; raise TypeError or ValueError for anything else.
+def check_number(
+    name: str,
+    value: object,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    above: float = -np.inf,
+    below: float = np.inf,
+) -> float:
+    """Return a finite number within bounds as float; raise TypeError or ValueError for anything else.
 
     name: of the argument, which opens the message.
     value: as given.
     low, high: bounds, both allowed.
+    above, below: bounds that are not allowed themselves.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{name}: expected a number, got {short_repr(value)}")
     number = _as_float(value)
-    if not np.isfinite(number) or not low <= value <= high:
-        within = "" if low == -np.inf and high == np.inf else f" in [{low}, {high}]"
-        raise ValueError(
-            f"{name}: expected a finite number{within}, got {short_repr(value if isinstance(value, int) else number)}"
-        )
+    if not np.isfinite(number) or not low <= value <= high or not above < value < below:
+        got = short_repr(value if isinstance(value, int) else number)
+        raise ValueError(f"{name}: expected a finite number{_describe_interval(low, high, above, below)}, got {got}")
     return number
+
+
+def _describe_interval(low: float, high: float, above: float, below: float) -> str:
+    """Return the interval of what is allowed, empty where that is any number."""
+    least, most = max(low, above), min(high, below)
+    if least == -np.inf and most == np.inf:
+        return ""
+    opening, closing = "[" if low > above else "(", "]" if high < below else ")"
+    return f" in {opening}{least}, {most}{closing}"
 
 
 def _as_float(value: int | float | np.integer | np.floating) -> float:

@@ -213,6 +213,29 @@ def test_numbers_are_refused_as_plain_numbers(value, text):
         check_number("x", value, 0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"above": 0.0}, r"\(0.0, inf\)"),
+        ({"low": 0.0, "below": 1.0}, r"\[0.0, 1.0\)"),
+        ({"high": 1.0, "above": 0.0}, r"\(0.0, 1.0\]"),
+        ({"below": 0.5, "high": 1.0}, r"\(-inf, 0.5\)"),
+        ({"low": 2.0}, r"\[2.0, inf\)"),
+    ],
+)
+def test_bounds_that_are_not_allowed_themselves(bounds, told):
+    ends = [bounds[name] for name in ("above", "below") if name in bounds]
+    for wrong in [*ends, *([bounds["low"] - 1.0] if "low" in bounds else []), *([2.0] if "high" in bounds else [])]:
+        with pytest.raises(ValueError, match=rf"^x: expected a finite number in {told}, got {wrong}$"):
+            check_number("x", wrong, **bounds)
+    for end in ends:
+        assert check_number("x", np.nextafter(end, 0.25), **bounds) == np.nextafter(end, 0.25)
+
+
+def test_what_has_lines_is_told_in_one():
+    assert short_repr(np.array([[1, 2], [3, 4]])) == "array([[1, 2], [3, 4]])"
+
+
 @pytest.mark.parametrize("growth", [Fraction(1, 50), Fraction(1, 10), Fraction(1, 1)])
 def test_counts_at_which_success_is_learned_anew(growth):
     learned, expected = [1], [1]

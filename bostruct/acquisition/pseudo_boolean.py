@@ -76,8 +76,8 @@ class SimulatedAnnealing:
     def __post_init__(self) -> None:
         check_integer("chains", self.chains, 1)
         check_integer("steps", self.steps, 1)
-        check_number("hottest", self.hottest, 1e-300)
-        check_number("coldest", self.coldest, 1e-300, self.hottest)
+        check_number("hottest", self.hottest, above=0.0)
+        check_number("coldest", self.coldest, high=self.hottest, above=0.0)
 
     def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.

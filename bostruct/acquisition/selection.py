@@ -24,7 +24,7 @@ class ByRank:
     share: float = 0.1
 
     def __post_init__(self) -> None:
-        check_number("share", self.share, 1e-6)
+        check_number("share", self.share, above=0.0)
 
     def __call__(self, fitness: Array) -> Array:
         _, level, count = np.unique(-fitness, return_inverse=True, return_counts=True)

@@ -109,22 +109,25 @@ def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int],
 
 
 def plot_hypervolume(
-    results: Mapping[str, Sequence[Result]], ax: Axes | None = None, reference: Sequence[float] | None = None
+    results: Result | Study | Mapping[str, Sequence[Result | Study]],
+    ax: Axes | None = None,
+    reference: Sequence[float] | None = None,
 ) -> Axes:
     """Draw the volume that the front dominates against trials, a curve a name, and return the matplotlib axes.
 
-    results: several of equal goals by name.
+    results: of a run; or a mapping of names to several results each, of equal goals.
     ax: axes to draw on, None for those of a new figure.
     reference: a number for each objective, the corner up to which volume counts; None for that of all results together.
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
-    runs = [result for group in results.values() for result in group]
+    groups = _group_results(results)
+    runs = [result for group in groups.values() for result in group]
     if not runs:
         raise ValueError("results: expected at least one Result, got none")
     corner = find_corner(runs) if reference is None else reference
     axes: Axes = new_axes(8.2, 4.2) if ax is None else ax
-    for number, (name, group) in enumerate((name, group) for name, group in results.items() if group):
+    for number, (name, group) in enumerate(groups.items()):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
         padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])
@@ -144,14 +147,22 @@ def plot_hypervolume(
     axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
     clear_frame(axes)
     if len(runs) == 1:
-        (label,) = (name for name, group in results.items() if group)
+        (label,) = groups
         named = f"{shorten_label(label)}: " if label != runs[0].method else ""
         set_title(axes, runs[0], f"{named}hypervolume")
         return axes
-    told = escape_dollars(describe_runs([group for group in results.values() if group]))
+    told = escape_dollars(describe_runs(list(groups.values())))
     axes.set_title(f"mean hypervolume of {told}", loc="left", fontsize=10)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
     return axes
+
+
+def _group_results(results: object) -> dict[str, list[Result]]:
+    """Return the results of each name that has some; a run alone has the name of its method."""
+    if not isinstance(results, Mapping):
+        alone = require_result(results)
+        return {alone.method: [alone]}
+    return {name: [require_result(one) for one in group] for name, group in results.items() if group}
 
 
 def find_corner(runs: list[Result]) -> list[float] | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import has_capability, try_mutation
+from bostruct.checks import check_number, has_capability, try_mutation
 from bostruct.contracts import Domain, HasMutation, HasVariables, HistoryView, Point, State
 from bostruct.domains.space.permutation import Permutation
 from bostruct.searchers.bayesian import Explored
@@ -26,14 +26,13 @@ class OperatorSelection:
 
     discount: factor of the counts at each suggestion, in (0, 1].
 
-    Raises ValueError.
+    Raises TypeError, ValueError.
     """
 
     discount: float = 0.97
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.discount <= 1.0:
-            raise ValueError(f"discount: expected a number in (0, 1], got {self.discount!r}")
+        check_number("discount", self.discount, high=1.0, above=0.0)
 
     def __call__(self, domain: HasMutation, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.

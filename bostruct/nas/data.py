@@ -82,8 +82,8 @@ class Dataset:
                 raise ValueError(
                     f"{part}.inputs: expected examples of shape {self.input_shape}, as in train, got {shape}"
                 )
-        for name, low in (("mean", -np.inf), ("scale", 1e-300)):
-            object.__setattr__(self, name, _each_channel(name, getattr(self, name), low, self.input_shape[0]))
+        for name, above in (("mean", -np.inf), ("scale", 0.0)):
+            object.__setattr__(self, name, _each_channel(name, getattr(self, name), above, self.input_shape[0]))
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{part} {len(getattr(self, part))}" for part in PARTS)
@@ -100,7 +100,7 @@ class Dataset:
 
         fraction: their share, in (0, 1]; at least one is kept.
         """
-        check_number("fraction", fraction, 1e-12, 1.0)
+        check_number("fraction", fraction, high=1.0, above=0.0)
         n = max(1, round(fraction * len(self.train.inputs)))
         return replace(self, train=Examples(self.train.inputs[:n], self.train.targets[:n]))
 
@@ -226,10 +226,10 @@ def _check_finite(name: str, values: Tensor) -> None:
         raise ValueError(f"{name}: expected finite numbers of float32, got NaN or an infinite one")
 
 
-def _each_channel(name: str, given: object, low: float, channels: int) -> tuple[float, ...]:
+def _each_channel(name: str, given: object, above: float, channels: int) -> tuple[float, ...]:
     if isinstance(given, str) or not np.iterable(given):
         raise TypeError(f"{name}: expected a tuple of numbers, got {short_repr(given)}")
-    numbers = tuple(check_number(name, one, low) for one in given)
+    numbers = tuple(check_number(name, one, above=above) for one in given)
     if len(numbers) not in (1, channels):
         raise ValueError(f"{name}: expected 1 number, or {channels}, one a channel, got {len(numbers)}")
     return numbers

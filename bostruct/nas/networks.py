@@ -57,7 +57,7 @@ def to_torch(
     architecture: the network to build.
     input_shape: of one example, (channels, height, width) for images, (features,) else.
     classes: of the decision layers, from 1; with ``linear`` ones the number of targets.
-    dropout: probability, 0 to 0.999999, before every decision layer, besides what layers have as attributes.
+    dropout: probability in [0, 1), before every decision layer, besides what layers have as attributes.
     builders: for processing layers of your own, and for those that you want built otherwise: label -> function (layer,
         shape) -> module. The `Layer` has its units, stride and attributes; shape is that of one example which enters,
         (channels, height, width), or (channels,) where the label collapses images, which are then replaced by their
@@ -79,7 +79,7 @@ def to_torch(
     if wanted == 3 and shape[0] == shape[1] > 4 and shape[2] in (1, 3):
         told = f"{shape} is read as {shape[0]} channels of {shape[1]} x {shape[2]}, channels first"
         warnings.warn(f"input_shape: {told}; for images of {shape[2]} channels give {shape[::-1]}", stacklevel=2)
-    check_number("dropout", dropout, 0.0, 0.999999)
+    check_number("dropout", dropout, 0.0, below=1.0)
     own = check_builders(builders)
     check_builder_labels(own, architecture.family)
     return ArchitectureNetwork(architecture, shape, classes, dropout, own)

@@ -65,11 +65,11 @@ class Recipe:
     def __post_init__(self) -> None:
         for name, low in (("epochs", 1), ("batch_size", 1), ("shift", 0), ("patience", 0)):
             check_integer(name, getattr(self, name), low)
-        check_number("learning_rate", self.learning_rate, 1e-300)
+        check_number("learning_rate", self.learning_rate, above=0.0)
         for name in ("weight_decay", "gradient_norm"):
             check_number(name, getattr(self, name), 0.0)
         for name in ("momentum", "label_smoothing", "dropout"):
-            check_number(name, getattr(self, name), 0.0, 0.999999)
+            check_number(name, getattr(self, name), 0.0, below=1.0)
         choices = {"optimizer": Optimizer, "schedule": Schedule, "score": ScoreRule, "statistics": Statistics}
         for name, allowed in choices.items():
             check_choice(name, getattr(self, name), get_args(allowed))
@@ -106,7 +106,7 @@ def _check_drops(given: Iterable[tuple[float, float]]) -> tuple[tuple[float, flo
         raise TypeError(f"drops: expected pairs (share of all epochs, factor), got {short_repr(given)}") from error
     before = 0.0
     for share, factor in drops:
-        check_number("drops: factor", factor, 1e-300)
+        check_number("drops: factor", factor, above=0.0)
         if not before < check_number("drops: share", share, 0.0, 1.0) < 1.0:
             raise ValueError(f"drops: expected ascending shares in (0, 1), got {short_repr(given)}")
         before = share

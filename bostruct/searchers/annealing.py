@@ -47,7 +47,7 @@ class Annealing:
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
         check_number("temperature", self.temperature, 0.0)
-        check_number("cooling", self.cooling, 1e-300, 1.0)
+        check_number("cooling", self.cooling, high=1.0, above=0.0)
         check_integer("free_steps", self.free_steps, 1)
 
     def settings(self) -> dict[str, Json]:

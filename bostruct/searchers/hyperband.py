@@ -102,7 +102,7 @@ class Hyperband:
     proposals: Searcher | None = None
 
     def __post_init__(self) -> None:
-        check_number("reduction", self.reduction, 1.000001)
+        check_number("reduction", self.reduction, above=1.0)
         if not has_capability(self.proposals, HasPrediction):
             object.__setattr__(self, "predict", None)  # as `has_capability` wants it said
 

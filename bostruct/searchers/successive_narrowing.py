@@ -57,7 +57,7 @@ class SuccessiveNarrowing:
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
-        check_number("share", self.share, 1e-6, 1.0 - 1e-6)
+        check_number("share", self.share, above=0.0, below=1.0)
 
     def settings(self) -> dict[str, Json]:
         return {"n_initial": self.n_initial, "share": self.share, "costs": list(self.fidelities.costs)}

@@ -62,7 +62,7 @@ class WeightedRandomSearch:
     def __post_init__(self) -> None:
         check_integer("n_random", self.n_random, 2)
         check_choice("mode", self.mode, MODES)
-        check_number("floor", self.floor, 1e-9, 1.0)
+        check_number("floor", self.floor, high=1.0, above=0.0)
         for name, trials in self.least.items():
             check_integer(f"least[{name!r}]", trials, 0)
 

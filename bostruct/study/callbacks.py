@@ -94,12 +94,8 @@ class StopWhen:
     regret_probability: float = 0.05
 
     def __post_init__(self) -> None:
-        if check_number("regret", self.regret, 0.0) == 0.0:
-            raise ValueError(f"regret: expected a number above 0, got {self.regret}")
-        if check_number("regret_probability", self.regret_probability, 0.0, 1.0) in (0.0, 1.0):
-            raise ValueError(
-                f"regret_probability: expected a number above 0 and below 1, got {self.regret_probability}"
-            )
+        check_number("regret", self.regret, above=0.0)
+        check_number("regret_probability", self.regret_probability, above=0.0, below=1.0)
 
     def check_study(self, study: Study) -> None:
         """Refuse a study whose method cannot tell, with BostructError.

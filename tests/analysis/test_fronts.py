@@ -40,6 +40,16 @@ def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     assert line.get_ydata()[-1] > line.get_ydata()[0]
 
 
+def test_the_volumes_of_a_run_alone(result: bo.Result) -> None:
+    axes = plot_hypervolume(result)
+    (line,) = axes.get_lines()
+    assert line.get_ydata().tolist() == list(result.hypervolumes())
+    assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"
+    for wrong in ([result], {"random": [3]}):
+        with pytest.raises(TypeError, match="result: expected a Result or a Study, got"):
+            plot_hypervolume(wrong)  # type: ignore[arg-type]
+
+
 def test_a_name_without_runs_has_no_curve(result: bo.Result) -> None:
     axes = plot_hypervolume({"none": [], "random": [result, result]})
     assert [line.get_label() for line in axes.get_lines()] == ["random"]

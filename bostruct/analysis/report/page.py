@@ -6,6 +6,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 from bostruct.analysis.report.facts import Run, read_run
@@ -46,9 +47,11 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str]) 
     study_or_result: a `Study`, with the name, the version and the file of the run; or a `Result`.
     path: of the file, which is overwritten.
 
-    Raises TypeError, OSError.
+    Raises TypeError; OSError, FileNotFoundError where the folder does not exist.
     """
     page = render_page([read_run(study_or_result)])
+    if not Path(os.fsdecode(path)).parent.is_dir():
+        raise FileNotFoundError(f"path: expected a file in a folder that exists, got {os.fsdecode(path)!r}")
     with open(path, "w", encoding="utf-8", newline="\n") as file:
         file.write(page)
 

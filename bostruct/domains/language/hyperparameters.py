@@ -120,7 +120,7 @@ def FloatRange(low: float, high: float, steps: int, *, log: bool = False, name: 
     Numbers between low and high have 12 digits, or as many more as they need to differ. Raises TypeError and
     ValueError.
     """
-    low = check_number("low", low, math.nextafter(0.0, 1.0) if log else -math.inf)
+    low = check_number("low", low, above=0.0 if log else -math.inf)
     high = check_number("high", high, low)
     return Discrete(
         list(dict.fromkeys(_even_grid(low, high, check_integer("steps", steps, 1), log))), name, ordered=True

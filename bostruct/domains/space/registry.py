@@ -73,7 +73,7 @@ def variable(name: str, given: object) -> Variable:
         raise DomainError(f"{name}: {error}") from None
     raise DomainError(
         f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        "Permutation(...), Subset(...), Sequence(...), Candidates(...), "
+        "Permutation(...), Subset(...), Sequence(...), Candidates(...), Fidelity(...), "
         "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
         f"stands for a space; got {short_repr(given)}"
     )

@@ -66,7 +66,7 @@ class Sequence(Variable):
     @property
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
-        return f"{short_repr(self._alphabet)}, {self._length}"
+        return f"{short_repr(self._alphabet)}, length={self._length}"
 
     @property
     def size(self) -> int:

@@ -104,9 +104,7 @@ def check_keep(keep: float) -> float:
 
     Raises TypeError, ValueError for any other.
     """
-    if check_number("keep", keep, 0.0, 1.0) == 0.0:
-        raise ValueError("keep: expected a chance in (0, 1], got 0, with which nothing would be trained")
-    return float(keep)
+    return check_number("keep", keep, high=1.0, above=0.0)
 
 
 def _drop_path(values: Values, shapes: Shapes) -> nn.Module:

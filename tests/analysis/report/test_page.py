@@ -115,6 +115,11 @@ def test_a_program_is_told_by_its_choices_and_its_modules():
     assert {node.path for node in best.nodes} | set(best.trace) <= set(text)
 
 
+def test_a_folder_that_does_not_exist_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"^path: expected a file in a folder that exists, got .*nowhere"):
+        write_report(make_plain(), tmp_path / "nowhere" / "page.html")
+
+
 def test_a_space_that_the_file_does_not_hold_is_told_as_it_is_stored(tmp_path):
     space = bo.Space({"a": range(4), "b": range(4)}, constraints=[lambda point: point["a"] <= point["b"]])
     bo.minimize(lambda point: point["a"], space, method="random", n_trials=4, seed=0, storage=tmp_path / "r.db")
