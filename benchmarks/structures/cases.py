@@ -60,7 +60,11 @@ GROUPS: dict[str, Group] = {
     "subsets": Group("Features and nodes", subsets.TEXT, 70, subsets.SUBSETS, ON_SUBSETS),
     "motifs": Group("Hidden motifs", sequences.MOTIF_TEXT, 100, {"motifs": sequences.hidden_motif}, ON_SEQUENCES),
     "rna": Group("RNA inverse folding", sequences.RNA_TEXT, 310, sequences.RNA, ON_ONE_LENGTH),
-    "ehrlich": Group("Banned steps", sequences.EHRLICH_TEXT, 310, sequences.EHRLICH, ON_ONE_LENGTH, draw=_draw_valid),
+    "ehrlich": Group(
+        *("Banned steps", sequences.EHRLICH_TEXT, 310, sequences.EHRLICH, ON_ONE_LENGTH),
+        optima=dict.fromkeys(sequences.EHRLICH, -1.0),
+        draw=_draw_valid,
+    ),
     "reactions": Group("Reactions", reactions.TEXT, 50, reactions.REACTIONS, ON_REACTIONS),
 }
 PROBLEMS = {name: group for group in GROUPS.values() for name in group.problems}
