@@ -36,5 +36,5 @@ ORDERS = {
 TEXT = """\
 A quadratic assignment says which facility stands in which place, and sums flow times distance over all pairs. A tour is
 the length of a round trip through cities. An ordering gains, for each two items, what it is worth that one is before
-the other. The number in the name is that of the items. A seed is an instance. With ten seeds most intervals held zero, so there
-are 30."""
+the other. The number in the name is that of the items. A seed is an instance. With ten seeds many
+intervals held zero, so there are more."""
