@@ -121,14 +121,16 @@ class MixedSearch:
     ) -> tuple[Climbers, Info]:
         """Let points climb in turns; return where they end, and what goes on record."""
         if not domain.n_continuous or not has_capability(score, HasScoreGradient):
-            points, scores, steps = ascend(score, domain, *climbers, rng, True, self.most, self.neighbors)
+            points, scores, steps = ascend(
+                score, domain, *climbers, rng, leaps=True, most=self.most, neighbors=self.neighbors
+            )
             return Climbers(points, scores), {"steps": steps}
         rest: Any = _OtherCoordinates(domain)
         turns = gradients = 0
         steps = 2
         while turns < self.turns and steps > 1:  # the first step led nowhere where it is the only one
             climbers, calls = self._climb_by_gradient(score, domain, climbers)
-            points, scores, steps = ascend(score, rest, *climbers, rng, False, self.most, self.neighbors)
+            points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most, neighbors=self.neighbors)
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
         return climbers, {"turns": turns, "gradients": gradients}
 

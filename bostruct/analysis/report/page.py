@@ -49,10 +49,11 @@ def write_report(study_or_result: Study | Result, path: str | os.PathLike[str]) 
 
     Raises TypeError; OSError, FileNotFoundError where the folder does not exist.
     """
-    page = render_page([read_run(study_or_result)])
-    if not Path(os.fsdecode(path)).parent.is_dir():
-        raise FileNotFoundError(f"path: expected a file in a folder that exists, got {os.fsdecode(path)!r}")
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
+    run, target = read_run(study_or_result), Path(os.fsdecode(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"path: expected a file in a folder that exists, got {str(target)!r}")
+    page = render_page([run])
+    with open(target, "w", encoding="utf-8", newline="\n") as file:
         file.write(page)
 
 

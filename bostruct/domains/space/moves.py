@@ -65,7 +65,7 @@ class Moves:
         which = np.concatenate([own for own, _ in found])
         base = np.array(xs, dtype=np.int64)  # of its own, which never changes
         changes = SingleChanges(base, of, which, pad_columns([values for _, values in found]), self.space.layout)
-        return (self._settle(changes) if self.space.conditions else changes), of
+        return self._settle(changes), of
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
         """Draw neighbors as `sample_neighborhoods` does, quickly where variables can: some of them repeat.
@@ -80,9 +80,7 @@ class Moves:
         of, which, values = self.adjacency.change_each(base, m, rng)
         changes = SingleChanges(base, of, which, values, self.space.layout)
         kept = (values != changes.before).any(axis=1)
-        changes, of = changes[kept], of[kept]
-        if self.space.conditions:
-            changes = self._settle(changes)
+        changes, of = self._settle(changes[kept]), of[kept]
         return self._keep_valid(base, changes, of, m, rng) if self.space.constraints else (changes, of)
 
     def _keep_valid(
@@ -163,7 +161,9 @@ class Moves:
                 child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
 
     def _settle(self, changes: SingleChanges) -> SingleChanges:
-        """Return the changes with what follows from them by the conditions."""
+        """Return the changes with what follows from them by the conditions, if there are any."""
+        if not self.space.conditions:
+            return changes
         asked = np.flatnonzero(self.is_parent[changes.which])
         rows = changes[asked].rows()
         settled = self.space.conditions.settle_simply(rows.copy())

@@ -45,7 +45,7 @@ def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
     return table
 
 
-def find_effective(row: IntArray, some: IntArray, leaps: bool = False) -> IntArray:
+def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
     """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
 
     row: values (n,).
