@@ -6,6 +6,7 @@ at most 0 where it is kept; a point is feasible where it keeps all limits.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 
 import numpy as np
@@ -179,24 +180,51 @@ def hypervolume(front: Array, reference: Array) -> float:
     front: (n, k); points that are dominated, or not below the reference in each objective, add nothing.
     reference: (k,).
 
-    Source: the dimension sweep of Zitzler 1999, with slices of the last objective.
+    Source: While et al. 2012 (WFG), the sum of the exclusive volumes of the points in order of the last objective.
     """
-    below = front[np.all(front < reference, axis=1)]
-    return _sum_slices(np.unique(below[find_nondominated(below)], axis=0), reference) if len(below) else 0.0
+    return _sum_exclusive(_minimal(front[np.all(front < reference, axis=1)]), reference)
 
 
-def _sum_slices(front: Array, reference: Array) -> float:
+def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
+    """Return the volume of what a point dominates and no point of a front does, up to a reference point.
+
+    x: (k,); it adds nothing where it is not below the reference in each objective.
+    front: (n, k), any points.
+    reference: (k,).
+
+    Source: While et al. 2012, equation 3: what x shares with a point of the front is what their maximum dominates.
+    """
+    if not np.all(x < reference):
+        return 0.0
+    own = float(np.prod(reference - x))
+    if math.isinf(own):
+        return own
+    return max(own - hypervolume(np.maximum(front, x), reference), 0.0)  # rounding may lower it
+
+
+def _sum_exclusive(front: Array, reference: Array) -> float:
     """Return the hypervolume of distinct non-dominated points, in lexicographic order, below the reference."""
+    if not len(front):
+        return 0.0
     if front.shape[1] == 1:
         return float(reference[0] - front[0, 0])
     if front.shape[1] == 2:
         above = np.concatenate([[reference[1]], front[:-1, 1]])
         return float(np.sum((reference[0] - front[:, 0]) * (above - front[:, 1])))
-    order = front[np.argsort(front[:, -1], kind="stable")]
-    heights = np.diff(np.append(order[:, -1], reference[-1]))
-    return float(
-        sum(height * hypervolume(order[: i + 1, :-1], reference[:-1]) for i, height in enumerate(heights) if height > 0)
-    )
+    order = front[np.argsort(-front[:, -1], kind="stable")]  # those after a point reach as far in the last objective
+    heights, flat, corner = reference[-1] - order[:, -1], order[:, :-1], reference[:-1]
+    exclusive = [exclusive_volume(x, flat[i:], corner) for i, x in enumerate(flat, 1)]
+    return float(heights @ exclusive)
+
+
+def _minimal(points: Array) -> Array:
+    """Return the distinct points that no other one dominates, in lexicographic order."""
+    distinct = np.unique(points, axis=0)
+    if distinct.shape[1] == 2:  # a point comes after all that dominate it
+        lowest = np.minimum.accumulate(distinct[:, 1])
+        return distinct[np.append(True, distinct[1:, 1] < lowest[:-1])[: len(distinct)]]
+    dominates = (distinct[:, None] <= distinct[None]).all(axis=2)
+    return distinct[dominates.sum(axis=0) == 1]  # by itself
 
 
 def default_reference(objectives: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -37,33 +38,61 @@ class FrontAcquisition(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Front:
+    """Means of points that no other mean dominates, and what a further point is worth beside them.
+
+    means: of each objective (n, k).
+    reference: up to which volume counts (k,).
+    worth: boxes of the region that no mean dominates -> the acquisition.
+    """
+
+    means: Array
+    reference: Array
+    worth: Callable[[Boxes], FrontAcquisition]
+
+    @cached_property
+    def acquisition(self) -> FrontAcquisition:
+        """From predictions of the objectives to the logarithm of a worth."""
+        k = self.means.shape[1]
+        spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 4, 0), FEWEST_FRONT))
+        return self.worth(divide_nondominated(spread, self.reference))
+
+    def extend(self, means: Array) -> Front:
+        """Return the front with more means (m, k), up to the same reference."""
+        return replace(self, means=_keep_nondominated(np.vstack([self.means, means])))
+
+
+@dataclass(frozen=True, eq=False)
 class FrontScore:
     """The score of a point by what the predictions of its objectives add to a front.
 
     posteriors: of each objective.
-    acquisition: from their predictions to the logarithm of a worth.
+    front: of the points that are known.
     """
 
     posteriors: Sequence[Posterior]
-    acquisition: FrontAcquisition
+    front: Front
 
     def __call__(self, xs: Batch) -> Array:
         """Return the score of each of m points (m,)."""
-        return self.acquisition([one.predict(xs) for one in self.posteriors])
+        return self.front.acquisition([one.predict(xs) for one in self.posteriors])
 
     def upper_bounds(self, xs: Batch) -> Array:
         """Return bounds never below the score, without the O(n^2) cost of a variance (m,).
 
         xs: m points.
         """
-        return self.acquisition.upper_bounds([bound_prediction(one, xs) for one in self.posteriors])
+        return self.front.acquisition.upper_bounds([bound_prediction(one, xs) for one in self.posteriors])
 
     def believe(self, xs: Batch) -> FrontScore:
         """Return the score of posteriors that were told their means at points that are being evaluated: `CanBelieve`.
 
+        The means join the front, so that the volume they add is not counted twice. All limits are believed to be kept.
+
         xs: these points.
         """
-        return replace(self, posteriors=[one.believe(xs) for one in self.posteriors])
+        believing = [one.believe(xs) for one in self.posteriors]
+        return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
@@ -76,7 +105,7 @@ class FrontScore:
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
-            worth, slopes = self.acquisition.worth_and_slopes(predictions)
+            worth, slopes = self.front.acquisition.worth_and_slopes(predictions)
             return worth, np.sum([pull(slope) for pull, slope in zip(pulls, slopes, strict=True)], axis=0)
 
         return at_shares
@@ -114,9 +143,11 @@ class HypervolumeImprovement:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]
         known = np.vstack([_predict_means(objectives, xs) for xs in (history.completed, history.running) if len(xs)])
-        most = max(MOST_FRONT >> max(self.n_objectives - 4, 0), FEWEST_FRONT)
-        front = choose_spread(known[find_nondominated(known)], most)
-        return FrontScore(objectives, self.acquisition(divide_nondominated(front, distant_reference(known))))
+        return FrontScore(objectives, Front(_keep_nondominated(known), distant_reference(known), self.acquisition))
+
+
+def _keep_nondominated(means: Array) -> Array:
+    return means[find_nondominated(means)]
 
 
 def _predict_means(posteriors: Sequence[Posterior], xs: Batch) -> Array:

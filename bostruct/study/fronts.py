@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.contracts import Array
 from bostruct.goals.declared import Goals, read_reference
-from bostruct.goals.pareto import default_reference, find_nondominated, hypervolume
+from bostruct.goals.pareto import default_reference, exclusive_volume, find_nondominated
 from bostruct.study.history import Trial
 
 
@@ -40,9 +40,9 @@ def measure_hypervolumes(
     front = feasible[:0]
     for trial in told:
         if trial.is_feasible:
-            grown += 1
-            front, before = _extend_front(front, feasible[grown - 1]), front
-            volume = volume if front is before else float(hypervolume(front, corner))
+            x, grown = feasible[grown], grown + 1
+            volume += exclusive_volume(x, front, corner)
+            front = _extend_front(front, x)
         volumes.append(volume)
     return tuple(volumes)
 

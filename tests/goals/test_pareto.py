@@ -13,6 +13,7 @@ from bostruct.goals.pareto import (
     crowding_distances,
     default_reference,
     distant_reference,
+    exclusive_volume,
     find_nondominated,
     hypervolume,
     measure_violations,
@@ -136,7 +137,7 @@ def test_crowding_by_hand():
     assert crowding_distances(objectives).tolist() == [np.inf, 2 / 9 + 4.5 / 9, 8 / 9 + 5 / 9, np.inf]
 
 
-@given(st.integers(1, 4).flatmap(points))
+@given(st.integers(1, 5).flatmap(points))
 def test_hypervolume_is_that_of_inclusion_and_exclusion(front):
     reference = np.full(front.shape[1], 3.5)
     assert hypervolume(front, reference) == pytest.approx(brute_hypervolume(front, reference), abs=1e-9)
@@ -152,6 +153,27 @@ def test_hypervolume_grows_with_points_and_scales_with_units(told, power):
     units = 4.0**power * np.arange(1.0, k + 1.0)
     scaled = hypervolume(front * units, reference * units)
     assert scaled == pytest.approx(before * np.prod(units), rel=1e-12)
+
+
+@given(st.integers(1, 5).flatmap(lambda k: st.tuples(points(k), points(k, 1))))
+def test_an_exclusive_volume_is_what_a_point_adds(told):
+    front, one = told
+    reference = np.full(front.shape[1], 3.5)
+    added = brute_hypervolume(np.vstack([one, front]), reference) - brute_hypervolume(front, reference)
+    assert exclusive_volume(one[0], front, reference) == pytest.approx(added, abs=1e-9)
+
+
+def test_a_volume_that_overflows_is_infinite():
+    front = np.array([[1e308, -1e308, 0.0], [-1e308, 1e308, 1.0], [0.0, 0.0, 2.0]])
+    with np.errstate(over="ignore"):
+        assert hypervolume(front, np.array([1.7e308, 1.7e308, 3.0])) == np.inf
+
+
+def test_five_objectives_take_seconds():
+    """A hundred points took a minute by slices; of the sphere in five dimensions they leave a little more."""
+    grid = np.abs(np.random.default_rng(0).normal(size=(100, 5)))
+    front = 1.0 - grid / np.linalg.norm(grid, axis=1)[:, None]
+    assert hypervolume(front, np.ones(5)) == pytest.approx(0.06038603411583454, rel=1e-12)
 
 
 def test_hypervolume_of_a_sphere_in_three_dimensions():

@@ -48,6 +48,20 @@ def test_the_front_is_that_of_the_means_of_completed_and_running_points(k):
     assert np.all(found.upper_bounds(POINTS) >= expected)
 
 
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_the_means_of_believed_points_join_the_front(k):
+    """The table believes points one by one, so only the front tells what others are worth once some are believed."""
+    known, before = MEANS[:6, :k], build(k)
+    one, two = 6 + np.argsort(MEANS[6:, :k].sum(axis=1))[:2]
+    front = np.vstack([known, MEANS[[one, two], :k]])
+    others = np.delete(POINTS, [one, two], axis=0)
+    acquisition = LogHypervolumeImprovement(divide_nondominated(front, distant_reference(known)))
+    expected = acquisition([one.predict(others) for one in POSTERIOR.outputs[:k]])
+    believing = before.believe(POINTS[[one]]).believe(POINTS[[two]])
+    assert believing(others).tolist() == expected.tolist()
+    assert not np.array_equal(believing(others), before(others))
+
+
 def test_one_objective_is_log_expected_improvement():
     found, known = build(1)(POINTS), MEANS[:6, 0]
     unit = np.log(distant_reference(known[:, None])[0] - known.min())
