@@ -13,6 +13,7 @@ from bostruct.checks import check_integer, has_capability
 from bostruct.contracts import Array, Batch, Domain, HasParts, HasVariables, HistoryView, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
+from bostruct.methods.progress import recall_best
 from bostruct.searchers.bayesian import Explored
 
 CANDIDATES = 256  # random points, which show the branches
@@ -78,10 +79,10 @@ class BranchExploration:
         state: what the last call returned; None for the first.
         rng: the only source of chance.
         """
-        best = float(np.min(history.values))
-        memory = {"best": best, "asked": 1}
-        if state is not None and best >= state["best"] - PROGRESS * _reach(history.values):
-            memory = {"best": state["best"], "asked": state["asked"] + 1}
+        values = history.values
+        memory = {"told": len(values), "asked": 1}
+        if state is not None and np.min(values) >= recall_best(state, values) - PROGRESS * _reach(values):
+            memory = state | {"asked": state["asked"] + 1}
         asked = memory["asked"]
         if asked % self.every:
             return Explored(None, memory)

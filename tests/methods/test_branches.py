@@ -87,6 +87,27 @@ def turns(values, every=4):
     return found
 
 
+def test_values_count_as_they_do_now():
+    """Merits of points that break a limit rise once a point keeps all limits: the first of these is better, not worse."""
+    rule, state, found = BranchExploration(4), None, []
+    xs, rng = SPACE.sample(9, np.random.default_rng(0)), np.random.default_rng(0)
+    for n in range(1, 10):
+        feasible = [500.0 - 10.0 * i for i in range(n - 1)]
+        values = [max(feasible, default=0.0) + 0.9, *feasible]
+        explored = rule(SPACE, History.of(SPACE, xs[:n], values), state, rng)
+        state = json.loads(json.dumps(explored.state))
+        found.append(explored.point is not None)
+    assert not any(found)
+
+
+def test_a_memory_of_an_older_file_has_the_best_value_itself():
+    history = History.of(SPACE, trees(1, 2), [3.0, 4.0])
+    explored = BranchExploration(4)(SPACE, history, {"best": 3.0, "asked": 2}, np.random.default_rng(0))
+    assert explored.state == {"best": 3.0, "asked": 3}
+    explored = BranchExploration(4)(SPACE, history, {"best": 5.0, "asked": 3}, np.random.default_rng(0))
+    assert explored.state == {"told": 2, "asked": 1}
+
+
 def test_it_explores_at_every_fourth_call_without_a_better_value():
     assert turns([3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 8.0, 7.0]) == [3, 7]
     assert turns([3.0, 4.0, 1.0, 6.0, 7.0, 8.0, 9.0, 8.0, 7.0]) == [5]  # the third is the first after the best
