@@ -88,7 +88,7 @@ def turns(values, every=4):
 
 
 def test_values_count_as_they_do_now():
-    """Merits of points that break a limit rise once a point keeps all limits: the first of these is better, not worse."""
+    """Merits of points that break a limit rise once a point keeps all: the first of these is better, not worse."""
     rule, state, found = BranchExploration(4), None, []
     xs, rng = SPACE.sample(9, np.random.default_rng(0)), np.random.default_rng(0)
     for n in range(1, 10):
