@@ -23,8 +23,8 @@ from bostruct.goals.boxes import Boxes, divide_nondominated
 from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated
 from bostruct.searchers.scores import bound_prediction
 
-MOST_FRONT = 100  # points of a front of up to four objectives, which then has some 600 boxes
-FEWEST_FRONT = 12  # points that count in any case
+MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives
+FEWEST_FRONT = 8  # points that count in any case
 
 
 class FrontAcquisition(Protocol):
@@ -54,7 +54,7 @@ class Front:
     def acquisition(self) -> FrontAcquisition:
         """From predictions of the objectives to the logarithm of a worth."""
         k = self.means.shape[1]
-        spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 4, 0), FEWEST_FRONT))
+        spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
         return self.worth(divide_nondominated(spread, self.reference))
 
     def extend(self, means: Array) -> Front:
@@ -118,7 +118,7 @@ class HypervolumeImprovement:
     The front is that of the posterior means at the completed points, and at the running ones, which are believed. They
     are on the scale of the predictions, on which a surrogate may compress values, and noise does not flatter them. The
     reference point is `bostruct.goals.pareto.distant_reference` of them. Of a long front the points count that cover it
-    best: up to four objectives 100 of them, with each further objective half as many.
+    best: up to three objectives 100 of them, with each further objective half as many, and at least eight.
 
     acquisition: boxes of the region that no point dominates -> the acquisition, such as `LogHypervolumeImprovement`.
     n_objectives: the number of outputs that are objectives, at least 1.
