@@ -11,7 +11,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.experiments.digits import Digits
 from benchmarks.experiments.instances import Instance, Measured
-from benchmarks.experiments.telling import Record
+from benchmarks.experiments.telling import Record, Told
 from benchmarks.peers.tasks import Point
 
 N_DRAWN, N_STARTS, N_STEPS = 512, 3, 20  # of the local search: random points, those it starts from, steps
@@ -67,40 +67,53 @@ class BoTorchSearch:
     def ask(self) -> Point:
         if self._initial:
             return self._initial.pop(0)
-        instance = self.record.instance
+        instance, successes = self.record.instance, self.record.successes
+        if not successes:
+            return self._draw()
         model = self._fit()
-        told = np.array([one.objectives for one in self.record.told])
+        values = np.array([one.objectives for one in successes])
         if instance.n_objectives > 1:
-            score = _improve_hypervolume(model, told)
+            score = _improve_hypervolume(model, values)
         elif instance.bounds:
-            score = _improve_constrained(model, told[:, 0], np.array([one.slacks for one in self.record.told]))
+            score = _improve_constrained(model, values[:, 0], np.array([one.slacks for one in successes]))
         else:
-            score = _improve_noisy(model, self._encode_told())
+            score = _improve_noisy(model, self._encode(successes))
         return self._maximize(score)
 
     def tell(self, point: Point, measured: Measured | None) -> None:
         self.record.add(point, measured)
 
     def recommend(self) -> Point:
-        means = self._fit().posterior(self._encode_told()).mean[:, 0].detach().numpy()
-        points = [one.point for one in self.record.told]
-        return points[int(np.argmax(means))]
+        successes = self.record.successes
+        means = self._fit().posterior(self._encode(successes)).mean[:, 0].detach().numpy()
+        return successes[int(np.argmax(means))].point
 
-    def _encode_told(self) -> Any:
+    def _draw(self) -> Point:
+        """Return a random point that was not evaluated."""
+        space, seen = self.record.instance.space, self._list_seen()
+        xs = space.sample(N_DRAWN, self.rng)
+        return space.present(next(x for x, key in zip(xs, space.keys(xs), strict=True) if key not in seen))
+
+    def _list_seen(self) -> set[Any]:
+        space = self.record.instance.space
+        return {space.key(space.parse(point)) for point in self.record.list_points()}
+
+    def _encode(self, told: Sequence[Told]) -> Any:
         import torch
 
-        return torch.tensor(self.vectors.encode([one.point for one in self.record.told]), dtype=torch.double)
+        return torch.tensor(self.vectors.encode([one.point for one in told]), dtype=torch.double)
 
     def _fit(self) -> Any:
-        """Fit a GP to each objective, negated, and to each slack."""
+        """Fit a GP to each objective, negated, and to each slack, of all trials."""
         import torch
         from botorch.fit import fit_gpytorch_mll
         from botorch.models import MixedSingleTaskGP, ModelListGP, SingleTaskGP
         from botorch.models.transforms import Standardize
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        x, models = self._encode_told(), []
-        rows = np.array([[*(-value for value in one.objectives), *one.slacks] for one in self.record.told])
+        told, models = self.record.list_told(), []
+        x = self._encode(told)
+        rows = np.array([[*(-value for value in one.objectives), *one.slacks] for one in told])
         for column in rows.T:
             y = torch.tensor(column, dtype=torch.double)[:, None]
             if self.vectors.categories:
@@ -112,18 +125,17 @@ class BoTorchSearch:
         return ModelListGP(*models) if len(models) > 1 else models[0]
 
     def _maximize(self, score: Any) -> Point:
-        """Climb from the best of random points and of the neighbors of the best told, to a point that was not told."""
+        """Climb from the best of random points and of the neighbors of the best told, to a point that is new."""
         import torch
 
-        space = self.record.instance.space
-        seen = {space.key(space.parse(one.point)) for one in self.record.told}
+        space, seen = self.record.instance.space, self._list_seen()
 
         def rate(xs: Any) -> np.ndarray:
             vectors = torch.tensor(self.vectors.encode([space.present(x) for x in xs]), dtype=torch.double)[:, None]
             with torch.no_grad():
                 return np.concatenate([score(part).numpy() for part in vectors.split(AT_ONCE)])
 
-        best = sorted(self.record.told, key=lambda one: (one.failed, max((0.0, *one.slacks)), sum(one.objectives)))
+        best = sorted(self.record.successes, key=lambda one: (max((0.0, *one.slacks)), sum(one.objectives)))
         near = [space.neighbors(space.parse(one.point)) for one in best[:N_STARTS]]
         return space.present(_climb(space, space.join(space.sample(N_DRAWN, self.rng), *near), rate, seen))
 
@@ -150,17 +162,23 @@ def _climb(space: bo.Space, xs: Any, rate: Callable[[Any], np.ndarray], seen: se
     return ends[max(found)[1]]
 
 
-def _improve_noisy(model: Any, told: Any) -> Any:
-    """Return log noisy expected improvement (Ament et al. 2023)."""
+def _improve_noisy(model: Any, points: Any) -> Any:
+    """Return log noisy expected improvement (Ament et al. 2023).
+
+    points: vectors of the trials that did not fail (n, d).
+    """
     import torch
     from botorch.acquisition.logei import qLogNoisyExpectedImprovement
     from botorch.sampling import SobolQMCNormalSampler
 
-    return qLogNoisyExpectedImprovement(model, told, SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0))
+    return qLogNoisyExpectedImprovement(model, points, SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0))
 
 
 def _improve_constrained(model: Any, values: np.ndarray, slacks: np.ndarray) -> Any:
-    """Return log constrained expected improvement, or the log chance of a feasible point while none was told."""
+    """Return log constrained expected improvement, or the log chance of a feasible point while none was told.
+
+    values, slacks: of the trials that did not fail (n,), (n, l).
+    """
     from botorch.acquisition.analytic import LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility
 
     limits: dict[int, tuple[float | None, float | None]] = {i + 1: (None, 0.0) for i in range(slacks.shape[1])}
@@ -170,8 +188,11 @@ def _improve_constrained(model: Any, values: np.ndarray, slacks: np.ndarray) -> 
     return LogConstrainedExpectedImprovement(model, -float(values[feasible].min()), 0, limits)
 
 
-def _improve_hypervolume(model: Any, told: np.ndarray) -> Any:
-    """Return log expected hypervolume improvement, beyond the reference that BoTorch infers (Daulton et al. 2020)."""
+def _improve_hypervolume(model: Any, objectives: np.ndarray) -> Any:
+    """Return log expected hypervolume improvement, beyond the reference that BoTorch infers (Daulton et al. 2020).
+
+    objectives: of the trials that did not fail (n, k).
+    """
     import torch
     from botorch.acquisition.multi_objective.logei import qLogExpectedHypervolumeImprovement
     from botorch.sampling import SobolQMCNormalSampler
@@ -179,7 +200,7 @@ def _improve_hypervolume(model: Any, told: np.ndarray) -> Any:
     from botorch.utils.multi_objective.hypervolume import infer_reference_point
     from botorch.utils.multi_objective.pareto import is_non_dominated
 
-    values = -torch.tensor(told, dtype=torch.double)
+    values = -torch.tensor(objectives, dtype=torch.double)
     reference = infer_reference_point(values[is_non_dominated(values)])
     boxes = FastNondominatedPartitioning(reference, values)
     sampler = SobolQMCNormalSampler(torch.Size([N_SAMPLES]), seed=0)

@@ -83,4 +83,4 @@ is -1. **Failed** is the share of the trials after the 50th that fail."""
 KERNELS_TEXT = """\
 Run times of GPU kernels in milliseconds (Kernel Tuner's hub), of which half the configurations break a condition that
 no method is told, and fail. The seed chooses the GPU. **Failed** is the share of the trials after the 50th that fail.
-Optuna is told a failure as a broken constraint with the worst value so far."""
+Optuna is told a failure as a broken constraint with the worst value so far, once there is one."""

@@ -43,24 +43,26 @@ class OptunaSearch:
         for point in initial:
             row = self.digits.encode(point)
             self.study.enqueue_trial({f"d{i}": number for i, number in enumerate(row)})
-        self._trial: Any = None
+        self._trials: list[Any] = []
 
     def ask(self) -> Point:
-        self._trial = self.study.ask()
+        trial = self.study.ask()
+        self._trials.append(trial)
         row = []
         for i, digit in enumerate(self.digits.digits):
             name = f"d{i}"
             row.append(
-                self._trial.suggest_int(name, 0, digit.size - 1)
+                trial.suggest_int(name, 0, digit.size - 1)
                 if digit.is_ordered
-                else self._trial.suggest_categorical(name, list(range(digit.size)))
+                else trial.suggest_categorical(name, list(range(digit.size)))
             )
         return self.digits.decode(row)
 
     def tell(self, point: Point, measured: Measured | None) -> None:
-        told = self.record.add(point, measured)
-        self._trial.set_user_attr(BROKEN, [*told.slacks, *self._say_failed(told.failed)])
-        self.study.tell(self._trial, list(told.objectives))
+        for told in self.record.add(point, measured):
+            trial = self._trials[told.n]
+            trial.set_user_attr(BROKEN, [*told.slacks, *self._say_failed(told.failed)])
+            self.study.tell(trial, list(told.objectives))
 
     def _say_failed(self, failed: bool) -> list[float]:
         return [1.0 if failed else -1.0] if self.record.instance.may_fail else []

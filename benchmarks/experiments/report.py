@@ -36,7 +36,8 @@ points, which count as trials and which all methods share. Seeds begin at 20; de
 - **BoTorch** has its GPs with their defaults, and by group noisy log EI, constrained log EI or log expected hypervolume
   improvement, all maximized by local search with the neighborhoods of this package. **Optuna** has its samplers with
   their defaults, but `NSGA-II` a population of 20; orders are Lehmer codes to it and to SMAC3. **SMAC3** has several
-  objectives by ParEGO.
+  objectives by ParEGO. Peers are told a failure as the worst value so far, once there is one, and as breaking every
+  limit; the front and the best value of BoTorch are those of points that did not fail.
 """
 
 

@@ -45,7 +45,7 @@ class SMACSearch:
         design = Facade.get_initial_design(scenario, n_configs=0)
         self.facade = Facade(scenario, _never_called, initial_design=design, logging_level=50, **several)
         self._initial = list(initial)
-        self._asked: Any = None
+        self._asked: list[Any] = []
 
     def ask(self) -> Point:
         from ConfigSpace import Configuration
@@ -54,17 +54,18 @@ class SMACSearch:
         if self._initial:
             row = self.digits.encode(self._initial.pop(0))
             values = {f"d{i}": number for i, number in enumerate(row)}
-            self._asked = TrialInfo(Configuration(self.space, values=values), seed=0)
+            asked: Any = TrialInfo(Configuration(self.space, values=values), seed=0)
         else:
-            self._asked = self.facade.ask()
-        return self.digits.decode([int(self._asked.config[f"d{i}"]) for i in range(len(self.digits.digits))])
+            asked = self.facade.ask()
+        self._asked.append(asked)
+        return self.digits.decode([int(asked.config[f"d{i}"]) for i in range(len(self.digits.digits))])
 
     def tell(self, point: Point, measured: Measured | None) -> None:
         from smac.runhistory.dataclasses import TrialValue
 
-        told = self.record.add(point, measured)
-        costs: Any = list(told.objectives) if len(self.names) > 1 else told.objectives[0]
-        self.facade.tell(self._asked, TrialValue(cost=costs), save=False)
+        for told in self.record.add(point, measured):
+            costs: Any = list(told.objectives) if len(self.names) > 1 else told.objectives[0]
+            self.facade.tell(self._asked[told.n], TrialValue(cost=costs), save=False)
 
     def recommend(self) -> Point:
         return self.record.find_best()

@@ -166,11 +166,8 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
     from bostruct.study.callbacks import TargetValue
     from bostruct.study.progress import trial_bar
 
-    best, target = study.incumbent, request.target
-    stops = () if target is None else (TargetValue(target, "optimum reached"),)
-    sign = -1.0 if target is not None and study.direction == "maximize" else 1.0
-    reached = target is not None and best is not None and best.value is not None and sign * best.value <= sign * target
-    total = study.n_finished if reached else request.trials
+    stops = () if request.target is None else (TargetValue(request.target, "optimum reached"),)
+    total = request.trials
     with trial_bar("trials", study, total, progress, request.problem.optimum) as show:
         return study.optimize(request.problem, total, workers=request.workers, progress=False, callbacks=(show, *stops))
 

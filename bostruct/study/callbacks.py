@@ -1,4 +1,4 @@
-"""Reasons to stop early: callbacks for `Study.optimize`, which calls them after each finished trial."""
+"""Reasons to stop early: callbacks for `Study.optimize`, which asks them before the first trial and after each one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Patience:
     """A callback that stops once finished trials in a row have brought no better value.
 
-    While no trial keeps all limits, each finished one is counted.
+    While no trial keeps all limits, each finished one is counted. Trials that were added are not, as for `n_trials`.
 
     trials: how many, from 1; failed ones are included.
     """
@@ -30,9 +30,17 @@ class Patience:
 
     def __call__(self, study: Study, trial: Trial) -> None:
         del trial  # what counts is how long ago the best one was
-        order = study.result.order
+        self.check_study(study)
+
+    def check_study(self, study: Study) -> None:
+        """Stop a study whose last trials have brought no better value.
+
+        study: that the callback is given to, also before its first trial.
+        """
+        result = study.result
         best = _find_latest_best(study)
-        waited = len(order) if best is None else len(order) - 1 - order.index(best.number)
+        since = 0 if best is None else result.order.index(best.number) + 1
+        waited = sum(not result.trials[number].is_extra for number in result.order[since:])
         if waited >= self.trials:
             study.stop(f"no better value in {waited} trials")
 
@@ -47,9 +55,9 @@ def _find_latest_best(study: Study) -> Trial | None:
 
 @dataclass(frozen=True)
 class TargetValue:
-    """A callback that stops once a trial that keeps all limits has reached a value, of a study of one objective.
+    """A callback that stops once the best trial that keeps all limits has reached a value.
 
-    A study of several objectives is refused with BostructError.
+    Trials of earlier runs count, and those that were added. A study of several objectives is refused with BostructError.
 
     value: the value to reach, in the user's direction.
     reason: what the result then says; by default the value and trial.
@@ -62,19 +70,22 @@ class TargetValue:
         check_number("value", self.value)
 
     def check_study(self, study: Study) -> None:
-        """Refuse a study of several objectives, with BostructError.
+        """Stop a study whose best value reaches the target, and refuse several objectives, with BostructError.
 
-        study: that the callback is given to, before its first trial.
+        study: that the callback is given to, also before its first trial.
         """
         if (count := study.goals.n_objectives) > 1:
             raise BostructError(f"TargetValue: expected a study of one objective, got {count}; Patience takes any")
+        best = study.incumbent
+        if best is None or best.value is None:
+            return
+        reached = best.value >= self.value if study.direction == "maximize" else best.value <= self.value
+        if reached:
+            study.stop(self.reason or f"target value {self.value:g} reached by trial {best.number}")
 
     def __call__(self, study: Study, trial: Trial) -> None:
-        if trial.value is None or not trial.is_feasible:
-            return
-        reached = trial.value >= self.value if study.direction == "maximize" else trial.value <= self.value
-        if reached:
-            study.stop(self.reason or f"target value {self.value:g} reached by trial {trial.number}")
+        del trial  # another one may be better, such as one that was added
+        self.check_study(study)
 
 
 @dataclass(frozen=True)
@@ -98,17 +109,17 @@ class StopWhen:
         check_number("regret_probability", self.regret_probability, above=0.0, below=1.0)
 
     def check_study(self, study: Study) -> None:
-        """Refuse a study whose method cannot tell, with BostructError.
+        """Stop a study whose best point is good enough, and refuse a method that cannot tell, with BostructError.
 
-        study: that the callback is given to, before its first trial.
+        study: that the callback is given to, also before its first trial.
         """
-        study.bound_regret_probability(self.regret)
-
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
             study.stop(f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}")
+
+    def __call__(self, study: Study, trial: Trial) -> None:
+        del trial  # the bound is of the whole study
+        self.check_study(study)
 
 
 @dataclass(frozen=True)
@@ -125,7 +136,14 @@ class Deadline:
     def __post_init__(self) -> None:
         check_number("seconds", self.seconds, 0.0)
 
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial
+    def check_study(self, study: Study) -> None:
+        """Stop a study once the time has passed.
+
+        study: that the callback is given to, also before its first trial.
+        """
         if time.monotonic() - self.began >= self.seconds:
             study.stop(f"deadline of {self.seconds:g} s passed")
+
+    def __call__(self, study: Study, trial: Trial) -> None:
+        del trial  # the clock alone counts
+        self.check_study(study)

@@ -46,8 +46,9 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     study: a `Study`.
     settings: of the run.
 
-    Raises ValueError for a stopping rule where a value alone says too little, and what a callback with a method
-    `check_study` raises for the study.
+    A callback with a method `check_study` is asked before the first trial, and may stop the study then.
+
+    Raises ValueError for a stopping rule where a value alone says too little, and what `check_study` raises.
     """
     if settings.stopping_rule is not None and not study.goals.is_single:
         raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
@@ -58,6 +59,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     for callback in settings.callbacks:
         if check := getattr(callback, "check_study", None):
             check(study)  # may fit a model
+    if study.stopping:  # as an earlier run of the same callbacks was: nothing is paid for again
+        return study.stopping
     pool = settings.pool()
     loop = _Loop(study, settings, pool)
     log.info("study %r: %d of %d trials finished", study.name, study.n_finished, settings.n_trials)

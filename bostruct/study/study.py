@@ -502,7 +502,7 @@ class Study:
         load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
             meanwhile, is replaced, twice for a trial.
         callbacks: one or several, called as callback(study, trial) after each finished trial. One with a method
-            `check_study(study)` is asked before the first trial, and refuses by raising.
+            `check_study(study)` is asked before the first trial, too: it refuses by raising, or ends the run by `stop`.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
         stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells

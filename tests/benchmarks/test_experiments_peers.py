@@ -1,6 +1,7 @@
 """What peers are handed in the benchmark of experiments: rows of numbers, limits, failures, several objectives."""
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import bostruct as bo
 from benchmarks.experiments.digits import Digits
 from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.optuna_search import BROKEN, OptunaSearch
-from benchmarks.experiments.telling import Record
+from benchmarks.experiments.telling import Record, Told
 
 MIXED = bo.Space(
     {"order": bo.Permutation(list("abcd")), "color": ["red", "green", "blue"], "size": bo.Ordinal([1, 2, 4, 8])}
@@ -63,16 +64,67 @@ def test_rows_are_all_points():
     assert all(digits.decode(digits.encode(point)) == point for point in points)
 
 
-def test_a_failure_is_told_as_the_worst_so_far():
+def test_a_failure_is_told_as_the_worst_once_there_is_a_value():
     record = Record(make(2, True))
-    first = record.add(INITIAL[0], None)
-    assert (first.objectives, first.slacks, first.failed) == ((0.0, 0.0), (1.0,), True)
-    record = Record(make(2, True))
-    assert record.add(INITIAL[1], Measured((3.0, 1.0), (0.5,))).slacks == (-0.5,)
-    record.add(INITIAL[3], Measured((2.0, 5.0), (4.0,)))
-    worst = record.add(INITIAL[0], None)
-    assert (worst.objectives, worst.slacks) == ((3.0, 5.0), (3.0,))
+    assert record.add(INITIAL[0], None) == record.list_told() == []
+    first, held = record.add(INITIAL[1], Measured((-3.0, -1.0), (0.5,)))
+    assert first == Told(1, INITIAL[1], (-3.0, -1.0), (-0.5,), False)
+    assert held == Told(0, INITIAL[0], (-3.0, -1.0), (0.5,), True)  # breaks the limit, which no success has yet
+    assert record.add(INITIAL[3], Measured((-4.0, 5.0), (4.0,))) == record.successes[1:]
+    (worst,) = record.add(INITIAL[2], None)
+    assert worst == Told(3, INITIAL[2], (-3.0, 5.0), (3.0,), True)
+    assert record.list_told() == [worst._replace(n=0, point=INITIAL[0]), *record.successes, worst]
+    assert record.list_points() == [INITIAL[1], INITIAL[3], INITIAL[0], INITIAL[2]]
     assert record.find_best() == INITIAL[3]
+
+
+@pytest.mark.parametrize(
+    ("peer", "n_objectives"), [("botorch", 1), ("optuna", 1), ("optuna", 2), ("smac", 1), ("smac", 2)]
+)
+def test_peers_that_were_told_no_value_go_on_and_learn_of_failures_with_the_first_one(peer, n_objectives):
+    """Values are negative, so that 0 would be better than all of them."""
+    pytest.importorskip(peer)
+    corners = ((-9.0, 0.0),) * n_objectives if n_objectives > 1 else ()
+    instance = Instance(MIXED, lambda _: Measured((0.0,)), corners=corners, may_fail=True)
+    search = make_peer(peer, instance)
+    points = []
+    for n in range(14):
+        points.append(search.ask())
+        search.tell(points[-1], None if n < 12 else Measured((-5.0 + n / 10.0,) * n_objectives))
+    assert points[:10] == INITIAL
+    assert len(search.record.successes) == 2
+    assert len(search.record.list_points()) == 14
+    assert search.recommend() == points[12]
+    if peer == "optuna":
+        assert {value for trial in search.study.trials for value in trial.values} == {-3.8, -3.7}
+    if peer == "smac":
+        costs = [np.atleast_1d(one.cost) for one in search.facade.runhistory.values() if one.status == 1]
+        assert {float(cost) for own in costs for cost in own} == {-3.8, -3.7}
+
+
+def make_peer(peer: str, instance: Instance) -> Any:
+    """Make the search of a peer on an instance."""
+    from benchmarks.experiments.botorch_search import BoTorchSearch
+    from benchmarks.experiments.smac_search import SMACSearch
+
+    if peer == "optuna":
+        return OptunaSearch("TPE", instance, INITIAL, 0)
+    return {"botorch": BoTorchSearch, "smac": SMACSearch}[peer](instance, INITIAL, 0)
+
+
+def test_botorch_aims_beyond_the_front_of_points_that_did_not_fail(monkeypatch):
+    pytest.importorskip("botorch")
+    from benchmarks.experiments import botorch_search
+
+    seen = []
+    aim = botorch_search._improve_hypervolume
+    monkeypatch.setattr(
+        botorch_search, "_improve_hypervolume", lambda model, told: (seen.append(told), aim(model, told))[1]
+    )
+    instance = make(2, False)
+    found = run(botorch_search.BoTorchSearch(instance, INITIAL, 0), instance, 11)
+    assert None in [measured for _, measured in found[:10]]
+    np.testing.assert_equal(seen, [[measured.objectives for _, measured in found[:10] if measured]])
 
 
 @pytest.mark.parametrize("sampler", ["TPE", pytest.param("GP", marks=pytest.mark.slow), "NSGA-II"])
