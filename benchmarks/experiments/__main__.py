@@ -12,7 +12,8 @@ PYTHON is an interpreter that has Optuna, BoTorch, SMAC3 and this package's depe
 the runs of a peer that it lacks are recorded as missing. DIR has the folders kernel_tuning and nasbench201 of the
 tables, and what `pip install --no-deps --target DIR pytorch-holo==0.0.5 pooch platformdirs` puts there: problems of
 files are skipped without it. FOLDER has the package of the revision before (`git archive REVISION bostruct | tar x -C
-FOLDER`), whose `auto` is run as `auto before`; without it, that is skipped.
+FOLDER`), whose `auto` is run as `auto before`; without it, that is skipped. Each of these runs keeps the hash of the
+package, and the revision if FOLDER has a file REVISION with it (`git rev-parse --short=10 REVISION > FOLDER/REVISION`).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.experiments.before import FOLDER
+from benchmarks.experiments.before import FOLDER, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.report import FILE, PAGE, publish
 from benchmarks.experiments.searches import BEFORE
@@ -59,7 +60,8 @@ def _list_runs(problem: str, seed: int) -> list[Run]:
 def _take(run: Run, given: argparse.Namespace) -> dict[str, Any]:
     if given.before is not None:
         os.environ[FOLDER] = str(given.before.resolve())
-    return take_apart(f"{NAME}.run", run, given.python, MOST_SECONDS, given.data)
+    package = {"package": describe_package(given.before)} if run.search == BEFORE else {}
+    return take_apart(f"{NAME}.run", run, given.python, MOST_SECONDS, given.data) | package
 
 
 COMPARISON = Comparison(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +17,7 @@ from benchmarks.peers.tasks import Point
 
 FOLDER = "BOSTRUCT_BEFORE"  # of the other package: git archive REVISION bostruct | tar x -C FOLDER
 PACKAGE = "bostruct"
+REVISION = "REVISION"  # the file beside the package that names its revision
 
 
 class AutoBefore:
@@ -68,6 +71,38 @@ class AutoBefore:
             sys.path.remove(self._folder)
             self._modules = _unload()
             sys.modules |= ours
+
+
+def describe_package(folder: Path) -> dict[str, str]:
+    """Return the hash of the package in a folder, and its revision where the file REVISION of the folder names it.
+
+    folder: has the folder bostruct.
+
+    The hash is that of the folder's tree in git: `git rev-parse REVISION:bostruct` prints the same one.
+    """
+    file = folder / REVISION
+    named = {"revision": file.read_text(encoding="utf-8").strip()} if file.exists() else {}
+    return {"tree": _hash_tree(folder / PACKAGE).hex(), **named}
+
+
+def _hash_tree(folder: Path) -> bytes:
+    """Return the hash that git gives a folder; folders that Python makes for itself are left out."""
+    entries = list[tuple[str, bytes]]()
+    for path in folder.iterdir():
+        if path.name == "__pycache__":
+            continue
+        if path.is_dir():
+            entries.append((f"{path.name}/", b"40000 %s\0" % path.name.encode() + _hash_tree(path)))
+        else:
+            mode = b"100755" if path.stat().st_mode & 0o100 else b"100644"
+            entries.append(
+                (path.name, b"%s %s\0" % (mode, path.name.encode()) + _hash_object("blob", path.read_bytes()))
+            )
+    return _hash_object("tree", b"".join(entry for _, entry in sorted(entries)))
+
+
+def _hash_object(kind: str, content: bytes) -> bytes:
+    return hashlib.sha1(b"%s %d\0" % (kind.encode(), len(content)) + content).digest()
 
 
 def _unload() -> dict[str, ModuleType]:

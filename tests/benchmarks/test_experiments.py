@@ -2,6 +2,7 @@
 
 import json
 import math
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import bostruct as bo
 from benchmarks.experiments import __main__ as command
 from benchmarks.experiments import batches, costs, judging, report, searches, targets
-from benchmarks.experiments.before import FOLDER, AutoBefore
+from benchmarks.experiments.before import FOLDER, AutoBefore, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.fronts import find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
@@ -324,6 +325,42 @@ def test_a_run_of_the_revision_before_is_a_process_of_its_own(tmp_path):
         command.main([*words, "--before", str(package.parent)])
     with pytest.raises(SystemExit):
         command.main([*words, "--before", str(package)])
+
+
+def test_the_hash_of_a_package_is_that_of_git(tmp_path):
+    def ask_git(*words: str) -> str:
+        named = ["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=false"]
+        ended = subprocess.run(["git", *named, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return ended.stdout.strip()
+
+    package = tmp_path / "bostruct"
+    (package / "ab").mkdir(parents=True)
+    (package / "ab" / "c.py").write_text("A = 1\n")
+    (package / "ab.py").write_text("B = 2\n")  # git sorts it before the folder ab
+    (package / "__init__.py").write_text("")
+    (package / "run").write_text("#!/bin/sh\n")
+    (package / "run").chmod(0o755)
+    ask_git("init", "-q")
+    ask_git("add", "bostruct")
+    ask_git("commit", "-qm", "one")
+    tree = ask_git("rev-parse", "HEAD:bostruct")
+    (package / "__pycache__").mkdir()
+    (package / "__pycache__" / "c.pyc").write_bytes(b"0")
+    assert describe_package(tmp_path) == {"tree": tree}
+    (tmp_path / "REVISION").write_text("93f56c81f4\n")
+    assert describe_package(tmp_path) == {"tree": tree, "revision": "93f56c81f4"}
+
+
+def test_runs_of_the_revision_before_keep_its_hash(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "bostruct").mkdir()
+    (tmp_path / "bostruct" / "__init__.py").write_text("")
+    monkeypatch.setattr(command, "take_apart", lambda *_: found_at(1.0, best=1.0, failed=0.0))
+    file, words = tmp_path / "runs.jsonl", ["--problems", "ehrlich 15 categories", "--methods", "auto,auto before"]
+    places = ["--before", str(tmp_path), "--out", str(file), "--page", str(tmp_path / "page.md")]
+    assert command.main([*words, *places, "--seeds", "1"]) == 0
+    kept = {run.search: found.get("package") for run, found in read_file(file)[1].items()}
+    assert kept == {"auto": None, "auto before": describe_package(tmp_path)}
 
 
 def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, monkeypatch):
