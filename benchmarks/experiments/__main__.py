@@ -58,9 +58,10 @@ def _list_runs(problem: str, seed: int) -> list[Run]:
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict[str, Any]:
+    package = {}
     if given.before is not None:
         os.environ[FOLDER] = str(given.before.resolve())
-    package = {"package": describe_package(given.before)} if run.search == BEFORE else {}
+        package = {"package": describe_package(given.before)} if run.search == BEFORE else {}
     return take_apart(f"{NAME}.run", run, given.python, MOST_SECONDS, given.data) | package
 
 

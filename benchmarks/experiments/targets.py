@@ -1,148 +1,94 @@
-"""Whether `auto` reaches the targets of a group, and where it is behind."""
+"""Whether `auto` reaches the targets of a group, or why that is not judged yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from benchmarks.experiments.batches import estimate_needed
 from benchmarks.experiments.cases import OURS, Group
-from benchmarks.peers.curves import read_best
-from benchmarks.peers.verdicts import LEAST_SEEDS, Found, Index
-from bostruct.analysis.differences import Difference, estimate_difference
+from benchmarks.experiments.comparisons import BEHIND, Row, compare_group, estimate_multiples, find_margin
+from benchmarks.peers.report import describe_difference
+from benchmarks.peers.verdicts import AHEAD, LEAST_SEEDS, UNDECIDED, Index
 
-Multiple = tuple[float, float, float]  # a ratio and its 95 % interval
-
-
-def compare_measures(index: Index, problem: str, search: str, base: str, measure: str) -> np.ndarray:
-    """Return a measure of a search minus that of another, one for each seed that both have (n,).
-
-    index: of the runs.
-    problem, search: names.
-    base: the other search.
-    measure: its name.
-    """
-    own, other = (index.get((problem, name), {}) for name in (search, base))
-    return np.array(
-        [
-            own[seed]["measures"][measure] - other[seed]["measures"][measure]
-            for seed in sorted(own.keys() & other.keys())
-        ]
-    )
+REACHED, MISSED, UNJUDGED = "reached", "**not reached**", "not judged"
 
 
 def judge_targets(index: Index, group: Group) -> list[str]:
-    """Return for each target of a group what it is and whether it is reached, once there are seeds.
+    """Return for each target of a group what it is and whether it is reached, or which runs are lacking.
 
     index: of the runs.
     group: of problems.
     """
+    rows = compare_group(index, group)
     return [
-        *_judge_rivals(index, group),
-        *_judge_level(index, group),
+        *_judge_rivals(index, group, rows),
+        *_judge_level(index, group, rows),
         *_judge_means(index, group),
         *_judge_ratios(index, group),
     ]
 
 
-def list_losses(index: Index, group: Group) -> list[str]:
-    """Return a line that names all methods that `auto` is behind by the interval; none before there are seeds.
-
-    index: of the runs.
-    group: of problems that are compared with `auto`.
-    """
-    if group.searches[0] != OURS:
-        return []
-    found = list(_list_differences(index, group))
-    if not found:
-        return []
-    behind = [f"{search} on {problem} ({measure})" for problem, search, measure, one in found if one.high < 0.0]
-    ahead = sum(one.low > 0.0 for *_, one in found)
-    return [f"`auto` is ahead in {ahead} of {len(found)} comparisons, behind {', '.join(behind) or 'none'}."]
-
-
-def estimate_multiples(index: Index, group: Group, problem: str) -> dict[str, Multiple]:
-    """Return how many times the evaluations of the first search each other one needs, by search.
-
-    index: of the runs.
-    group: whose evaluations are counted.
-    problem: one of the group.
-
-    Searches that share fewer than `LEAST_SEEDS` seeds with the first one are left out.
-    """
-    base, multiples = index.get((problem, group.searches[0]), {}), dict[str, Multiple]()
-    for search in group.searches[1:]:
-        own = index.get((problem, search), {})
-        if len(seeds := sorted(own.keys() & base.keys())) >= LEAST_SEEDS:
-            wide, narrow = ([runs[seed] for seed in seeds] for runs in (own, base))
-            multiples[search] = estimate_needed(_list_best(wide), _list_best(narrow))
-    return multiples
-
-
-def _list_best(runs: Sequence[Found]) -> np.ndarray:
-    """Return the best values of runs of one length after each trial (s, n)."""
-    return np.array([read_best(found, np.arange(1.0, found["evaluated"] + 1.0)) for found in runs])
-
-
-def _list_differences(index: Index, group: Group) -> Iterator[tuple[str, str, str, Difference]]:
-    """Yield all differences to `auto` that have enough seeds: problem, search, measure, difference."""
-    for problem in group.problems:
-        for search in group.list_searches(problem)[1:]:
-            for measure in group.measures:
-                difference = estimate_difference(compare_measures(index, problem, search, OURS, measure))
-                if difference is not None and difference.n >= LEAST_SEEDS:
-                    yield problem, search, measure, difference
-
-
-def _judge_rivals(index: Index, group: Group) -> list[str]:
+def _judge_rivals(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
     """Say on how many problems `auto` is ahead of all rivals, in all measures that are judged."""
     if not group.wanted:
         return []
-    found = {(problem, search, name): one for problem, search, name, one in _list_differences(index, group)}
-    by_interval, by_mean = list[str](), list[str]()
-    complete = 0
-    for problem in group.problems:
-        keys = [
-            (problem, search, name)
-            for search in group.rivals
-            if search in group.list_searches(problem)
-            for name in group.judged
-        ]
-        if all(key in found for key in keys):
-            complete += 1
-            by_interval += [problem] if all(found[key].low > 0.0 for key in keys) else []
-            by_mean += [problem] if all(found[key].mean > 0.0 for key in keys) else []
-    if not complete:
-        return []
+    rivals = {
+        problem: [one for one in group.rivals if one in group.list_searches(problem)] for problem in group.problems
+    }
+    lacks = {problem: _list_lacks(index, OURS, problem, own) for problem, own in rivals.items() if own}
+    whole = {
+        problem: [row for row in rows if row.problem == problem and row.search in own and row.measure in group.judged]
+        for problem, own in rivals.items()
+        if own and not lacks[problem]
+    }
     target = f"Target: ahead of {', '.join(group.rivals)} on {group.wanted} of {len(group.problems)} problems"
-    told = f"{_say(len(by_interval) >= group.wanted)}, on {len(by_interval)} by the interval"
-    return [f"{target}: {told} ({', '.join(by_interval) or 'none'}), on {len(by_mean)} by the mean."]
+    lacking = _tell_lacks(lacks)
+    if not whole:
+        return [f"{target}: {UNJUDGED}: {lacking}."]
+    ahead = [problem for problem, own in whole.items() if all(row.verdict == AHEAD for row in own)]
+    by_interval = sum(all(row.verdict.startswith(AHEAD) for row in own) for own in whole.values())
+    by_mean = sum(
+        all(row.difference is not None and row.difference.mean > 0.0 for row in own) for own in whole.values()
+    )
+    is_open = len(ahead) + len(lacks) - len(whole) >= group.wanted
+    said = REACHED if len(ahead) >= group.wanted else UNJUDGED if is_open else MISSED
+    counted = f"on {len(ahead)} after Holm's correction ({', '.join(ahead) or 'none'})"
+    counted += f", on {by_interval} by the interval, on {by_mean} by the mean"
+    return [f"{target}: {said}, {counted}{'; ' if lacking else ''}{lacking}."]
 
 
-def _judge_level(index: Index, group: Group) -> list[str]:
-    """Say which of the searches that `auto` must not be behind it is behind."""
-    pairs = [
-        (f"{search} on {problem}", difference)
-        for problem, search in group.level
-        if (difference := estimate_difference(compare_measures(index, problem, search, OURS, group.measures[0])))
-        is not None
-        if difference.n >= LEAST_SEEDS
-    ]
-    if not pairs:
-        return []
-    behind = [name for name, difference in pairs if difference.high < 0.0]
-    told = f", behind {', '.join(behind)}" if behind else ""
-    return [f"Target: not behind {', '.join(name for name, _ in pairs)}: {_say(not behind)}{told}."]
+def _judge_level(index: Index, group: Group, rows: Sequence[Row]) -> list[str]:
+    """Say which of the searches that `auto` must not be behind it is behind, within a margin, in the first measure."""
+    lines = []
+    for problem, search in group.level:
+        if lacks := _list_lacks(index, OURS, problem, [search]):
+            said = f"{UNJUDGED}: {'; '.join(lacks)}"
+        else:
+            (row,) = (row for row in rows if row[:3] == (problem, search, group.measures[0]))
+            margin = find_margin(index, problem, group.measures[0])
+            said = f"{_judge_margin(row, margin)}, {describe_difference(row.difference)} with a margin of {margin:.3g}"
+        lines.append(f"Target: not behind {search} on {problem}: {said}.")
+    return lines
+
+
+def _judge_margin(row: Row, margin: float) -> str:
+    assert row.difference is not None
+    if row.difference.low >= -margin:
+        return REACHED
+    return MISSED if row.verdict == BEHIND else UNDECIDED
 
 
 def _judge_means(index: Index, group: Group) -> list[str]:
     """Say which means of `auto` are small enough."""
     lines = []
     for (problem, measure), most in group.most.items():
-        if runs := index.get((problem, OURS)):
-            mean = float(np.mean([found["measures"][measure] for found in runs.values()]))
-            lines.append(f"Target: {measure} on {problem} at most {most:g}: {_say(mean <= most + 1e-9)}, {mean:.3g}.")
+        if lacks := _list_lacks(index, OURS, problem, []):
+            said = f"{UNJUDGED}: {'; '.join(lacks)}"
+        else:
+            mean = float(np.mean([found["measures"][measure] for found in index[problem, OURS].values()]))
+            said = f"{_say(mean <= most + 1e-9)}, {mean:.3g}"
+        lines.append(f"Target: {measure} on {problem} at most {most:g}: {said}.")
     return lines
 
 
@@ -150,29 +96,58 @@ def _judge_ratios(index: Index, group: Group) -> list[str]:
     """Say whether multiples of the first search's number are small enough."""
     if not group.most_ratio:
         return []
-    lines = []
+    lines, base = [], group.searches[0]
     for problem in group.problems:
         ratios = _find_ratios(index, group, problem)
-        for search, ratio in ratios.items():
-            told = f"{_say(ratio <= group.most_ratio)}, {ratio:.2f} times"
-            lines.append(
-                f"Target: {search} at most {group.most_ratio:g} times {group.searches[0]} on {problem}: {told}."
-            )
+        for search in group.searches[1:]:
+            if search in ratios:
+                said = f"{_say(ratios[search] <= group.most_ratio)}, {ratios[search]:.2f} times"
+            else:
+                said = f"{UNJUDGED}: {'; '.join(_list_lacks(index, base, problem, [search]))}"
+            lines.append(f"Target: {search} at most {group.most_ratio:g} times {base} on {problem}: {said}.")
     return lines
 
 
 def _find_ratios(index: Index, group: Group, problem: str) -> dict[str, float]:
+    """Return the multiple of each search that shares `LEAST_SEEDS` seeds or more with the first one."""
     if not group.measures:
         return {search: multiple[0] for search, multiple in estimate_multiples(index, group, problem).items()}
     (measure,), base = group.measures, index.get((problem, group.searches[0]), {})
     ratios = {}
     for search in group.searches[1:]:
         own = index.get((problem, search), {})
-        if seeds := own.keys() & base.keys():
+        if len(seeds := own.keys() & base.keys()) >= LEAST_SEEDS:
             ours, theirs = (np.mean([runs[seed]["measures"][measure] for seed in seeds]) for runs in (own, base))
             ratios[search] = float(ours / theirs)
     return ratios
 
 
+def _list_lacks(index: Index, base: str, problem: str, others: Sequence[str]) -> list[str]:
+    """Say which searches have no runs on a problem, and which have few seeds; empty where all can be judged.
+
+    base: the search with which the others share seeds.
+    others: searches; empty where the base is judged alone.
+    """
+    seeds = {search: set(index.get((problem, search), {})) for search in (base, *others)}
+    absent = [search for search, own in seeds.items() if not own]
+    few = [
+        search
+        for search in others or [base]
+        if not {search, base} & set(absent) and len(seeds[search] & seeds[base]) < LEAST_SEEDS
+    ]
+    shared = f"that {base} shares with" if others else "of"
+    told = {"no runs of": absent, f"fewer than {LEAST_SEEDS} seeds {shared}": few}
+    return [f"{why} {', '.join(searches)}" for why, searches in told.items() if searches]
+
+
+def _tell_lacks(lacks: dict[str, list[str]]) -> str:
+    """Join what lacks on each problem, problems that lack the same together."""
+    problems: dict[str, list[str]] = {}
+    for problem, own in lacks.items():
+        for why in own:
+            problems.setdefault(why, []).append(problem)
+    return "; ".join(f"{why} on {', '.join(names)}" for why, names in problems.items())
+
+
 def _say(is_reached: bool) -> str:
-    return "reached" if is_reached else "**not reached**"
+    return REACHED if is_reached else MISSED

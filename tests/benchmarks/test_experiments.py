@@ -12,7 +12,7 @@ import pytest
 
 import bostruct as bo
 from benchmarks.experiments import __main__ as command
-from benchmarks.experiments import batches, costs, judging, report, searches, targets
+from benchmarks.experiments import batches, comparisons, costs, judging, report, searches, targets
 from benchmarks.experiments.before import FOLDER, AutoBefore, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.fronts import find_losses
@@ -257,9 +257,14 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     write_runs(file)
     report.publish(file, page)
     text = page.read_text(encoding="utf-8")
-    ahead = "**not reached**, on 2 by the interval (knapsack 40, max-3-sat 60 few true), on 2 by the mean."
-    assert f"Target: ahead of Optuna GP, BoTorch on 3 of 4 problems: {ahead}" in text
+    ahead = "on 2 after Holm's correction (knapsack 40, max-3-sat 60 few true), on 2 by the interval, on 2 by the mean"
+    lacking = "no runs of auto, Optuna GP, BoTorch on kernel convolution steady"
+    assert f"Target: ahead of Optuna GP, BoTorch on 3 of 4 problems: not judged, {ahead}; {lacking}." in text
     assert "ahead in 5 of 7 comparisons, behind Optuna GP on nas-bench-201 small (best), BoTorch on" in text
+    assert "### kernel convolution steady\n\nNo runs yet." in text
+    assert "| SMAC3 | 0 | no runs yet |" not in text  # of a group that has no runs
+    assert "| evolution | 0 | no runs yet |  |  |  |" in text
+    assert "640 trials. No runs yet.\n\n- Target: 64 asynchronous at most 1.3 times" in text
     assert "Target: failed on ehrlich holo 15 at most 0.2: **not reached**, 0.25." in text
     assert "Target: best on ehrlich holo 15 at most -1: reached, -1." in text
     assert "failures at most 3 times plain on after 100 trials: reached, 2.00 times." in text
@@ -292,9 +297,100 @@ class Study:
 """
 
 
-def test_a_target_without_seeds_says_nothing():
+def test_every_target_without_runs_says_which_are_lacking():
     for group in GROUPS.values():
-        assert targets.judge_targets({}, group) == targets.list_losses({}, group) == []
+        lines = targets.judge_targets({}, group)
+        assert all(": not judged: no runs of " in line for line in lines)
+        assert bool(lines) == bool(group.wanted or group.level or group.most or group.most_ratio)
+        assert comparisons.list_losses({}, group) == []
+        assert report.format_group({}, group).startswith(f"## {group.title}")
+        assert f"{group.trials} trials. No runs yet." in report.format_group({}, group)
+
+
+def test_fewer_than_five_seeds_reach_no_target():
+    few = {seed: found_at(-1.0, best=-1.0, failed=0.0, seconds=0.1) for seed in range(4)}
+    found = targets.judge_targets({("ehrlich holo 15", "auto"): few}, GROUPS["ehrlich"])
+    assert found[0].endswith("at most 0.2: not judged: fewer than 5 seeds of auto.")
+    index = {("after 100 trials", kind): few for kind in ("plain", "failures")}
+    told = [line.partition("trials: ")[2] for line in targets.judge_targets(index, GROUPS["cost 100"])]
+    lacking = "not judged: fewer than 5 seeds that plain shares with failures."
+    assert told == [lacking, "not judged: no runs of a limit.", "not judged: no runs of two objectives."]
+
+
+def make_index(problem: str, measure: str, **numbers: list[float]) -> dict:
+    """Make an index of runs whose measure has given numbers, a seed each, by the names of the searches."""
+    return {
+        (problem, search.replace("_", " ")): {
+            seed: found_at(number, **{measure: number}) for seed, number in enumerate(own)
+        }
+        for search, own in numbers.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        ([0.0, 0.1, 0.0, 0.1, 0.1], "reached, +0.06 [-0.00801, +0.128]"),
+        ([1.0, -1.2, 0.3, -0.6, 0.9], "undecided, +0.08 [-1.11, +1.27]"),  # although zero is in the interval
+        ([-0.5, -0.7, -0.6, -0.7, -0.5], "**not reached**, -0.6 [-0.724, -0.476]"),
+        ([-0.1, -0.2, -0.1, -0.2, -0.1], "reached, -0.14 [-0.208, -0.072]"),  # certain, and too small to count
+    ],
+)
+def test_not_behind_is_within_a_margin(numbers, said):
+    auto, group = [3.0] * 5, GROUPS["noise"]
+    rival = [3.0 + number for number in numbers]
+    random = [10.0 + min(own) for own in zip(auto, rival, strict=True)]
+    index = make_index("pest noisy", "recommended", auto=auto, BoTorch=rival, random=random)
+    for found in (found for runs in index.values() for found in runs.values()):
+        found["measures"]["best told"] = 0.0
+    (line,) = (line for line in targets.judge_targets(index, group) if "BoTorch on pest noisy" in line)
+    assert line == f"Target: not behind BoTorch on pest noisy: {said} with a margin of 0.5."
+    del index["pest noisy", "random"]
+    assert comparisons.find_margin(index, "pest noisy", "recommended") == 0.0
+
+
+def test_verdicts_are_corrected_for_all_comparisons_of_a_group():
+    certain, barely = [1.0, 1.1, 0.9, 1.0, 1.1], [1.0, 0.1, 1.1, 0.6, 0.4]
+    group, equal = GROUPS["limits"], [1.0] * 5
+    index = make_index(
+        "knapsack 40", "best", auto=[0.0] * 5, Optuna_TPE=certain, Optuna_GP=barely, evolution=[-x for x in barely]
+    )
+    index |= make_index("max-3-sat 60 few true", "best", auto=[0.0] * 10, BoTorch=equal * 2, random=equal)
+    rows = {row[:2]: row for row in comparisons.compare_group(index, group)}
+    assert rows["knapsack 40", "Optuna TPE"].verdict == "**ahead**"
+    assert rows["knapsack 40", "Optuna GP"].verdict == "**ahead**, not after Holm"
+    assert rows["knapsack 40", "evolution"].verdict == "*behind*, not after Holm"
+    assert rows["knapsack 40", "BoTorch"].verdict == ""
+    assert rows["max-3-sat 60 few true", "BoTorch"].verdict == "**ahead**"  # the sign test of ten
+    assert rows["max-3-sat 60 few true", "random"].verdict == "**ahead**, not after Holm"  # of five
+    (line,) = comparisons.list_losses(index, group)
+    assert line.startswith("`auto` is ahead in 2 of 5 comparisons, behind none. By the interval but not after Holm")
+    assert line.endswith("it is ahead in 2, behind evolution on knapsack 40 (best).")
+
+
+def test_means_are_over_shared_seeds_which_few_seeds_do_not_shrink():
+    index = make_index(
+        "knapsack 40", "best", auto=[0.0, *[1.0] * 6], evolution=[1.0] * 9, random=[2.0] * 3, BoTorch=[5.0]
+    )
+    del index["knapsack 40", "auto"][0]
+    index["knapsack 40", "auto"][9] = found_at(700.0, best=700.0)  # a seed that evolution lacks
+    text = report.format_group(index, GROUPS["limits"])
+    assert "| auto | 7 | 1 ± 0 |" in text
+    assert "| evolution | 9 | 1 ± 0 |" in text
+    assert "| random | 3 | 2 ± 0 |" in text
+    assert "| BoTorch | 1 | 5 |" in text
+
+
+def test_a_group_says_of_which_package_auto_before_is():
+    index = make_index("ehrlich 15 categories", "best", auto_before=[1.0, 2.0, 3.0])
+    runs = index["ehrlich 15 categories", "auto before"]
+    for found in runs.values():
+        found["measures"]["failed"] = 0.0
+    runs[1]["package"] = {"tree": "0123456789abcdef"}
+    runs[2]["package"] = {"tree": "0123456789abcdef", "revision": "93f56c81f4"}
+    named = "the package 0123456789 in 1 of 3 runs; the package 0123456789 of revision 93f56c81f4 in 1 of 3 runs."
+    told = f"- `auto before` is of a package that is not on record in 1 of 3 runs; {named}"
+    assert told in report.format_group(index, GROUPS["ehrlich"])
 
 
 def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
