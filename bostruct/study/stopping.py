@@ -105,7 +105,8 @@ class SuccessiveHalvingRule:
 
     The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, so by its first report
     at this step or above, goes on only if its value there is among the best max(1, floor(n / reduction)) of the n
-    trials that have reached it, itself included. One without a report between this rung and the next is not among them.
+    trials that have reached it, itself included. One without a report between this rung and the next is not among them,
+    and is not judged there.
 
     first_rung: the first step at which trials stop, from 1; r * eta^s in the paper.
     reduction: factor between rungs, and one over the share that goes on, from 2; eta in the paper.
@@ -127,28 +128,31 @@ class SuccessiveHalvingRule:
         curves: of the completed trials.
         """
         last = max((int(curve.steps[-1]) for curve in curves), default=0)
-        bars: list[tuple[int, float]] = []
+        bars: list[tuple[range, float]] = []
         rung = self.first_rung
         while rung <= last:
             following = rung * self.reduction
             firsts = [(c, int(np.searchsorted(c.steps, rung))) for c in curves if c.steps[-1] >= rung]
             reached = sorted(float(c.values[first]) for c, first in firsts if c.steps[first] < following)
             n_kept = max(1, (len(reached) + 1) // self.reduction)
-            bars += [(rung, value) for value in reached[n_kept - 1 : n_kept]]
+            bars += [(range(rung, following), value) for value in reached[n_kept - 1 : n_kept]]
             rung = following
         return _HalvingJudge(bars)
 
 
 @dataclass
 class _HalvingJudge:
-    """One trial under successive halving. bars: the rungs not reached yet, and the worst value to go on from each."""
+    """One trial under successive halving.
 
-    bars: list[tuple[int, float]]
+    bars: the steps from each rung not reached yet to the next one, and the worst value to go on from it.
+    """
+
+    bars: list[tuple[range, float]]
 
     def __call__(self, step: int, value: float) -> bool:
-        n_passed = bisect_left(self.bars, step + 1, key=lambda bar: bar[0])
+        n_passed = bisect_left(self.bars, step + 1, key=lambda bar: bar[0].start)
         passed, self.bars = self.bars[:n_passed], self.bars[n_passed:]
-        return any(value > bar for _, bar in passed)
+        return any(step in steps and value > bar for steps, bar in passed)
 
 
 def read_curves(trials: Iterable[Trial], sign: float) -> list[Curve]:

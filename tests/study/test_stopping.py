@@ -57,7 +57,8 @@ def test_successive_halving_is_its_definition(others: list[Reports], own: Report
             there = [next((v for s, v in one if rung <= s < rung * reduction), None) for one in others]
             there = [v for v in there if v is not None]
             kept = max(1, (len(there) + 1) // reduction)
-            if sum(v < value for v in there) >= kept and expected is None:
+            is_there = step < rung * reduction
+            if is_there and sum(v < value for v in there) >= kept and expected is None:
                 expected = step
         passed = sum(r <= step for r in rungs)
     assert stopped_at(SuccessiveHalvingRule(first, reduction), others, own) == expected
@@ -75,6 +76,17 @@ def test_worse_halves_and_quarters_stop_where_papers_say() -> None:
     assert stopped_at(halving, others, [(1, 1.5)]) == 1
     assert stopped_at(halving, others, [(1, 0.5), (2, 9.0), (4, 1.5)]) == 4
     assert stopped_at(halving, [], [(1, 9.0), (4, 9.0)]) is None
+
+
+def test_a_trial_is_judged_at_no_rung_that_it_is_not_among() -> None:
+    others = [[(1, 1.0 + i), (4, 4.0 + i), (16, 16.0 + i)] for i in range(4)]
+    halving = SuccessiveHalvingRule()  # the best of 5 goes on
+    assert stopped_at(halving, others, [(1, 0.0), (4, 3.0), (16, 15.0)]) is None
+    assert stopped_at(halving, others, [(16, 15.0)]) is None
+    assert stopped_at(halving, others, [(1, 0.0), (16, 15.0)]) is None
+    assert stopped_at(halving, others, [(16, 17.0)]) == 16
+    assert stopped_at(halving, others, [(15, 15.0)]) == 15  # of the rung at 4
+    assert stopped_at(halving, others, [(64, 99.0)]) is None  # where nobody was
 
 
 def test_trials_of_many_reports_are_judged_at_the_steps_of_others() -> None:
