@@ -43,6 +43,8 @@ CONTRACTS: tuple[type, ...] = (
     Score,
     Searcher,
 )  # what capabilities add to
+ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
+SMALLEST_SCALE = 1e-150  # whose square does not underflow
 CHOICES = frozenset({"coordinates", "decisions"})  # members that a structure takes from the domain that it is in
 
 
@@ -325,6 +327,16 @@ def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float
     growth: the share of each, at least 0; with 0 what was learned never serves again.
     """
     return all(0 <= now - then < growth * then for now, then in zip(counts, before, strict=True))
+
+
+def has_spread(values: Array, rounding: float = ROUNDING) -> bool:
+    """Tell whether the standard deviation of values is more than rounding, so that it says something of their scale.
+
+    values: (n,), n at least 1.
+    rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.std(values)) > max(rounding * float(np.max(np.abs(values))), SMALLEST_SCALE)
 
 
 def check_bool(name: str, value: object) -> bool:

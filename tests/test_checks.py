@@ -15,6 +15,7 @@ from bostruct.checks import (
     check_number,
     has_capability,
     has_hardly_grown,
+    has_spread,
     missing_members,
     require,
     short_repr,
@@ -247,3 +248,18 @@ def test_counts_at_which_success_is_learned_anew(growth):
     assert learned == expected
     assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
     assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
+
+
+@pytest.mark.parametrize(
+    ("values", "rounding", "expected"),
+    [
+        ([5.0], 0.0, False),
+        ([5.0, 5.0, 5.0], 0.0, False),
+        ([1.0, 1.0 + 2.0**-50], 1e-13, False),
+        ([1.0, 1.0 + 2.0**-50], 0.0, True),
+        ([1e-200, 3e-200], 0.0, False),
+        ([-1e300, 1e300], 1e-13, True),
+    ],
+)
+def test_a_spread_is_more_than_rounding(values, rounding, expected):
+    assert has_spread(np.array(values), rounding) == expected

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import first_occurrences, has_capability
+from bostruct.checks import ROUNDING, first_occurrences, has_capability
 from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, HasGradient, Searcher
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import PoolFirst
-from bostruct.surrogates.map_gp import MAPGP, ROUNDING
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
 from bostruct.surrogates.priors import Normal

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, has_capability, short_repr
+from bostruct.checks import check_bool, check_integer, first_occurrences, has_capability, has_spread, short_repr
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -255,12 +255,15 @@ class BayesianSearch:
     ) -> float:
         """Return `bostruct.searchers.regret.bound_regret_probability` of the surrogate; raises NumericalError.
 
+        It is 1 until more than `n_initial` points have a value, and while the values are equal up to rounding.
+
         history: at least one completed point.
         state: of the last suggestion.
         regret: the difference to the optimum, at least 0, in the user's units.
         rng: the only source of chance.
         """
-        if len(history.seen) <= self.n_initial:
+        n_completed = len(first_occurrences(self.domain, history.completed))
+        if n_completed <= self.n_initial or not has_spread(history.values):
             return 1.0
         posterior, _, _ = self._condition(history, state, rng)
         return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)

@@ -94,7 +94,8 @@ class StopWhen:
 
     The run ends once the probability that the best point is worse than the optimum by more than `regret` is at most
     `regret_probability` (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). What it
-    promises is as good as the model. Each look costs about a tenth of a second of CPU time. A method without a Gaussian
+    promises is as good as the model. It looks once more points have a value than the method chooses without the model,
+    and the values are not all equal. Each look costs about a tenth of a second of CPU time. A method without a Gaussian
     process is refused with BostructError, and so is a study of several objectives or with limits.
 
     regret: a difference of values that does not matter, in their units, above 0.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.checks import check_integer, check_number, has_capability, missing_members
+from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, has_capability, missing_members
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
@@ -28,13 +28,12 @@ from bostruct.surrogates.known_noise import check_variances, known_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
-from bostruct.surrogates.standardization import SMALLEST_SCALE, standardize
+from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
 MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
-ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 
 
 class TrainingData(NamedTuple):

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bostruct.checks import has_spread
 from bostruct.contracts import Array
-
-SMALLEST_SCALE = 1e-150  # whose square does not underflow
 
 
 class Standardized(NamedTuple):
@@ -30,7 +29,6 @@ def standardize(values: Array, rounding: float = 0.0) -> Standardized:
     values: (n,), finite, n at least 1.
     rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
     """
-    shift, scale = float(np.mean(values)), float(np.std(values))
-    if scale <= max(rounding * float(np.max(np.abs(values))), SMALLEST_SCALE):
-        scale = 1.0
+    shift = float(np.mean(values))
+    scale = float(np.std(values)) if has_spread(values, rounding) else 1.0
     return Standardized((values - shift) / scale, shift, scale)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from bostruct.checks import ROUNDING
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.known_noise import known_variances
-from bostruct.surrogates.map_gp import MAPGP, ROUNDING
+from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics

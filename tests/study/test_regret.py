@@ -95,6 +95,41 @@ def test_numbers_that_promise_nothing_are_refused(given: tuple[float, ...], name
         bo.StopWhen(*given)
 
 
+@pytest.mark.parametrize("method", ["auto", "combo"])
+def test_failed_trials_count_as_no_data(method: str) -> None:
+    study = bo.Study(BITS, method=method, seed=0)
+    for i in range(24):
+        trial = study.ask()
+        if i == 3:
+            study.tell(trial, 1000.0)
+        else:
+            study.tell(trial, failed="never")
+    assert study.bound_regret_probability(10.0) == 1.0
+
+
+def test_few_values_among_failures_stop_nothing() -> None:
+    calls = []
+
+    def rarely(point: dict[str, bool]) -> float:
+        calls.append(point)
+        if len(calls) % 3:
+            raise bo.Infeasible("two of three")
+        return 1000.0 + value(point)
+
+    result = bo.minimize(rarely, BITS, 24, seed=0, callbacks=bo.StopWhen(1e6))
+    assert len(result.trials) == 24
+    assert sum(trial.status == "completed" for trial in result.trials) == 8
+
+
+@pytest.mark.parametrize("rounding", [0.0, 1e-13])
+def test_equal_values_stop_nothing(rounding: float) -> None:
+    def flat(point: dict[str, bool]) -> float:
+        return 1000.0 * (1.0 + rounding * point["a"])
+
+    result = bo.minimize(flat, BITS, 14, seed=0, callbacks=bo.StopWhen(10.0))
+    assert result.stopped_because == "n_trials reached (14)"
+
+
 def test_failed_trials_alone_stop_nothing() -> None:
     def fails(_: object) -> float:
         raise bo.Infeasible("never")
