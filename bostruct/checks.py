@@ -17,6 +17,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     Chance,
+    DeclaresCovariance,
     Domain,
     DomainError,
     HasChanceBounds,
@@ -31,6 +32,7 @@ from bostruct.contracts import (
     Prior,
     Score,
     Searcher,
+    Surrogate,
 )
 
 Capability = TypeVar("Capability")
@@ -317,6 +319,14 @@ def bound_log_chance(chance: Chance, xs: Batch) -> Array:
     xs: m points.
     """
     return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
+
+
+def may_have_covariance(surrogate: Surrogate) -> bool:
+    """Tell whether the posterior of a surrogate may be `HasCovariance`: unless it is declared to be none.
+
+    surrogate: any.
+    """
+    return not has_capability(surrogate, DeclaresCovariance) or surrogate.has_covariance
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:

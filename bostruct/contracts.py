@@ -942,6 +942,16 @@ class RestoresUnits(Surrogate, Protocol):
         ...
 
 
+@runtime_checkable
+class DeclaresCovariance(Surrogate, Protocol):
+    """A surrogate that says, before it learns anything, whether its posterior is `HasCovariance`."""
+
+    @property
+    def has_covariance(self) -> bool:
+        """True where its posterior has covariances."""
+        ...
+
+
 class Acquisition(Protocol):
     """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
 
@@ -1317,6 +1327,11 @@ class HasAppraisal(Searcher, Protocol):
 @runtime_checkable
 class HasRegretBound(Searcher, Protocol):
     """A searcher whose model says how probable it is that another point is much better than the best one told."""
+
+    @property
+    def bounds_regret(self) -> bool:
+        """False where the model is known, before it learns anything, to be none that tells."""
+        ...
 
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, first_occurrences, has_capability, has_spread, short_repr
+from bostruct.checks import (
+    check_bool,
+    check_integer,
+    first_occurrences,
+    has_capability,
+    has_spread,
+    may_have_covariance,
+    short_repr,
+)
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
@@ -165,6 +173,11 @@ class BayesianSearch:
         check_bool("repeats", self.repeats)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
+
+    @property
+    def bounds_regret(self) -> bool:
+        """True unless the surrogate declares that its posterior has no covariances: `HasRegretBound`."""
+        return may_have_covariance(self.surrogate)
 
     def settings(self) -> dict[str, Json]:
         return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}

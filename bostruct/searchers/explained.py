@@ -128,6 +128,11 @@ class ExplainedRegression(ExplainedModel):
         for found in self.searcher.suggest_jointly(history, state, rng):
             yield self._explain(found)
 
+    @property
+    def bounds_regret(self) -> bool:
+        """True where the searcher may bound the regret."""
+        return self.searcher.bounds_regret
+
     def bound_regret_probability(
         self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
     ) -> float:

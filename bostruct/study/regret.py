@@ -29,7 +29,7 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
         raise BostructError("regret: it is that of one objective without limits")
-    if not has_capability(searcher, HasRegretBound):
+    if not (has_capability(searcher, HasRegretBound) and searcher.bounds_regret):
         raise BostructError(f"regret: {who} has no model that says how much better another point may be")
     history = ledger.history()
     if not len(history.values):

@@ -39,6 +39,11 @@ class RandomForest:
     def __post_init__(self) -> None:
         check_integer("trees", self.trees, 1)
 
+    @property
+    def has_covariance(self) -> bool:
+        """False: its posterior predicts each point on its own."""
+        return False
+
     def initial_state(self) -> State:
         return None
 

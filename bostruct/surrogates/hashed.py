@@ -38,6 +38,11 @@ class HashedRidge:
         check_integer("buckets", self.buckets, 1)
         check_number("penalty", self.penalty, 1e-12)
 
+    @property
+    def has_covariance(self) -> bool:
+        """False: its posterior predicts each point on its own."""
+        return False
+
     def initial_state(self) -> State:
         return None
 

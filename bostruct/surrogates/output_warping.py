@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_number
+from bostruct.checks import check_number, may_have_covariance
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
 from bostruct.surrogates.known_noise import check_variances, known_variances, with_variances
 
@@ -47,6 +47,11 @@ class OutputWarping:
         Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
+
+    @property
+    def has_covariance(self) -> bool:
+        """True where the posterior of compressed values may have covariances."""
+        return may_have_covariance(self.surrogate)
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

@@ -44,6 +44,11 @@ class AtTargetFidelity:
         """
         return replace(self, surrogate=with_variances(self.surrogate, variances))
 
+    @property
+    def has_covariance(self) -> bool:
+        """False: its posterior predicts each point on its own."""
+        return False
+
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
 

@@ -6,8 +6,8 @@ import copy
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, Domain, LearnsNoise, Posterior, State, Surrogate
+from bostruct.checks import has_capability, may_have_covariance
+from bostruct.contracts import Array, Batch, Domain, HasCovariance, LearnsNoise, Posterior, State, Surrogate
 from bostruct.testing.common import copy_batch, names_part, no_global_randomness, read_back
 from bostruct.testing.posterior_laws import assert_same_prediction, check_posterior
 
@@ -29,6 +29,8 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     seed, first = int(rng.integers(2**31)), surrogate.initial_state()
     assert read_back(first) == first, "the first state survives JSON"
     posterior, state = _condition(surrogate, xs, values, first, seed)
+    if has_capability(posterior, HasCovariance):
+        assert may_have_covariance(surrogate), "a surrogate that declares no covariances has a posterior without"
     _check_units(posterior, xs, values)
     check_posterior(posterior, domain, rng)
     again, same = _condition(surrogate, copy_batch(domain, xs), values, read_back(first), seed)

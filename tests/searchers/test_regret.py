@@ -112,9 +112,12 @@ def test_the_best_point_of_a_large_space_is_looked_for(ones: int, expected: floa
 
 def test_methods_with_a_model_bound_the_regret() -> None:
     bits = bo.Space({name: bool for name in "abcd"})
-    for method, can in (("auto", True), ("combo", True), ("smac", True), ("random", False), ("evolution", False)):
-        assert has_capability(methods.searcher(method, bits), HasRegretBound) == can
-    assert has_capability(methods.searcher("auto", bo.cnn_domain()), HasRegretBound)
+    for method, can in (("auto", True), ("combo", True), ("smac", False), ("random", False), ("evolution", False)):
+        searcher = methods.searcher(method, bits)
+        assert (has_capability(searcher, HasRegretBound) and searcher.bounds_regret) == can
+    searcher = methods.searcher("auto", bo.cnn_domain())
+    assert has_capability(searcher, HasRegretBound)
+    assert searcher.bounds_regret
 
 
 def test_there_is_no_bound_before_the_model_is_asked() -> None:

@@ -57,8 +57,10 @@ def test_a_method_without_a_model_is_refused_in_words() -> None:
     with pytest.raises(bo.BostructError, match="one objective without limits"):
         limited.optimize(value, 20, callbacks=bo.StopWhen(0.5))
     assert limited.n_finished == 0
-    with pytest.raises(bo.BostructError, match="model has no covariances"):
-        bo.minimize(value, BITS, 60, method="smac", seed=0, callbacks=bo.StopWhen(0.5))
+    forest = bo.Study(BITS, method="smac", seed=0)
+    with pytest.raises(bo.BostructError, match="smac has no model that says how much better"):
+        forest.optimize(value, 60, callbacks=bo.StopWhen(0.5))
+    assert forest.n_finished == 0
     searcher = methods.searcher("auto", study.domain)
     assert bound_regret(searcher, bo.Study(BITS)._ledger, 0, 0.5, "auto") == 1.0  # nothing was told
 

@@ -71,3 +71,10 @@ def test_disasters_do_not_blind_the_search():
         for one in (search, plain)
     ]
     assert np.mean(found[0]) < 0.7 * np.mean(found[1])
+
+
+@pytest.mark.parametrize(("method", "can"), [("auto", True), ("smac", False)])
+def test_compression_leaves_the_posterior_what_it_is(method, can):
+    searcher = methods.searcher(method, bo.Space({"x": range(5)}))
+    searcher = dataclasses.replace(searcher, surrogate=OutputWarping(searcher.surrogate))
+    assert searcher.bounds_regret == can

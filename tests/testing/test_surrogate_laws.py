@@ -102,5 +102,16 @@ def test_unknown_noise_is_not_taken_for_none():
         check_surrogate(Misled("none"), SPACE, np.random.default_rng(0))
 
 
+class Modest(Faulty):
+    """A surrogate that declares no covariances, which its posterior has."""
+
+    has_covariance = False
+
+
+def test_covariances_are_declared():
+    with pytest.raises(AssertionError, match="declares no covariances"):
+        check_surrogate(Modest("none"), SPACE, np.random.default_rng(0))
+
+
 def test_the_faultless_pass():
     check_surrogate(Faulty("none"), SPACE, np.random.default_rng(0))
