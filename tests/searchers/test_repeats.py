@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import trapezoid
+from scipy.stats import norm
 
 import bostruct as bo
 from bostruct.contracts import Array, Suggestion
 from bostruct.methods import auto, smac
 from bostruct.searchers.random import RandomSearch
-from bostruct.searchers.repeats import choose_repeat, knowledge_gradients
+from bostruct.searchers.repeats import choose_repeat, expected_falls, knowledge_gradients
 from bostruct.study.history import History
 
 SPACE = bo.Space({f"x{i}": bool for i in range(4)})
@@ -44,6 +48,29 @@ def test_knowledge_gradients_are_those_of_simulated_values() -> None:
         assert found[j] == pytest.approx(mean.min() - after.min(axis=1).mean(), abs=0.02)
     twice = knowledge_gradients(np.array([mean, mean]), np.array([covariance] * 2), np.array([[noise]] * 2))
     np.testing.assert_allclose(twice, found)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 17), st.booleans())
+@settings(deadline=None, max_examples=30)
+def test_the_expected_minimum_of_lines_is_the_integral_of_their_minimum(seed: int, m: int, is_tied: bool) -> None:
+    """Rounded lines are often parallel, equal, or cross in one point."""
+    rng = np.random.default_rng(seed)
+    starts, slopes = rng.normal(size=m), rng.normal(size=(m, 2))
+    if is_tied:
+        starts, slopes = np.round(starts, 1), np.round(slopes, 1)
+    z = np.linspace(-12.0, 12.0, 200_001)
+    for found, one in zip(expected_falls(starts, slopes), slopes.T, strict=True):
+        lowest = np.min(starts[:, None] + one[:, None] * z, axis=0)
+        assert found == pytest.approx(starts.min() - trapezoid(lowest * norm.pdf(z), z), abs=1e-8)
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0, 2.5, 5.0, 10.0, 30.0])
+def test_a_point_that_is_unlikely_to_be_the_best_gains_its_expected_improvement(distance: float) -> None:
+    """Its mean is some standard deviations above one that is known; at 2.5 of them it gains 0.00200."""
+    mean, covariance = np.array([[0.0, distance]]), np.diag([0.0, 1.0])[None]
+    found = knowledge_gradients(mean, covariance, np.array([[1e-300]]))
+    assert found[0] == 0.0
+    assert found[1] == pytest.approx(norm.pdf(distance) - distance * norm.sf(distance), rel=1e-9)
 
 
 @pytest.mark.parametrize(("noise", "origin"), [(0.0, "model"), (1.0, "repeat")])
