@@ -57,7 +57,7 @@ def _find_latest_best(study: Study) -> Trial | None:
 class TargetValue:
     """A callback that stops once the best trial that keeps all limits has reached a value.
 
-    Trials of earlier runs count, and those that were added. A study of several objectives is refused with BostructError.
+    Trials of earlier runs and added trials count. A study of several objectives is refused with BostructError.
 
     value: the value to reach, in the user's direction.
     reason: what the result then says; by default the value and trial.

@@ -381,7 +381,7 @@ def test_target_value(direction, target):
 
 
 def test_deadline():
-    assert len(study().optimize(value, 24, callbacks=[Deadline(0.0)]).trials) == 1
+    assert len(study().optimize(value, 24, callbacks=[Deadline(0.0)]).trials) == 0
     assert len(study().optimize(value, 24, callbacks=[Deadline(60.0)]).trials) == 24
 
 
