@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any, Literal, NamedTuple
 
+from bostruct.checks import short_repr
 from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.goals.declared import Declared, Direction
 from bostruct.study.prior_sources import PriorSource
@@ -104,7 +105,7 @@ def minimize(
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
     directions: ``minimize`` or ``maximize`` for each of several objectives, in place of one to minimize; the objective
-        returns a tuple then. None for one objective.
+        returns a tuple then. None for one objective; of one alone, ``maximize`` is refused.
     constraints: limits on numbers that each evaluation measures, a sense and a bound by name, such as
         ``{"latency": ("<=", 10.0)}``; the objective returns ``{"value": ..., "constraints": {"latency": ...}}`` then.
         None for none.
@@ -129,7 +130,7 @@ def minimize(
     retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the objective
         raised `bostruct.Transient`.
 
-    Raises what `Study` and `Study.optimize` raise.
+    Raises what `Study` and `Study.optimize` raise, and ValueError for the single direction ``maximize``.
     """
     goals = directions, constraints, repeats, suggest_seconds
     study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
@@ -169,13 +170,14 @@ def maximize(
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    method, seed, directions, constraints, repeats, suggest_seconds: settings of the study, as of `minimize`.
-    storage, name, initial_points, threads, prior: settings of the
-        study, as for `minimize`.
+    directions: ``maximize`` for each of several objectives; None for one. Where one is to be minimized, call `minimize`
+        with all directions.
+    method, seed, constraints, repeats, suggest_seconds: settings of the study, as of `minimize`.
+    storage, name, initial_points, threads, prior: settings of the study, as of `minimize`.
     workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
         the run, as for `minimize`.
 
-    Raises what `minimize` raises.
+    Raises what `minimize` raises, and ValueError for directions with a ``minimize``.
     """
     goals = directions, constraints, repeats, suggest_seconds
     study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
@@ -194,6 +196,25 @@ def _run_study(
     given: dict[str, Any] = study_arguments._asdict() | {
         "name": "study" if study_arguments.name is None else study_arguments.name
     }
+    _check_directions(direction, study_arguments.directions)
     only: dict[str, Any] = {"direction": direction} if study_arguments.directions is None else {}
     with Study(**only, **given) as study:
         return study.optimize(objective, n_trials, **run_arguments._asdict())
+
+
+def _check_directions(direction: Direction, directions: object) -> None:
+    """Raise ValueError for directions that contradict the function that was called; `Study` checks all else of them.
+
+    direction: that the name of the function says.
+    directions: as given to it. Those of several objectives may differ in `minimize`, which declares them.
+    """
+    given = list(directions) if isinstance(directions, Sequence) and not isinstance(directions, str) else []
+    if direction == "maximize" and "minimize" in given:
+        raise ValueError(
+            f"directions: expected maximize for each objective of maximize(), got {short_repr(given)}; minimize() "
+            "takes several objectives in any directions"
+        )
+    if direction == "minimize" and given == ["maximize"]:
+        raise ValueError(
+            f"directions: expected minimize for the only objective of minimize(), got {given}; call maximize()"
+        )

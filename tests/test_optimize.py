@@ -120,3 +120,41 @@ def test_points_callbacks_and_executors_get_through():
 def test_wrong_arguments_are_refused_by_name(function, arguments, error, why):
     with pytest.raises(error, match=why):
         function(**{"objective": value, "space": SPACE, "n_trials": 2, "method": "random", **arguments})
+
+
+@pytest.mark.parametrize(
+    ("search", "directions", "message"),
+    [
+        (maximize, ["minimize", "minimize"], r"expected maximize for each .*, got .*; minimize\(\)"),
+        (maximize, ["maximize", "minimize"], "expected maximize for each objective"),
+        (maximize, ["minimize"], "expected maximize for each objective"),
+        (minimize, ["maximize"], r"expected minimize for the only objective of minimize\(\), .*; call maximize\(\)"),
+        (minimize, ("maximize",), "expected minimize for the only objective"),
+    ],
+)
+def test_directions_that_contradict_the_call_are_refused(search, directions, message):
+    with pytest.raises(ValueError, match=f"directions: {message}"):
+        search(value, SPACE, 2, method="random", seed=0, directions=directions)
+
+
+@pytest.mark.parametrize(
+    ("search", "directions"),
+    [
+        (maximize, ["maximize", "maximize"]),
+        (maximize, ["maximize"]),
+        (minimize, ["minimize"]),
+        (minimize, ["minimize", "maximize"]),
+        (minimize, ["maximize", "maximize"]),
+    ],
+)
+def test_other_directions_are_those_of_the_study(search, directions):
+    found = search(lambda _: (1.0,) * len(directions), SPACE, 0, method="random", seed=0, directions=directions)
+    assert list(found.goals.directions) == directions
+
+
+def test_what_is_no_list_of_directions_is_refused_in_the_words_of_a_study():
+    for search in (minimize, maximize):
+        with pytest.raises(TypeError, match="directions: expected a list with one for each objective"):
+            search(value, SPACE, 0, directions="minimize")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="Did you mean 'maximize'"):
+            search(value, SPACE, 0, directions=["maximise"])  # type: ignore[arg-type]
