@@ -281,11 +281,13 @@ class Result:
     @property
     def best_value(self) -> float:
         """The value of the best trial, as the objective returned it."""
+        self._require_single("best_value")
         return value(self.best_trial)
 
     @property
     def best_point(self) -> Presented:
         """The point of the best trial, as the objective received it."""
+        self._require_single("best_point")
         return self.best_trial.point
 
     @property

@@ -705,6 +705,14 @@ class Study:
         """The point of the best trial, as the objective received it."""
         return self.result.best_point
 
+    @property
+    def pareto_front(self) -> tuple[Trial, ...]:
+        """The feasible trials that no other one dominates, by their first objective, as of `Result.pareto_front`.
+
+        Raises BostructError where none is feasible.
+        """
+        return self.result.pareto_front
+
     def save(self, path: str | os.PathLike[str], *, name: str | None = None) -> None:
         """Write the study, with all its trials, to another file or a database, which `Study.load` opens.
 

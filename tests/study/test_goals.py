@@ -64,11 +64,23 @@ def test_a_front_holds_what_nothing_else_dominates() -> None:
     assert volumes[-1] == found.hypervolume(reference=(8.0, 0.0)) == sum(a + 3 for a in range(8))
     assert (np.diff(volumes) >= 0).all()
     assert "8 trials of which none is better in all (minimize, maximize)" in repr(found)
-    for name in ("best_trial", "recommended", "incumbents", "best_value"):
-        with pytest.raises(BostructError, match=r"the study has 2 objectives, see pareto_front"):
+    for name in ("best_trial", "recommended", "incumbents", "best_value", "best_point"):
+        with pytest.raises(BostructError, match=rf"^{name}: the study has 2 objectives, see pareto_front"):
             getattr(found, name)
     with pytest.raises(TypeError, match="reference: expected 2 numbers"):
         found.hypervolume(reference=(8.0,))
+
+
+def test_a_study_has_the_front_that_its_refusals_name() -> None:
+    study = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"])
+    with pytest.raises(BostructError, match="no trial has completed"):
+        _ = study.pareto_front
+    for values in ((1.0, 1.0), (2.0, 0.0), (0.0, 0.5)):
+        study.tell(study.ask(), values)
+    assert study.pareto_front == study.result.pareto_front == (study.trials[2], study.trials[0])
+    for name in ("best_trial", "best_value", "best_point"):
+        with pytest.raises(BostructError, match=rf"^{name}: the study has 2 objectives, see pareto_front"):
+            getattr(study, name)
 
 
 @pytest.mark.parametrize("goals", [{"constraints": LIMIT}, {"directions": ["minimize", "maximize"]}])
