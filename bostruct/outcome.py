@@ -175,8 +175,10 @@ def parse_outcome(
     told = [name for name, part in parts.items() if part is not None]
     reasons = {"failed": failed, "infeasible": infeasible}
     given = [name for name, reason in reasons.items() if reason is not None]
-    if given and (len(given) == 2 or value is not None or told):
+    if given and (len(given) == 2 or value is not None):
         raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
+    if given and told:
+        raise ValueError(f"{told[0]}: expected none beside {given[0]}=, got {_short(parts[told[0]])}")
     for name in given:
         if not isinstance(reasons[name], str) or not reasons[name]:
             raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reasons[name])}")
