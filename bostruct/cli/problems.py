@@ -60,7 +60,7 @@ def _table_of(described: list[Facts]) -> str:
             entry["name"],
             str(entry.get("variables", "-")),
             entry.get("choices", "-"),
-            entry.get("goals") or "-",
+            _write_goals(entry) or "-",
             format_number(entry.get("optimum")),
             {True: "yes", False: "no"}.get(entry.get("noisy"), "-"),  # type: ignore[arg-type]
             entry["summary"],
@@ -118,13 +118,21 @@ def _problem_facts(problem: AnyProblem) -> Facts:
         "specification": problem.name,
         **_shape(problem.space),
         "log10_points": math.log10(size) if 0 < size < math.inf else None,
-        "goals": None if problem.goals.is_default else str(problem.goals),
+        "goals": problem.goals.to_json(),
         "optimum": problem.optimum,
         "optimum_source": problem.optimum_source,
         "noisy": problem.noisy,
         "configs": list(problem.configs),
         "source": problem.source,
     }
+
+
+def _write_goals(facts: Facts) -> str:
+    """Write the goals of a problem; nothing for one objective to be minimized, and where a file is needed to know."""
+    from bostruct.goals.declared import Goals
+
+    goals = Goals.from_json(facts["goals"]) if "goals" in facts else Goals()
+    return "" if goals.is_default else str(goals)
 
 
 def _shape(domain: Domain) -> Facts:
@@ -175,7 +183,7 @@ def _describe_one(spec: str, as_json: bool) -> None:
         rows += [
             ("here", facts["specification"]),
             ("space", facts["points"]),
-            *([] if facts["goals"] is None else [("goals", facts["goals"])]),
+            *([("goals", goals)] if (goals := _write_goals(facts)) else []),
             ("points", _count(facts["log10_points"])),
             ("optimum", optimum),
             ("noisy", "yes" if facts["noisy"] else "no"),

@@ -101,13 +101,16 @@ def run(
         label = None if storage is None else open_place(storage).label
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         result, summary = _execute(request, progress)
-        if plot is not None:
+        if plot is not None and result.n_completed:
             draw_result(result, loaded, plot)
             summary["plot"] = plot
     if as_json:
         echo_json(summary)
     else:
         click.echo(format_summary(summary, result))
+    if not result.n_completed:
+        undrawn = "" if plot is None else f"; nothing is drawn into {plot}"
+        raise click.ClickException(f"no trial has completed{undrawn}")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ import click
 
 from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
+from bostruct.cli.findings import BEST_FACTS, describe_findings, describe_trial, find_rows, incumbent_row
 from bostruct.cli.options import (
     check_folder,
     check_names,
@@ -20,7 +20,7 @@ from bostruct.cli.options import (
     plain_errors,
     plot_option,
 )
-from bostruct.cli.text import Facts, echo_json, format_pairs, sparkline
+from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
@@ -76,7 +76,7 @@ def _study_facts(study: Study) -> Facts:
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
-        "front": [{"trial": one.number, "values": one.values, "point": one.point} for one in _find_front(result)],
+        "front": [describe_trial(trial) for trial in _find_front(result)],
     }
 
 
@@ -120,12 +120,10 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     from bostruct.analysis.plots import save_figure
 
     result = study.result
-    facts = _study_facts(study)
+    facts = _study_facts(study) | dict.fromkeys(BEST_FACTS) | describe_findings(result)
     is_single = study.goals.n_objectives == 1
     steps = result.incumbents if is_single else ()
     incumbents = [step.best_value for step in steps if step.best_value is not None]
-    facts["best_point"] = result.best_point if study.incumbent else None
-    facts["recommended"] = result.recommended.to_json() if study.incumbent else None
     facts["space_changes"] = _describe_changes(study)
     facts["origins"] = dict(Counter(trial.origin for trial in result.trials))
     facts["seconds_suggesting"], facts["seconds_evaluating"] = result.timing
@@ -151,32 +149,11 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     ]
     if (limit := facts["suggest_seconds"]) is not None:
         rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
-    rows += [*_best_of(result, facts, incumbents), *_front_of(facts), *_past_of(facts)]
+    if result.order:
+        rows += find_rows(facts, result, with_points=True)
+    rows += [*([incumbent_row(result)] if incumbents else []), *_past_of(facts)]
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
-
-
-def _best_of(result: Result, facts: Facts, incumbents: list[float]) -> list[tuple[str, str]]:
-    """Return rows about the best trial and the recommended one; none where there is none."""
-    if facts["best_trial"] is None:
-        return []
-    span = f"{format_number(incumbents[0])} to {format_number(incumbents[-1])}"
-    best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
-    return [
-        ("best value", best),
-        ("best point", json.dumps(facts["best_point"], default=str, ensure_ascii=False)),
-        ("recommended", str(result.recommended)),
-        *_its_point(result),
-        ("best so far", f"{sparkline(incumbents)}  {span}"),
-    ]
-
-
-def _front_of(facts: Facts) -> list[tuple[str, str]]:
-    """Return a row for each trial of the Pareto front."""
-    return [
-        (f"trial {one['trial']}", f"{one['values']}, {json.dumps(one['point'], default=str, ensure_ascii=False)}")
-        for one in facts["front"]
-    ]
 
 
 def _past_of(facts: Facts) -> list[tuple[str, str]]:
@@ -202,11 +179,3 @@ def _describe_changes(study: Study) -> list[str]:
         said.append(f"{when}, {describe_change(before, change.domain)}; {read} of {change.trials} trials read")
         before = change.domain
     return said
-
-
-def _its_point(result: Result) -> list[tuple[str, str]]:
-    """Return a row for the recommended point, unless it is the best point told."""
-    trial = result.recommended.trial
-    if trial.number == result.best_trial.number:
-        return []
-    return [("its point", json.dumps(trial.point, default=str, ensure_ascii=False))]

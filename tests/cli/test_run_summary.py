@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -14,8 +15,20 @@ from bostruct.cli import main
 from bostruct.cli.run_summary import describe_run, format_summary
 from bostruct.methods import list_names
 from bostruct.problems.entries import ENTRIES, GOALS, STRUCTURES
+from tests.cli.invoke import SMALL as SMALL_CHOICES
 from tests.cli.invoke import as_json, call
 
+HOT = """
+import bostruct as bo
+
+
+def fail(point):
+    raise bo.Infeasible("too hot")
+
+
+one = bo.Problem(fail, {"a": range(9)})
+two = bo.Problem(fail, {"a": range(9)}, directions=["minimize", "maximize"])
+"""
 LIMITED, FRONT = "knapsack:items=12,seed=1", "biknapsack:items=8,seed=1"
 SMALL = [LIMITED, FRONT, "qap:size=5", "tsp:size=5", "ordering:size=5", "coverage:nodes=12,chosen=3", "motifs"]
 
@@ -50,8 +63,32 @@ def test_two_objectives_have_their_front_and_its_hypervolume_up_to_the_corner_of
     front = [tuple(one["values"]) for one in summary["front"]]
     assert [problem(one["point"]) for one in summary["front"]] == front
     assert summary["hypervolume"] == pytest.approx(_sum_rectangles(front, problem.reference))
-    assert f"hypervolume  {format_number(summary['hypervolume'])}\n" in call("run", FRONT, "--trials", 15).stdout
+    assert summary["reference"] == list(problem.reference)
+    corner = ", ".join(map(format_number, problem.reference))
+    line = f"hypervolume  {format_number(summary['hypervolume'])} up to the corner ({corner})\n"
+    assert line in call("run", FRONT, "--trials", 15).stdout
     assert call("run", FRONT, "--until-optimum", code=2).stderr
+
+
+def test_where_nothing_completes_the_run_is_reported_all_the_same_and_has_failed(tmp_path):
+    (tmp_path / "hot.py").write_text(HOT, encoding="utf-8")
+    for name, lack in (("one", "best value"), ("two", "front")):
+        line = ("run", f"{tmp_path / 'hot.py'}:{name}", "--method", "random", "--trials", 5)
+        shown = call(*line, "--plot", tmp_path / "a.png", code=1)
+        told = "none: no trial has completed: 5 trials, 0 failed, 5 infeasible; the last reason: too hot"
+        assert f"{lack} {told}" in " ".join(shown.stdout.split())
+        assert shown.stderr == f"Error: no trial has completed; nothing is drawn into {tmp_path / 'a.png'}\n"
+        assert not (tmp_path / "a.png").exists()
+        summary = json.loads(call(*line, "--json", code=1).stdout)
+        assert (summary["trials"], summary["infeasible"], summary.get("best_value")) == (5, 5, None)
+        assert "too hot" in summary["nothing_feasible"]
+
+
+@pytest.mark.parametrize("spec", [LIMITED, FRONT, SMALL_CHOICES])
+def test_goals_are_the_same_object_in_all_commands(spec, tmp_path):
+    run = as_json("run", spec, "--method", "random", "--trials", 3, "--storage", tmp_path / "r.db")
+    shown, problem = as_json("show", tmp_path / "r.db"), as_json("problems", spec)
+    assert run["goals"] == shown["goals"] == problem["goals"] == problems.load(spec).goals.to_json()
 
 
 def _sum_rectangles(front: list[tuple[float, float]], corner: Any) -> float:
