@@ -26,6 +26,7 @@ from bostruct.contracts import (
     Batch,
     BostructError,
     CanBelieve,
+    Chance,
     Domain,
     HasLeaveOneOut,
     HasOutputs,
@@ -54,7 +55,7 @@ from bostruct.contracts import (
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.joint import choose_beside
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
-from bostruct.searchers.regret import bound_regret_probability
+from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
 from bostruct.searchers.scores import find_promise
 from bostruct.searchers.views import keep
@@ -279,7 +280,10 @@ class BayesianSearch:
         if n_completed <= self.n_initial or not has_spread(history.values):
             return 1.0
         posterior, _, _ = self._condition(history, state, rng)
-        return bound_regret_probability(posterior, self.domain, history.completed, regret, self.surroundings, rng)
+        chance = self._learn_chance(posterior, history, state, rng)
+        told = None if chance is None else ToldChance(chance, self.domain, history.failed, history.completed)
+        completed = history.completed
+        return bound_regret_probability(posterior, self.domain, completed, regret, self.surroundings, rng, told)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
         """Predict points by the surrogate, and the chance that they succeed by the score; raises NumericalError.
@@ -298,9 +302,7 @@ class BayesianSearch:
             values = history.objectives.T
             objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
         found = [self._predict_units(one, values, xs) for one, values in objectives]
-        score = self.score
-        learns = has_capability(score, LearnsChance)
-        chance = score.learn_chance(posterior, history, state.get("score"), rng) if learns else None
+        chance = self._learn_chance(posterior, history, state, rng)
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
         return Predicted(mean, variance, log_chance)
@@ -339,6 +341,14 @@ class BayesianSearch:
         if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
+
+    def _learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Chance | None:
+        """Return the chance that points have a value and keep all limits; None for certainty, or where none learns."""
+        if not has_capability(self.score, LearnsChance):
+            return None
+        return self.score.learn_chance(posterior, history, state.get("score"), rng)
 
     def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
         """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""

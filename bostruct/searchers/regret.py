@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
+    Chance,
     Domain,
     HasCovariance,
     HasListing,
@@ -30,7 +32,31 @@ N_RANDOM = 2_000  # points that these are chosen from, beside points around good
 N_AROUND = 100  # points around each
 ROUNDS = 3  # of looking around the most promising points
 CENTERS = 10  # of each round
+LEAST_LOG_CHANCE = math.log(0.01)  # of success, of candidates of a larger domain
 JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
+
+
+@dataclass(frozen=True, eq=False)
+class ToldChance:
+    """The chance that points have a value, which is known of those that were told.
+
+    chance: learned from them.
+    domain: of the points.
+    failed: points told without a value.
+    completed: points told with one; where some of both are equal, they may have one.
+    """
+
+    chance: Chance
+    domain: Domain
+    failed: Batch
+    completed: Batch
+
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known."""
+        values = set(self.domain.keys(self.completed))
+        known = dict.fromkeys(self.domain.keys(self.failed), -math.inf) | dict.fromkeys(values, 0.0)
+        learned = self.chance.log_chance(xs).tolist()
+        return np.array([known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
 
 
 def bound_regret_probability(
@@ -40,6 +66,7 @@ def bound_regret_probability(
     regret: float,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
+    chance: Chance | None = None,
 ) -> float:
     """Return a bound of the probability that the regret of the best completed point exceeds `regret`.
 
@@ -47,14 +74,16 @@ def bound_regret_probability(
     bounds": P(f(s) - min f > regret) under the posterior, s the completed point of the best posterior mean. It is
     estimated from 2,000 draws, and bounded at a confidence of 95 % (Clopper and Pearson 1934). The minimum of a draw is
     over all points of a domain that lists at most 1,000 of them; of a larger one over 600 points, the most promising
-    of random points and of points around good ones. There the probability is underestimated by what they miss.
+    of random points and of points around good ones. There the probability is underestimated by what they miss. Where
+    points may fail, each draw has a value at each point with its chance, independent of other points.
 
     posterior: of the objective, with covariances.
     domain: the points to search.
     completed: points with a value, at least one.
     regret: at least 0, in the user's units.
     around: (domain, x, rng) -> points around x.
-    rng: the only source of chance.
+    rng: the only source of randomness.
+    chance: that points have a value; None for certainty.
 
     Raises NumericalError, and BostructError where the posterior has no covariances.
     """
@@ -63,8 +92,11 @@ def bound_regret_probability(
     means = posterior.predict(completed).mean.mean(axis=0)
     best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
     listed = domain.list_few(MOST_LISTED) if has_capability(domain, HasListing) else None
-    others = _choose_candidates(posterior, domain, best, around, rng) if listed is None else listed
-    draws = _draw(posterior, _drop_repeats(domain, domain.join(best[:1], others)), rng)
+    others = _choose_candidates(posterior, domain, best, around, rng, chance) if listed is None else listed
+    xs = _drop_repeats(domain, domain.join(best[:1], others))
+    draws = _draw(posterior, xs, rng)
+    if chance is not None:
+        draws[rng.random(draws.shape) >= np.exp(chance.log_chance(xs))] = math.inf
     n_exceeding = int(np.count_nonzero(draws[:, 0] - draws.min(axis=1) > regret))
     return _bound_share(n_exceeding, len(draws))
 
@@ -75,16 +107,22 @@ def _choose_candidates(
     best: Batch,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
+    chance: Chance | None,
 ) -> Batch:
-    """Return the points of the smallest lower confidence bounds, mean - 2 sd, after some rounds of looking around."""
+    """Return the points of the smallest lower confidence bounds, mean - 2 sd, after some rounds of looking around.
+
+    Points that hardly succeed come last.
+    """
     pool = domain.join(best, draw_candidates(domain, N_RANDOM, best, rng))
     centers = best
     for _ in range(ROUNDS):
         found = [_take_some(domain, around(domain, x, rng), rng) for x in centers]
         pool = _drop_repeats(domain, domain.join(pool, *found))
         mean, variance = posterior.predict(pool)
-        order = np.argsort((mean - 2.0 * np.sqrt(variance)).mean(axis=0), kind="stable")
-        pool = domain.take(pool, order[: 2 * N_RANDOM])
+        bounds = (mean - 2.0 * np.sqrt(variance)).mean(axis=0)
+        if chance is not None:
+            bounds[chance.log_chance(pool) < LEAST_LOG_CHANCE] = math.inf
+        pool = domain.take(pool, np.argsort(bounds, kind="stable")[: 2 * N_RANDOM])
         centers = pool[:CENTERS]
     return pool[:N_CANDIDATES]
 

@@ -15,7 +15,7 @@ from bostruct import methods
 from bostruct.checks import has_capability
 from bostruct.contracts import Array, Batch, BostructError, HasRegretBound, NumericalError, Prediction
 from bostruct.searchers.proposals import neighbors_of
-from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, _bound_share, bound_regret_probability
+from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
 from bostruct.study.history import History
 
 
@@ -108,6 +108,48 @@ def test_the_best_point_of_a_large_space_is_looked_for(ones: int, expected: floa
     rng = np.random.default_rng(0)
     found = bound_regret_probability(Linear(), space, completed, 0.5, neighbors_of, rng)  # type: ignore[arg-type]
     assert found == pytest.approx(expected)
+
+
+@dataclass
+class Succeeds:
+    """The chance of success by the first variable."""
+
+    shares: tuple[float, ...]
+
+    def log_chance(self, xs: Batch) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.log(np.array(self.shares))[np.asarray(xs)[:, 0]]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_a_point_that_may_fail_is_better_with_the_chance_that_it_succeeds(share: float) -> None:
+    known = Known(np.array([0.0, 9.0, 1.0]), np.diag([0.0, 0.0, 4.0]))
+    rng, points = np.random.default_rng(0), np.array([[0], [1]])
+    chance = Succeeds((1.0, 1.0, share))
+    found = bound_regret_probability(known, THREE, points, 0.5, neighbors_of, rng, chance)  # type: ignore[arg-type]
+    expected = share * norm.cdf(-0.75)
+    error = math.sqrt(expected * (1 - expected) / N_DRAWS)
+    assert expected - 2.0 * error <= found <= expected + 6.0 * error + 2.0 * LEAST
+
+
+def test_what_was_told_of_a_point_counts_for_more_than_what_was_learned() -> None:
+    points = np.array([[0], [1], [2]])
+    told = ToldChance(Succeeds((0.5, 0.5, 0.5)), THREE, points[1:], points[[0]])
+    assert told.log_chance(points).tolist() == [0.0, -math.inf, -math.inf]
+    both = ToldChance(Succeeds((0.5, 0.5, 0.5)), THREE, points[:1], points[:2])
+    assert both.log_chance(points).tolist() == [0.0, 0.0, math.log(0.5)]
+
+
+def test_where_all_points_are_told_no_failed_one_is_hoped_for() -> None:
+    study = bo.Study({"a": range(8), "b": range(4)}, seed=0)
+
+    def fall(point: Any) -> float:
+        if point["b"] == 3:
+            raise bo.Infeasible("b")
+        return float(point["a"] - 2 * point["b"])
+
+    study.optimize(fall, 32, progress=False)
+    assert study.bound_regret_probability(0.5) == pytest.approx(LEAST)
 
 
 def test_methods_with_a_model_bound_the_regret() -> None:
