@@ -1339,7 +1339,8 @@ class HasRegretBound(Searcher, Protocol):
         """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
 
         It is 1 until more points have a value than the method chooses without the model, and while the values are equal
-        up to rounding, so that they tell nothing of their scale. Raises NumericalError.
+        up to rounding, so that they tell nothing of their scale. Where it is estimated, its confidence is that of one
+        look. Raises NumericalError.
 
         history: at least one completed point, of one objective without limits.
         state: of the last suggestion.

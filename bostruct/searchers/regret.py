@@ -25,7 +25,7 @@ from bostruct.contracts import (
 from bostruct.searchers.proposals import draw_candidates
 
 N_DRAWS = 2_000  # of the posterior: at a probability of 0.05 its standard error is 0.005
-CONFIDENCE = 0.95  # that the bound is not below the probability
+CONFIDENCE = 0.95  # that the bound is not below the probability, at each look
 MOST_LISTED = 1_000  # points of a domain that are all drawn together
 N_CANDIDATES = 600  # of a larger domain, drawn together
 N_RANDOM = 2_000  # points that these are chosen from, beside points around good ones
@@ -76,6 +76,8 @@ def bound_regret_probability(
     over all points of a domain that lists at most 1,000 of them; of a larger one over 600 points, the most promising
     of random points and of points around good ones. There the probability is underestimated by what they miss. Where
     points may fail, each draw has a value at each point with its chance, independent of other points.
+
+    The confidence is that of one look. The chance that some bound is below the probability grows with the looks.
 
     posterior: of the objective, with covariances.
     domain: the points to search.

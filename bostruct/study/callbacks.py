@@ -94,9 +94,11 @@ class StopWhen:
 
     The run ends once the probability that the best point is worse than the optimum by more than `regret` is at most
     `regret_probability` (Wilson 2024, "Stopping Bayesian optimization with probabilistic regret bounds"). What it
-    promises is as good as the model. It looks once more points have a value than the method chooses without the model,
-    and the values are not all equal. Each look costs about a tenth of a second of CPU time. A method without a Gaussian
-    process is refused with BostructError, and so is a study of several objectives or with limits.
+    promises is as good as the model, and is promised at each look: there the probability is bounded with a confidence
+    of 95 %. Nothing corrects for the number of looks, and a long run is likelier to end too early. It looks once more
+    points have a value than the method chooses without the model, and the values are not all equal. Each look costs
+    about a tenth of a second of CPU time. A method without a Gaussian process is refused with BostructError, and so is
+    a study of several objectives or with limits.
 
     regret: a difference of values that does not matter, in their units, above 0.
     regret_probability: above 0 and below 1.
@@ -116,7 +118,8 @@ class StopWhen:
         """
         bound = study.bound_regret_probability(self.regret)
         if bound <= self.regret_probability:
-            study.stop(f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}")
+            held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"
+            study.stop(f"{held}, as the model believes at this look")
 
     def __call__(self, study: Study, trial: Trial) -> None:
         del trial  # the bound is of the whole study

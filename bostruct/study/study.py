@@ -546,8 +546,9 @@ class Study:
         """Return a bound of the probability that the best point found is worse than the optimum by more than `regret`.
 
         The model of the method is fitted and drawn from (Wilson 2024, probabilistic regret bounds), and the bound is as
-        good as the model. It is 1 until more points have a value than the method chooses without its model, and while
-        all values are equal. `bostruct.StopWhen` stops a run by it.
+        good as the model. Its confidence of 95 % is that of one look, not of all looks of a run together. It is 1 until
+        more points have a value than the method chooses without its model, and while all values are equal.
+        `bostruct.StopWhen` stops a run by it.
 
         regret: in the units of the values, at least 0.
 
