@@ -1292,7 +1292,10 @@ class SuggestsJointly(Searcher, Protocol):
 
 @runtime_checkable
 class MayRepeat(Searcher, Protocol):
-    """A searcher that may suggest a told point again, as a suggestion of the origin ``repeat``."""
+    """A searcher that may suggest a told point again, as a suggestion of the origin ``repeat``.
+
+    Once every point has been seen, it may go on with repeats in place of raising `SpaceExhausted`.
+    """
 
     @property
     def repeats(self) -> bool:

@@ -48,6 +48,7 @@ from bostruct.contracts import (
     RestoresUnits,
     Score,
     ScoreBuilder,
+    SpaceExhausted,
     State,
     Suggestion,
     Surrogate,
@@ -148,8 +149,8 @@ class BayesianSearch:
     surroundings: (domain, x, rng) -> points around x, suggested when all that the maximizer found was seen before.
     exploration: (domain, history, its last state or None, rng) -> `Explored`, whether another point is suggested than
         the model's; None never explores.
-    repeats: whether a told point may be suggested again, where a value there is worth more than a new point; such a
-        suggestion has the origin ``repeat``.
+    repeats: whether a told point may be suggested again, where a value there is worth more than a new point, or no new
+        point is left; such a suggestion has the origin ``repeat``.
     note: goes on record with each suggestion of the model, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
@@ -187,7 +188,7 @@ class BayesianSearch:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
+        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left, nor one to repeat.
 
         history: all that was told so far.
         state: of `initial_state`, or of the last suggestion.
@@ -206,8 +207,9 @@ class BayesianSearch:
         state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
-        if len(history.seen) < self.n_initial:
-            yield Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+        initial = self._design_initial(history, rng)
+        if initial is not None:
+            yield Suggestion(initial, state, {"origin": "initial"})
             return
         if not len(history.values):
             yield draw_blindly(self.domain, history, state, rng)
@@ -231,13 +233,8 @@ class BayesianSearch:
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
-        x = self._first_unseen(maxima, score, history, search_rng)
-        state = self._hear_promise(state, score, x)
-        again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
-        if again is not None:
-            x = again
+        x, state, origin = self._choose_point(maxima, score, believed, history, state, search_rng)
         note: Info = {} if self.note is None else {"auto": self.note}
-        origin = "model" if again is None else "repeat"
         yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
         if has_capability(score, CanBelieve):
             others = choose_beside(
@@ -377,6 +374,44 @@ class BayesianSearch:
             return self.score(posterior, history, rng), {}
         score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
         return score, {} if kept is None else {"score": kept}
+
+    def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
+        """Return an initial point; None once there are enough, or none is left and told points may be repeated.
+
+        Raises SpaceExhausted.
+        """
+        if len(history.seen) >= self.n_initial:
+            return None
+        try:
+            return self.design(self.domain, history.seen, rng)
+        except SpaceExhausted:
+            if not (self.repeats and len(history.values)):
+                raise
+            return None
+
+    def _choose_point(
+        self,
+        maxima: Batch,
+        score: Score,
+        believed: Posterior,
+        history: HistoryView,
+        state: State,
+        rng: np.random.Generator,
+    ) -> tuple[Point, State, str]:
+        """Return a new point, or a told one where that is worth more or no new one is left; the state; and the origin.
+
+        Raises SpaceExhausted.
+        """
+        try:
+            x = self._first_unseen(maxima, score, history, rng)
+        except SpaceExhausted:
+            again = choose_repeat(self.domain, believed, history, None) if self.repeats else None
+            if again is None:
+                raise
+            return again, state, "repeat"
+        state = self._hear_promise(state, score, x)
+        again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
+        return (x, state, "model") if again is None else (again, state, "repeat")
 
     def _hear_promise(self, state: State, score: Score, x: Point) -> State:
         """Return the searcher's state once its rule of exploration, if it listens, was told what x promises."""

@@ -21,7 +21,7 @@ class _HasNoisyCovariance(HasCovariance, HasNoise, Protocol):
     """A posterior of many points together, which knows how noisy values are."""
 
 
-def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point) -> Point | None:
+def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
     """Return the told point that is worth more to ask again than a new point is to ask; None where there is none.
 
     Both are judged by the knowledge gradient: by how much the best posterior mean among the told points of the best
@@ -30,20 +30,26 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     domain: of the points.
     posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
     history: at least one completed point; with several objectives, or limits, nothing is repeated.
-    x: the new point.
+    x: the new point; None where none is left: then the told point of the largest gain is returned, however small that
+        is. Whether values are noisy, repeats alone can tell.
 
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """
     n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
     if n_outputs > 1 or not has_capability(posterior, _HasNoisyCovariance):
         return None
-    told = domain.take(history.completed, first_occurrences(domain, history.completed))
+    firsts = first_occurrences(domain, history.completed)
+    told = domain.take(history.completed, firsts)
     means = posterior.predict(told).mean.mean(axis=0)
     order = np.argsort(means, kind="stable")[:MOST]
-    some: Batch = domain.join([*(told[int(i)] for i in order), x])
+    some: Batch = domain.join([*(told[int(i)] for i in order), *([] if x is None else [x])])
     gains = knowledge_gradients(posterior.predict(some).mean, posterior.covariance(some), posterior.noise)
-    best = int(np.argmax(gains[:-1]))
-    return some[best] if gains[best] > max(gains[-1], LEAST_GAIN * float(np.std(means))) else None
+    again = gains[: len(order)]
+    if history.variances is not None:
+        again = np.where(history.variances[firsts][order] == 0.0, -np.inf, again)  # an exact value stays as it is
+    least = -np.inf if x is None else max(gains[-1], LEAST_GAIN * float(np.std(means)))
+    best = int(np.argmax(again))
+    return some[best] if again[best] > least else None
 
 
 def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:

@@ -135,6 +135,43 @@ def test_a_study_asks_a_point_again_where_its_searcher_may() -> None:
     assert len(set(asked)) == 15 - len(repeats) < 15
 
 
+@pytest.mark.parametrize("n_bits", [2, 4])
+def test_once_all_points_are_seen_a_study_goes_on_with_repeats(n_bits: int) -> None:
+    """Of four points, fewer than the initial design has, and of sixteen."""
+    noise, space = np.random.default_rng(0), bo.Space({f"x{i}": bool for i in range(n_bits)})
+
+    def objective(point: Any) -> float:
+        return float(np.dot(list(point.values()), EFFECTS[:n_bits])) + 5.0 * noise.normal()
+
+    result = bo.minimize(objective, space, 24, repeats="auto", seed=0, progress=False)
+    assert len(result.trials) == 24
+    asked = [tuple(trial.point.values()) for trial in result.trials]
+    assert len(set(asked)) == 24 - sum(trial.origin == "repeat" for trial in result.trials)
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_once_all_points_are_seen_the_one_of_the_largest_gain_is_asked_again(position: int) -> None:
+    """Of two best points of equal values, the one whose value had more noise."""
+    rng = np.random.default_rng(0)
+    values, variances = rng.normal(size=16), np.full(16, 1e-6)
+    best = np.argsort(values)[:2]
+    values[best], variances[best[position]] = -3.0, 1.0
+    history = dataclasses.replace(History.of(SPACE, POINTS, values.tolist()), variances=variances)
+    found = search().suggest(history, search().initial_state(), rng)
+    assert found.info["origin"] == "repeat"
+    np.testing.assert_array_equal(found.point, POINTS[best[position]])
+
+
+def test_values_that_are_all_exact_end_with_the_space() -> None:
+    """So does a model that does not know what a repeat is worth."""
+    history = History.of(SPACE, POINTS, (POINTS @ EFFECTS).tolist())
+    exact = dataclasses.replace(history, variances=np.zeros(16))
+    forest: Any = dataclasses.replace(smac(SPACE), repeats=True)
+    for searcher, told_all in ((search(), exact), (search(False), history), (forest, history)):
+        with pytest.raises(bo.SpaceExhausted, match="all 16 points"):
+            searcher.suggest(told_all, searcher.initial_state(), np.random.default_rng(0))
+
+
 def test_a_study_refuses_a_repeat_of_a_searcher_that_may_not() -> None:
     @dataclasses.dataclass(frozen=True)
     class Stubborn(RandomSearch):
