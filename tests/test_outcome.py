@@ -85,12 +85,13 @@ def test_one_of_value_and_reasons_is_parsed() -> None:
 @pytest.mark.parametrize("reason", ["failed", "infeasible"])
 def test_what_was_measured_is_refused_by_name_beside_a_reason(part: dict[str, Any], reason: str) -> None:
     (name,) = part
+    told: dict[str, Any] = {**part, reason: "x"}
     study = bo.Study({"a": bool}, method="random", seed=0)
     trial = study.ask()
-    with pytest.raises(ValueError, match=rf"^{name}: expected none beside {reason}=, got .*[{{\[0]"):
-        study.tell(trial, **part, **{reason: "x"})
+    with pytest.raises(ValueError, match=rf"^{name}: expected none beside {reason}=, got "):
+        study.tell(trial, **told)
     with pytest.raises(ValueError, match="got more than one"):
-        study.tell(trial, 1.0, **part, **{reason: "x"})
+        study.tell(trial, 1.0, **told)
 
 
 def test_a_study_refuses_in_words_what_it_does_not_learn_from() -> None:

@@ -60,14 +60,18 @@ class Incumbent(NamedTuple):
 class TrialTable:
     """Trials as rows: one column for each part of a point, `point.NAME`, or one, `point`.
 
+    Each row has a column for each objective and each limit, whether its trial has values or not.
+
     trials: one row each.
+    goals: of their study, which say what is measured.
     """
 
     trials: tuple[Trial, ...]
+    goals: Goals
 
     def rows(self) -> list[dict[str, object]]:
         """Return a dict a trial, from column to value."""
-        return [_trial_row(trial) for trial in self.trials]
+        return [_trial_row(trial, self.goals) for trial in self.trials]
 
     def to_dataframe(self) -> DataFrame:
         """Return the rows as a pandas DataFrame; raise MissingExtra without pandas.
@@ -342,7 +346,7 @@ class Result:
     @property
     def history(self) -> TrialTable:
         """The trials as a table."""
-        return TrialTable(self.trials)
+        return TrialTable(self.trials, self.goals)
 
     def to_dataframe(self) -> DataFrame:
         """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
@@ -439,22 +443,23 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
-def _told_values(trial: Trial) -> dict[str, object]:
-    """Return the columns of what was told: the value, or the values of several objectives, and each constraint."""
-    if len(trial.values) > 1:
-        values: dict[str, object] = {f"value.{i}": one for i, one in enumerate(trial.values)}
-    else:
-        values = {"value": trial.value}
-    values |= {f"constraint.{name}": number for name, number in trial.constraints.items()}
-    return values | ({"feasible": trial.is_feasible} if trial.constraints else {})
+def _told_values(trial: Trial, goals: Goals) -> dict[str, object]:
+    """Return the columns of what was told: the value, or the values of several objectives, and each constraint.
+
+    Of a trial without values they are the same, and empty.
+    """
+    names = ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
+    told: dict[str, object] = dict(zip(names, trial.values or [None] * len(names), strict=True))
+    told |= {f"constraint.{limit.name}": trial.constraints.get(limit.name) for limit in goals.limits}
+    return told | ({"feasible": trial.is_feasible if trial.values else None} if goals.limits else {})
 
 
-def _trial_row(trial: Trial) -> dict[str, object]:
+def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     seconds = None if trial.finished is None else trial.finished - trial.started
     row = {
         "number": trial.number,
         "status": trial.status,
-        **_told_values(trial),
+        **_told_values(trial, goals),
         "reason": trial.reason,
         "origin": trial.origin,
         "started": trial.started,

@@ -135,6 +135,26 @@ def test_several_objectives_and_limits_go_round():
     assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
 
 
+@pytest.mark.parametrize("failing", [{0}, {2}, {0, 1, 2, 3}])
+def test_failed_trials_leave_the_columns_of_several_objectives_as_they_are(tmp_path, failing):
+    goals = {"directions": ["minimize"] * 2, "constraints": {"size": ("<=", 5.0)}, "method": "random", "seed": 0}
+    studies = [bo.Study({"x": range(9)}, **goals) for _ in range(4)]
+    for numbers, study in ((failing, studies[0]), (set(), studies[1])):
+        for trial in study.ask(4):
+            if trial.number in numbers:
+                study.tell(trial, failed="lost")
+            else:
+                study.tell(trial, (1.0, 2.0), constraints={"size": 1.0})
+    frame, whole = (study.result.to_dataframe() for study in studies[:2])
+    assert list(frame.columns) == list(whole.columns)
+    columns = ["number", "status", "value.0", "value.1", "constraint.size", "feasible", "reason"]
+    assert list(frame.columns)[: len(columns)] == columns
+    assert set(frame.index[frame["value.1"].isna()]) == set(frame.index[frame["feasible"].isna()]) == failing
+    assert told(studies[2].add_frame(frame)) == told(studies[0].trials)
+    studies[0].result.to_csv(tmp_path / "a.csv")
+    assert told(studies[3].add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(studies[0].trials)
+
+
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(conditional_spaces())
 def test_conditional_points_go_round(space):

@@ -182,7 +182,7 @@ def test_seconds_are_those_of_trials_that_were_asked_for():
 
 def test_a_table_has_a_column_for_each_part_of_a_point():
     trials = (Trial(0, {"a": 1, "b": "x"}, "completed", 2.0, started=1.0, finished=4.0), Trial(1, "whole", "running"))
-    first, second = TrialTable(trials).rows()
+    first, second = TrialTable(trials, Goals()).rows()
     assert (first["point.a"], first["point.b"], first["seconds"], first["value"]) == (1, "x", 3.0, 2.0)
     assert (second["point"], second["seconds"], second["value"]) == ("whole", None, None)
 
