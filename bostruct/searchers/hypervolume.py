@@ -58,7 +58,10 @@ class Front:
         return self.worth(divide_nondominated(spread, self.reference))
 
     def extend(self, means: Array) -> Front:
-        """Return the front with more means (m, k), up to the same reference."""
+        """Return the front with more means, up to the same reference.
+
+        means: of m points (m, k).
+        """
         return replace(self, means=_keep_nondominated(np.vstack([self.means, means])))
 
 
