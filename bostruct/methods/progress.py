@@ -1,4 +1,4 @@
-"""What a rule of exploration remembers of the best value, so that it notices a better one."""
+"""The best value that a rule of exploration knew, and so whether there is a better one since."""
 
 from __future__ import annotations
 

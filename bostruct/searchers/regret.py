@@ -52,7 +52,10 @@ class ToldChance:
     completed: Batch
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known."""
+        """Return the logarithm of the chance of each of m points (m,): 0 and -inf where it is known.
+
+        xs: m points.
+        """
         values = set(self.domain.keys(self.completed))
         known = dict.fromkeys(self.domain.keys(self.failed), -math.inf) | dict.fromkeys(values, 0.0)
         learned = self.chance.log_chance(xs).tolist()
