@@ -13,7 +13,7 @@ from bostruct.goals.pareto import LARGEST, merit
 from bostruct.outcome import Outcome
 from bostruct.study.growing import GrowingArray
 
-LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell how large the noise is
+LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose sd is then off by about a third
 
 
 class Measured(NamedTuple):
@@ -91,6 +91,10 @@ def _describe_noise(outcome: Outcome) -> tuple[float, float, float]:
 def _find_variances(noise: Array) -> Array | None:
     """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
 
+    A single value counts as one repeat: a model that learned its noise would know nothing of the scatter within points
+    (docs/auto-evidence.md). Repeats that all agree may be one measurement, read several times. They leave the noise of
+    single values to be learned.
+
     noise: told variance, number of repeats, sum of their squared deviations, of each value (n, 3).
     """
     told, counts, squares = noise.T
@@ -98,5 +102,5 @@ def _find_variances(noise: Array) -> Array | None:
     with np.errstate(over="ignore"):
         pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
     pooled = pooled if np.isfinite(pooled) else np.nan  # squares of the largest floats tell nothing
-    variances = np.where(np.isnan(told) & (counts > 1), pooled / counts, told)
+    variances = np.where(np.isnan(told) & ((counts > 1) | (pooled > 0.0)), pooled / counts, told)
     return None if np.isnan(variances).all() else variances

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
+import numpy as np
+import pytest
+
+import bostruct as bo
 from bostruct.goals.declared import Goals
+from bostruct.methods import auto
 from bostruct.outcome import Outcome
 from bostruct.study.measured import LEAST_FREEDOM, measure
 
@@ -26,6 +31,44 @@ def test_searchers_see_minimized_objectives_slacks_and_known_noise() -> None:
     pooled = measure(Goals(), many).variances
     assert pooled is not None
     np.testing.assert_allclose(pooled, 1.0)  # 2 of one value, over two repeats
+
+
+def test_single_values_have_the_noise_that_repeats_tell() -> None:
+    """Ten points of four measurements have 30 degrees of freedom."""
+    rng = np.random.default_rng(0)
+    scatter = 1.5 * rng.normal(size=(10, 4))
+    repeated = [Outcome((float(row.mean()),), repeats=tuple(row.tolist())) for row in scatter]
+    single = [Outcome((float(value),)) for value in rng.normal(size=14)]
+    found = measure(Goals(), [*single, *repeated, Outcome((1.0,), sd=0.5), Outcome((2.0,), repeats=(2.0,))]).variances
+    assert found is not None
+    pooled = float(np.var(scatter, axis=1, ddof=1).mean())
+    np.testing.assert_allclose(found, [pooled] * 14 + [pooled / 4.0] * 10 + [0.25, pooled])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_model_trusts_single_values_no_more_than_repeats_allow(seed: int) -> None:
+    """Ten points are measured four times and fourteen once, all with a noise of 1.5."""
+    rng, space = np.random.default_rng(seed), bo.Space({f"x{i}": bool for i in range(6)})
+    xs = space.sample(24, rng)
+    counts = np.repeat([4, 1], [10, 14])
+    told = [x @ np.arange(6.0) + 1.5 * rng.normal(size=k) for x, k in zip(xs, counts, strict=True)]
+    found = measure(Goals(), [Outcome((float(one.mean()),), repeats=tuple(one.tolist())) for one in told])
+    assert found.variances is not None
+    model: Any = auto(space)
+    surrogate = model.surrogate.surrogate  # which compresses no values
+    posterior, _, _ = surrogate.with_variances(found.variances).condition(xs, found.values, None, rng)
+    known = posterior.scale**2 * posterior.known
+    sd = np.sqrt(np.where(np.isnan(known), posterior.noise[0], known))[10:]
+    assert np.all((sd > 1.1) & (sd < 2.0))
+
+
+def test_without_repeats_that_differ_the_noise_of_single_values_is_learned() -> None:
+    few = [Outcome((2.0,), repeats=(1.0, 3.0))] * (LEAST_FREEDOM - 1)
+    assert measure(Goals(), [Outcome((1.0,)), *few]).variances is None
+    found = measure(Goals(), [Outcome((1.0,)), Outcome((1.0,), sd=0.5), *few]).variances
+    np.testing.assert_array_equal(found, [np.nan, 0.25] + [np.nan] * (LEAST_FREEDOM - 1))
+    same = [Outcome((2.0,), repeats=(2.0, 2.0))] * LEAST_FREEDOM  # one measurement, read twice, perhaps
+    np.testing.assert_array_equal(measure(Goals(), [Outcome((1.0,)), *same]).variances, [np.nan] + [0.0] * len(same))
 
 
 def test_noise_too_large_for_floats_is_unknown_or_the_largest_float() -> None:
