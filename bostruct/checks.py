@@ -153,9 +153,9 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     """
     from difflib import get_close_matches
 
-    known = {str(name).lower(): str(name) for name in names}
+    known = {str(name).lower(): repr(name) if isinstance(name, str) else str(name) for name in names}
     close = get_close_matches((given if isinstance(given, str) else short_repr(given)).lower(), known, n=1)
-    return f". Did you mean {known[close[0]]!r}?" if close else ""
+    return f". Did you mean {known[close[0]]}?" if close else ""
 
 
 def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capability]:

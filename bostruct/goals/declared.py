@@ -153,6 +153,8 @@ class Goals:
         count = len(outcome.values)
         if count == self.n_objectives == 1:
             return
+        if self.n_objectives > 1 and (outcome.sd is not None or outcome.repeats):
+            raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
         if count != self.n_objectives and self.n_objectives == 1:
             raise TypeError(
                 f"value: expected a number, got {count}: {short_repr(outcome.values)}; the study has one objective. "
@@ -163,8 +165,6 @@ class Goals:
                 f"value: expected a tuple of {self.n_objectives} numbers, one for each direction, got {count}: "
                 f"{short_repr(outcome.values)}"
             )
-        if count > 1 and (outcome.sd is not None or outcome.repeats):
-            raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
 
     def __str__(self) -> str:
         return ", ".join([*self.directions, *map(str, self.limits)])

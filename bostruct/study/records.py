@@ -259,8 +259,10 @@ def _compact(text: str) -> str:
 def _difference(path: str, ours: ParsedJson, theirs: ParsedJson) -> str:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in [*ours, *(k for k in theirs if k not in ours)]:
-            if key not in theirs or key not in ours:
-                return f"only one of the two has {path}.{key}"
+            if key not in theirs:
+                return f"{path}.{key} is {short_repr(ours[key], 120)} there and missing here"
+            if key not in ours:
+                return f"{path}.{key} is missing there and {short_repr(theirs[key], 120)} here"
             if dump(ours[key]) != dump(theirs[key]):
                 return _difference(f"{path}.{key}", ours[key], theirs[key])
         return f"the order in {path} differs: {', '.join(ours)} there, {', '.join(theirs)} here"

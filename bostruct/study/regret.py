@@ -14,7 +14,9 @@ from bostruct.study.prediction import explain_bad_state
 STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 
 
-def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str) -> float:
+def bound_regret(
+    searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str, state: str | None = None
+) -> float:
     """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
 
     searcher: the study's method.
@@ -22,6 +24,7 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
     seed: of the study.
     regret: in the user's units, at least 0.
     who: the name that people call the method by.
+    state: of the searcher, JSON text; None for that of the ledger.
 
     Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
     objectives or limits.
@@ -37,6 +40,7 @@ def bound_regret(searcher: Searcher, ledger: Ledger, seed: int, regret: float, w
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.order), STREAM)))
     try:
         with limit_calls(), explain_bad_state("regret"):
-            return searcher.bound_regret_probability(history, parse(ledger.state), regret, rng)
+            known = parse(ledger.state if state is None else state)
+            return searcher.bound_regret_probability(history, known, regret, rng)
     except NumericalError:
         return 1.0

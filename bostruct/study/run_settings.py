@@ -55,6 +55,11 @@ class RunSettings:
         if self.executor is not None and self.trial_timeout is not None:
             raise ValueError("trial_timeout: expected None with an executor, whose workers cannot be killed from here")
         for callback in self.callbacks:
+            if isinstance(callback, type):
+                raise TypeError(
+                    f"callbacks: expected functions of (study, trial), or objects, got the class {callback.__name__}; "
+                    f"make one, {callback.__name__}(...)"
+                )
             if not callable(callback):
                 raise TypeError(f"callbacks: expected functions of (study, trial), got {short_repr(callback)}")
         for kind in self.reraise:

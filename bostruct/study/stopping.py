@@ -188,5 +188,7 @@ def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:
             reporter.take(step, value)
         except TrialStopped as stopped:
             raise ValueError(f"reports: expected finite values, got {short_repr(pair)}") from stopped
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"reports: {error}") from None
     found = reporter.reports
     return {"reports": [[step, value] for step, value in found]} if found else {}

@@ -455,6 +455,8 @@ class Study:
 
         Raises ValueError for a trial of another study, TypeError for what is none.
         """
+        if not isinstance(trials, Iterable):
+            raise TypeError(f"trials: expected a list of trials as `ask` returned them, got {short_repr(trials)}")
         with self._mutex:
             self._writable()
             self._ledger.give_back([self._ledger.identify(trial) for trial in trials])
@@ -552,10 +554,12 @@ class Study:
 
         regret: in the units of the values, at least 0.
 
-        Raises BostructError where the method has no model that tells, and ValueError.
+        It can be asked of a study that is only read. Raises BostructError where the method has no model that tells, and
+        ValueError.
         """
         with self._asking, self._mutex, self._limit():
-            return bound_regret(self._writable(), self._ledger, self.seed, regret, method_label(self._row))
+            searcher, state = self._model()()
+            return bound_regret(searcher, self._ledger, self.seed, regret, method_label(self._row), state)
 
     def stop(self, reason: str = "stop() was called") -> None:
         """End `optimize` once the trials in flight have finished, or say why a loop of your own has ended.

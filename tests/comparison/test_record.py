@@ -30,7 +30,7 @@ def draw(domain):
 OTHERS = [  # what is not as in the folder, and the words for it
     ({"space": bo.Space({"a": range(12), "b": range(9)})}, {"draw": draw}, "'draw' with another domain: domain.variab"),
     ({"direction": "maximize"}, {"draw": draw}, "'draw' with other goals: goals.directions is .'minimize'. there and"),
-    ({}, {"draw": "evolution"}, "'draw' with another method: only one of the two|'draw' with another method: method"),
+    ({}, {"draw": "evolution"}, "'draw' with another method: method"),
 ]
 
 

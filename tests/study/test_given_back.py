@@ -46,6 +46,9 @@ def test_what_is_no_trial_of_the_study_is_refused() -> None:
         study.ask()
         with pytest.raises(ValueError, match="of this study"):
             study.give_back([other.ask()])
+        for wrong in (study.ask(), 0, None):
+            with pytest.raises(TypeError, match="trials: expected a list of trials as `ask` returned them, got "):
+                study.give_back(wrong)  # type: ignore[arg-type]
     with pytest.raises(bo.BostructError, match="is closed"):
         study.give_back([])
 

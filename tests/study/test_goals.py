@@ -134,14 +134,24 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
         assert study.goals.repeats
         trial = study.ask()
         assert trial.number == 24
-    with pytest.raises(StudyMismatch, match=r"only one of the two has goals\.repeats"):
+    with pytest.raises(StudyMismatch, match=r"goals\.repeats is 'auto' there and missing here"):
         bo.Study(bits, seed=5, storage=tmp_path / "s.db")
     with pytest.raises(bo.DomainError, match="repeats: RandomSearch never asks for a point again"):
         bo.Study(SPACE, method="random", repeats="auto")
     with pytest.raises(ValueError, match="repeats: expected None for several objectives, and with constraints"):
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
-    with pytest.raises(ValueError, match=r"repeats: expected one of None, auto"):
+    with pytest.raises(ValueError, match=r"repeats: expected one of None, auto; got 'none'\. Did you mean None\?$"):
+        bo.Study(SPACE, repeats="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"repeats: expected one of None, auto; got True$"):
         bo.Study(SPACE, repeats=True)  # type: ignore[arg-type]
+
+
+def test_repeats_of_several_objectives_are_refused_as_noise() -> None:
+    study = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "minimize"])
+    trial = study.ask()
+    for told in ({"repeats": [1.0, 2.0]}, {"value": (1.0, 2.0), "sd": 0.1}):
+        with pytest.raises(TypeError, match=r"^sd, repeats: expected none where there are several objectives"):
+            study.tell(trial, **told)  # type: ignore[arg-type]
 
 
 def test_noise_whose_variance_is_not_finite_is_refused_and_in_a_file_read(

@@ -44,8 +44,9 @@ def test_the_bound_falls_with_the_regret_and_a_resumed_study_has_the_same(tmp_pa
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[0] > bounds[-1]
     assert bounds[-1] < 0.05
-    with bo.Study.load(tmp_path / "a.db") as study:
-        assert [study.bound_regret_probability(regret) for regret in (0.0, 0.5, 2.0, 50.0)] == bounds
+    for read_only in (False, True):
+        with bo.Study.load(tmp_path / "a.db", read_only=read_only) as study:
+            assert [study.bound_regret_probability(regret) for regret in (0.0, 0.5, 2.0, 50.0)] == bounds
 
 
 def test_a_method_without_a_model_is_refused_in_words() -> None:

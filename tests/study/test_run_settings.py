@@ -29,6 +29,12 @@ def test_a_time_out_asks_for_processes() -> None:
     assert [type(pool) for pool in pools] == [InProcessPool, ProcessPool]
 
 
+@pytest.mark.parametrize("callbacks", [bo.StopWhen, [bo.StopWhen]])
+def test_a_class_in_place_of_a_callback_is_refused(callbacks: Any) -> None:
+    with pytest.raises(TypeError, match=r"callbacks: .*got the class StopWhen; make one, StopWhen\(\.\.\.\)"):
+        bo.Study({"a": bool}, seed=0).optimize(abs, 2, callbacks=callbacks)  # type: ignore[arg-type]
+
+
 class Client:
     """Has a `submit` of its own, as the client of Dask has."""
 
