@@ -38,7 +38,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
 
     Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and
     more, the front is that of all of them, so that some of its trials may lie behind others in the picture; no stair is
-    drawn then.
+    drawn then, and the title says which objectives are drawn of how many.
 
     result: a result or a study, of several objectives.
     ax: axes to draw on, None for those of a new figure.
@@ -69,7 +69,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
     _name_ends(axes, front, objectives)
-    set_title(axes, result)
+    set_title(axes, result, _name_projection(result.goals.n_objectives, objectives))
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
     put_legend_below(axes)
@@ -82,6 +82,13 @@ def _name_ends(axes: Axes, front: list[Trial], objectives: tuple[int, int]) -> N
     for trial in dict.fromkeys([ends[0].number, ends[-1].number]) if ends else ():
         xs, ys = _read([one for one in front if one.number == trial], objectives)
         axes.annotate(f"trial {trial}", (xs[0], ys[0]), (6, 6), textcoords="offset points", fontsize=9, color=INK)
+
+
+def _name_projection(k: int, objectives: tuple[int, int]) -> str:
+    """Say which two of k objectives a picture shows, and which not; nothing where it shows all."""
+    hidden = [str(position) for position in range(k) if position not in objectives]
+    drawn = " and ".join(map(str, objectives))
+    return f"projection (objectives {drawn}, not {', '.join(hidden)})" if hidden else ""
 
 
 def _check(result: Result, objectives: tuple[int, int]) -> None:
@@ -123,8 +130,7 @@ def plot_hypervolume(
     """
     groups = _group_results(results)
     runs = [result for group in groups.values() for result in group]
-    if not runs:
-        raise ValueError("results: expected at least one Result, got none")
+    _check_goals(runs)
     corner = find_corner(runs) if reference is None else reference
     axes: Axes = new_axes(8.2, 4.2) if ax is None else ax
     for number, (name, group) in enumerate(groups.items()):
@@ -155,6 +161,16 @@ def plot_hypervolume(
     axes.set_title(f"mean hypervolume of {told}", loc="left", fontsize=10)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
     return axes
+
+
+def _check_goals(runs: list[Result]) -> None:
+    """Raise ValueError where there is no run, and where two of them have different goals."""
+    if not runs:
+        raise ValueError("results: expected at least one Result, got none")
+    first = runs[0].goals
+    for goals in (run.goals for run in runs):
+        if (goals.directions, goals.limits) != (first.directions, first.limits):
+            raise ValueError(f"results: expected runs of equal goals, got {first}; and {goals}")
 
 
 def _group_results(results: object) -> dict[str, list[Result]]:

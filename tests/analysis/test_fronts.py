@@ -64,6 +64,28 @@ def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> Non
     assert title == "mean hypervolume of 1 to 2 runs, 32 trials"
 
 
+def test_runs_of_other_goals_are_refused_in_words(result: bo.Result) -> None:
+    three = bo.minimize(
+        lambda point: (float(point["a"]), 1.0, 2.0), SPACE, 2, method="random", directions=["minimize"] * 3
+    )
+    with pytest.raises(
+        ValueError, match=r"expected runs of equal goals, got minimize, maximize, w <= 6; and minimize, "
+    ):
+        plot_hypervolume({"two": [result], "three": [three]})
+    again = bo.minimize(both, SPACE, 4, method="random", seed=1, suggest_seconds=9.0, **GOALS)
+    assert len(plot_hypervolume({"x": [result], "hasty": [again]}).get_lines()) == 2
+
+
+def test_a_front_of_three_objectives_says_which_two_are_drawn() -> None:
+    def measure(point: dict[str, int]) -> tuple[float, float, float]:
+        return float(point["a"]), float(point["b"]), -float(point["a"] + point["b"])
+
+    three = bo.minimize(measure, SPACE, 12, method="random", seed=0, directions=["minimize"] * 3)
+    for objectives, told in (((0, 1), "0 and 1, not 2"), ((2, 0), "2 and 0, not 1")):
+        axes = plot_front(three, objectives=objectives)
+        assert axes.get_title(loc="left") == f"projection (objectives {told}) of random, 12 trials"
+
+
 def test_the_history_of_several_objectives_is_refused_by_the_name_of_what_draws_them(result: bo.Result) -> None:
     with pytest.raises(bo.BostructError, match=r"has 2 objectives.*plot_front .*plot_hypervolume"):
         bo.plot_history(result)
