@@ -19,6 +19,7 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
+from bostruct.surrogates.forest import RandomForest
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
@@ -56,16 +57,21 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     return searcher if n_objectives == 1 or isinstance(searcher, SORTS) else Scalarized(searcher)
 
 
-def allow_repeats(searcher: Searcher) -> Searcher:
+def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     """Return the searcher that may ask for a told point again; raises DomainError for a method that never does.
 
+    It takes a Gaussian process: a random forest has no covariances, by which one more value is judged.
+
     searcher: of one objective without limits.
+    who: the name that people call it by.
     """
     if isinstance(searcher, Explained):
-        return replace(searcher, searcher=allow_repeats(searcher.searcher))
-    if not isinstance(searcher, BayesianSearch):
-        name = type(searcher).__name__
-        raise DomainError(f"repeats: {name} never asks for a point again; auto and other methods with a model do")
+        return replace(searcher, searcher=allow_repeats(searcher.searcher, f"{who} ({searcher.note})"))
+    if not isinstance(searcher, BayesianSearch) or isinstance(searcher.surrogate, RandomForest):
+        raise DomainError(
+            f"repeats: {who} never asks for a point again; methods with a Gaussian process do, such as auto, combo and "
+            "nasbot"
+        )
     return replace(searcher, repeats=True)
 
 

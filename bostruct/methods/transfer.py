@@ -41,7 +41,7 @@ class PriorTask(NamedTuple):
     values: Array
 
 
-def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
+def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") -> Searcher:
     """Return a method that also learns from earlier tasks: `method="auto"` on a `Space` is such a method.
 
     The first points are the best of the earlier tasks, then a few random ones.
@@ -49,6 +49,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     searcher: a `BayesianSearch` whose surrogate is a GP at its mode: `auto` on a `Space`, on programs, on networks, or
         on a space with other domains inside, or what `bayesian` builds.
     tasks: at least one.
+    who: the name that people call the method by; empty for that of its class.
 
     Raises DomainError where the method has no such surrogate.
     """
@@ -58,7 +59,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask]) -> Searcher:
     if not kernels or any(map(_changes_with_training, kernels)):
         raise DomainError(
             "method: expected one that learns from prior=, such as auto on a Space, got "
-            f"{type(searcher).__name__} on {type(searcher.domain).__name__}"
+            f"{who or type(searcher).__name__} on {type(searcher.domain).__name__}"
             + (", whose kernel changes with the training points" if kernels else "")
         )
     assert isinstance(searcher, BayesianSearch)

@@ -86,7 +86,14 @@ def explain_bad_state(what: str) -> Iterator[None]:
 
 
 def cross_validate(
-    searcher: Searcher, state: str, history: History, numbers: Sequence[int], goals: Goals, objective: int, seed: int
+    searcher: Searcher,
+    state: str,
+    history: History,
+    numbers: Sequence[int],
+    goals: Goals,
+    objective: int,
+    seed: int,
+    who: str,
 ) -> LeftOutTrials:
     """Return what a method predicts of each value told without that value, the same for the same study.
 
@@ -97,13 +104,14 @@ def cross_validate(
     goals: of the study.
     objective: its position, from 0.
     seed: of the study.
+    who: the name that people call the method by.
 
     Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
     """
     if not has_capability(searcher, HasCrossValidation):
         raise BostructError(
-            f"cross_validate: {type(searcher).__name__} has no Gaussian process, which predicts what it was told "
-            "without having been told; auto has one"
+            f"cross_validate: {who} has no Gaussian process{_of_each(goals)}, which predicts what it was told without "
+            "having been told; auto has one"
         )
     if len(history.values) < FEWEST_VALIDATED:
         raise BostructError(
@@ -126,7 +134,14 @@ def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), STREAM)))
 
 
-def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int) -> Predictions:
+def _of_each(goals: Goals) -> str:
+    """Write that a model is of each objective, where there are several."""
+    return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
+
+
+def predict(
+    searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int, who: str
+) -> Predictions:
     """Return what a method believes of points, the same for the same study.
 
     searcher: of the study.
@@ -135,11 +150,12 @@ def predict(searcher: Searcher, state: str, history: HistoryView, xs: Batch, goa
     xs: m points.
     goals: of the study.
     seed: of the study.
+    who: the name that people call the method by.
 
     Raises BostructError for a method without a model, and where none has completed; NumericalError.
     """
     if not has_capability(searcher, HasPrediction):
-        raise BostructError(f"predict: {type(searcher).__name__} has no model of the objective; auto has one")
+        raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
     if not len(history.values):
         raise BostructError("predict: expected at least one completed trial, got none")
     rng = _make_generator(seed, history)

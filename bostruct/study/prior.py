@@ -42,16 +42,17 @@ def describe_prior(domain: Domain, tasks: Sequence[PriorTask]) -> list[ParsedJso
     return described
 
 
-def with_prior(searcher: Searcher, prior: Sequence[ParsedJson]) -> Searcher:
+def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -> Searcher:
     """Return the searcher, which also learns from earlier tasks where there are any.
 
     searcher: of the study's method.
     prior: as of `describe_prior`.
+    who: the name that people call the method by; empty for that of its class.
 
     Raises DomainError for a method that cannot, StorageError where a point is none of the searcher's domain.
     """
     tasks = [_decode_task(searcher.domain, task) for task in prior]
-    return learn_from(searcher, tasks) if tasks else searcher
+    return learn_from(searcher, tasks, who) if tasks else searcher
 
 
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:

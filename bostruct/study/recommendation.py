@@ -115,6 +115,7 @@ class Fit:
     goals: of the study.
     seed: of the study.
     limit: on threads, while the model is fitted.
+    who: the name that people call the method by.
     """
 
     searcher: Callable[[], tuple[Searcher, str]]
@@ -125,6 +126,7 @@ class Fit:
     goals: Goals
     seed: int
     limit: ThreadLimit
+    who: str
 
     def __call__(self) -> Beliefs:
         """Find the beliefs, the same for the same study; a model that cannot be fitted is a reason, and no error.
@@ -158,7 +160,8 @@ class Fit:
         searcher, state = self.searcher()
         xs = searcher.domain.join(parse_points(searcher.domain, points, "points"))
         with self.limit():
-            return predict(searcher, state, self._history(searcher.domain, self._completed), xs, self.goals, self.seed)
+            history = self._history(searcher.domain, self._completed)
+            return predict(searcher, state, history, xs, self.goals, self.seed, self.who)
 
     def cross_validate(self, objective: int) -> LeftOutTrials:
         """Predict each value told from all others: `Result.cross_validate`.
@@ -170,7 +173,7 @@ class Fit:
         numbers = self._completed
         with self.limit():
             history = self._history(searcher.domain, numbers)
-            return cross_validate(searcher, state, history, numbers, self.goals, objective, self.seed)
+            return cross_validate(searcher, state, history, numbers, self.goals, objective, self.seed, self.who)
 
     @property
     def _completed(self) -> list[int]:

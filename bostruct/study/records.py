@@ -309,6 +309,14 @@ def method_label(row: StudyRow) -> str:
     return method["name"] or method["searcher"]
 
 
+def name_method(method: str | Searcher) -> str:
+    """Return the name that people call a method by, that of its class for an object.
+
+    method: by name, or a searcher.
+    """
+    return method if isinstance(method, str) else type(method).__name__
+
+
 def stored_method(row: StudyRow) -> str:
     """Return the method's name; raise BostructError where a searcher object was given.
 

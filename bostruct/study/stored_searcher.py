@@ -31,6 +31,8 @@ from bostruct.study.records import (
     describe_method,
     is_same_description,
     is_same_method,
+    method_label,
+    name_method,
     read_goals,
     stored_method,
 )
@@ -132,7 +134,7 @@ def adopt_prior(
     """
     made = stored.study
     try:
-        searcher = with_prior(alone, prior.tasks)
+        searcher = with_prior(alone, prior.tasks, method_label(given))
     except DomainError:  # most often the method is not the one that the study was made with
         if not is_same_kind(made.method, given.method):
             check_agreement(made, made._replace(goals=given.goals, method=given.method), where)
@@ -153,7 +155,7 @@ def build_searcher(method: str | Searcher, domain: Domain, goals: Goals) -> Sear
     that cannot serve the goals.
     """
     searcher = check_domain(methods.searcher(method, domain), domain)
-    searcher = allow_repeats(searcher) if goals.repeats else searcher
+    searcher = allow_repeats(searcher, name_method(method)) if goals.repeats else searcher
     return serve_goals(searcher, goals.n_objectives, len(goals.limits))
 
 
@@ -172,7 +174,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")
-    searcher = with_prior(build_searcher(method, domain, goals), tasks)
+    searcher = with_prior(build_searcher(method, domain, goals), tasks, name_method(method))
     same = is_same_method(row.method, dump(describe_method(searcher, searcher)))
     same = same and dump(tasks) == dump(stored_prior(row))
     same = same and is_same_description(row.domain, dump(domain.to_json()))

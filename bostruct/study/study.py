@@ -52,6 +52,7 @@ from bostruct.study.records import (
     describe_method,
     encode_points,
     method_label,
+    name_method,
     read_goals,
     read_initial,
     readable_domain,
@@ -674,7 +675,7 @@ class Study:
         with self._mutex:  # all of one moment
             trials, outcomes, points, model = self.trials, self._ledger.outcomes, self._ledger.points, self._model()
             order = tuple(number for number in self._ledger.order if trials[number].unread is None)
-        fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit)
+        fit = Fit(model, trials, outcomes, order, points, self.goals, self.seed, self._limit, method)
         stopped, told = self._stop or self._stopped_because, (trials, order, self.goals, self.seed, method)
         return Result(*told, stopped, beliefs=Lazy(fit), domain=self.domain, name=self.name, model=fit)
 
@@ -885,7 +886,8 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
 
     alone: the searcher, without a prior.
     """
-    searcher = with_prior(alone, tasks := describe_prior(domain, read_prior(request.prior, domain, request.goals)))
+    tasks = describe_prior(domain, read_prior(request.prior, domain, request.goals))
+    searcher = with_prior(alone, tasks, name_method(request.method))
     return StudyRow(
         name=_check_name(request.name),
         domain=dump(domain.to_json()),

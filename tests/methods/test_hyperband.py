@@ -129,7 +129,7 @@ def test_a_model_predicts_at_the_top_in_the_units_of_the_user() -> None:
     assert not has_capability(hyperband(space), HasPrediction)
     plain = bo.Study(space, method="hyperband", seed=0)
     plain.optimize(loss, 3)
-    with pytest.raises(bo.BostructError, match="predict: Hyperband has no model"):
+    with pytest.raises(bo.BostructError, match="predict: hyperband has no model"):
         plain.predict(at_all[0])
 
 

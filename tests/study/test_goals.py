@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct import methods
 from bostruct.cli.show import _find_front
 from bostruct.contracts import BostructError
 from bostruct.goals import declared
@@ -18,6 +19,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.study.callbacks import Patience, TargetValue
 from bostruct.study.space_changes import SpaceChanged
+from tests.permutations import Permutations
 
 SPACE = {"a": range(8), "b": range(4)}
 LIMIT = {"w": ("<=", 6.0)}
@@ -113,6 +115,8 @@ def test_noise_is_told_and_kept(tmp_path: Path) -> None:
 
 def test_a_prior_is_refused_where_there_are_other_goals() -> None:
     earlier = bo.minimize(lambda point: float(point["a"]), SPACE, 5, method="random")
+    with pytest.raises(bo.DomainError, match="learns from prior=, such as auto on a Space, got evolution on Space"):
+        bo.Study(SPACE, method="evolution", prior=[earlier])
     with pytest.raises(ValueError, match="prior: expected none for a study of several objectives"):
         bo.Study(SPACE, prior=[earlier], constraints=LIMIT)
 
@@ -136,8 +140,13 @@ def test_a_point_may_be_asked_for_again_where_that_was_asked_for(tmp_path: Path)
         assert trial.number == 24
     with pytest.raises(StudyMismatch, match=r"goals\.repeats is 'auto' there and missing here"):
         bo.Study(bits, seed=5, storage=tmp_path / "s.db")
+    for method in ("random", "evolution", "wrs", "smac", "tpe", "bocs"):
+        with pytest.raises(bo.DomainError, match=f"repeats: {method} never asks for a point again; methods with a"):
+            bo.Study(SPACE, method=method, repeats="auto")
     with pytest.raises(bo.DomainError, match="repeats: RandomSearch never asks for a point again"):
-        bo.Study(SPACE, method="random", repeats="auto")
+        bo.Study(SPACE, method=methods.random(bo.Space(SPACE)), repeats="auto")
+    with pytest.raises(bo.DomainError, match=r"repeats: auto \(random search, because .*\) never asks"):
+        bo.Study(Permutations(4), repeats="auto")
     with pytest.raises(ValueError, match="repeats: expected None for several objectives, and with constraints"):
         bo.Study(SPACE, repeats="auto", constraints=LIMIT)
     with pytest.raises(ValueError, match=r"repeats: expected one of None, auto; got 'none'\. Did you mean None\?$"):
