@@ -769,9 +769,9 @@ class Posterior(Protocol):
         ...
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once xs were told exactly their mean: the mean stays, the variance shrinks.
+        """Return the posterior once a value equal to the mean was told at each of xs, as noisy as any new value.
 
-        This is the kriging believer, `fantasize` in BoTorch.
+        The mean stays, the variance shrinks. This is the kriging believer, `fantasize` in BoTorch.
 
         xs: points that are being evaluated; none change nothing.
         """

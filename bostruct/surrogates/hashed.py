@@ -159,7 +159,7 @@ class HashedPosterior:
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)
 
     def believe(self, xs: Batch) -> HashedPosterior:
-        """Return the posterior itself: a mean that is told exactly moves no weight, and variances do not shrink here.
+        """Return the posterior itself: a value equal to the mean moves no weight, and variances do not shrink here.
 
         xs: ignored.
         """

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from bostruct.checks import check_integer, require_gradient
-from bostruct.contracts import Array, Batch, HasInputGradient, IntArray, Posterior, Prediction
+from bostruct.checks import check_integer, has_capability, require_gradient
+from bostruct.contracts import Array, Batch, DependsOnTraining, HasInputGradient, IntArray, Posterior, Prediction
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
@@ -62,14 +62,14 @@ class LatentPosterior:
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once xs were told exactly their mean.
+        """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new one.
 
         xs: points that are being evaluated; none change nothing.
         """
         if not len(xs):
             return self
         believed = self.posterior.believe(xs)
-        assert isinstance(believed, GaussianPosterior)  # of a kernel that does not depend on the training points
+        assert isinstance(believed, GaussianPosterior)  # `LatentSampler` draws from no other
         padded = [np.concatenate([one, np.zeros((len(xs), one.shape[1]))]) for one in self.weights]
         return replace(self, posterior=believed, weights=padded)
 
@@ -152,15 +152,18 @@ class LatentSampler:
     def __call__(self, posterior: Posterior, rng: np.random.Generator) -> LatentPosterior | None:
         """Return the posterior given the draws; None for a posterior that is no Gaussian process.
 
-        The draws are a Latin hypercube sample of the joint posterior (McKay et al. 1979). Points believed are among the
-        training points.
+        None also for a kernel that depends on the training points: believed points would change it, and the draws.
+
+        The draws are a Latin hypercube (McKay et al. 1979) in the principal coordinates of the joint posterior. Each of
+        these is stratified; the latent values, sums of all of them, are not. Points believed are among the training
+        points.
 
         posterior: from which to draw.
         rng: the only source of chance.
 
         Raises NumericalError.
         """
-        if not isinstance(posterior, GaussianPosterior):
+        if not isinstance(posterior, GaussianPosterior) or has_capability(posterior.kernel, DependsOnTraining):
             return None
         kernel, members = posterior.kernel, posterior.members
         prepared = kernel.prepare(posterior.xs)
@@ -198,7 +201,7 @@ def _choose_rows(means: Array, gram: Array, most: int) -> IntArray:
 
 
 def _draw_deviations(one: Member, gram: Array, rows: IntArray, n_draws: int, rng: np.random.Generator) -> Array:
-    """Return a Latin hypercube sample of the latent values at some training points less their means (r, D)."""
+    """Return draws of the latent values at some training points less their means (r, D): `LatentSampler`."""
     white = gram[rows] @ one.whitener.T
     values, vectors = np.linalg.eigh(gram[np.ix_(rows, rows)] - white @ white.T)
     strata = rng.permuted(np.tile(np.arange(n_draws), (len(rows), 1)), axis=1)

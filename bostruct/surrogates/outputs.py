@@ -106,7 +106,7 @@ class OutputsPosterior:
         return self.outputs[0].screen(xs)
 
     def believe(self, xs: Batch) -> OutputsPosterior:
-        """Return the posterior once xs were told exactly the mean of each output.
+        """Return the posterior once a value equal to the mean was told of each output at xs.
 
         xs: points that are being evaluated; none change nothing.
         """

@@ -198,9 +198,10 @@ class GaussianPosterior:
         return at_shares
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once xs were told exactly their mean: kriging believer, `fantasize` in BoTorch.
+        """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
 
-        Believed points move no mean, because their weights are 0, and shrink the variance.
+        This is the kriging believer, `fantasize` in BoTorch. Believed points move no mean, because their weights are 0.
+        They shrink the variance, by less where values are noisy.
 
         xs: points that are being evaluated; none change nothing.
         """
@@ -311,7 +312,7 @@ class FantasizedPosterior:
         return _scale_to_variances(self.augmented.covariance(xs), self.predict(xs).variance)
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once more points were told exactly their mean.
+        """Return the posterior once more points are believed, as of `GaussianPosterior.believe`.
 
         xs: points that are being evaluated; none change nothing.
         """

@@ -13,6 +13,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.contracts import Array
+from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.latent_draws import LatentPosterior, LatentSampler
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -150,3 +151,11 @@ def test_a_point_told_twice_is_drawn_once() -> None:
 def test_other_posteriors_are_not_drawn_from() -> None:
     other = TablePosterior(np.array([2, 2]), np.zeros(4), np.ones(4), np.zeros(4))
     assert LatentSampler(3, 4)(other, np.random.default_rng(0)) is None
+
+
+def test_a_kernel_that_depends_on_the_training_points_is_not_drawn_from() -> None:
+    """Points believed would change it, as that of architectures, and so what was drawn."""
+    posterior, _, _ = fitted()
+    assert LatentSampler(3, 4)(posterior, np.random.default_rng(0)) is not None
+    clipped = replace(posterior, kernel=SpectrumClip(posterior.kernel))  # type: ignore[arg-type]
+    assert LatentSampler(3, 4)(clipped, np.random.default_rng(0)) is None
