@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.contracts import Array
 from bostruct.goals.declared import Goals, read_reference
-from bostruct.goals.pareto import default_reference, exclusive_volume, find_nondominated
+from bostruct.goals.pareto import default_reference, exclusive_volume, find_nondominated, hypervolume
 from bostruct.study.history import Trial
 
 
@@ -32,11 +32,11 @@ def measure_hypervolumes(
 
     Raises TypeError, ValueError.
     """
-    feasible = np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
+    feasible = _orient_feasible(told, goals)
     if not len(feasible):
         return (0.0,) * len(told)
-    corner = default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
-    grown, volumes, volume = 0, [], 0.0
+    corner = _read_corner(feasible, goals, reference)
+    grown, volumes, volume = 0, list[float](), 0.0
     front = feasible[:0]
     for trial in told:
         if trial.is_feasible:
@@ -45,6 +45,28 @@ def measure_hypervolumes(
             front = _extend_front(front, x)
         volumes.append(volume)
     return tuple(volumes)
+
+
+def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
+    """Return the volume that the front of all finished trials dominates; 0 where none is feasible.
+
+    told: finished trials.
+    goals: of their study.
+    reference: as of `bostruct.Result.hypervolumes`.
+
+    Raises TypeError, ValueError.
+    """
+    feasible = _orient_feasible(told, goals)
+    return hypervolume(feasible, _read_corner(feasible, goals, reference)) if len(feasible) else 0.0
+
+
+def _orient_feasible(told: Sequence[Trial], goals: Goals) -> Array:
+    """Return the objectives of the feasible trials, minimized (n, k)."""
+    return np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
+
+
+def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | None) -> Array:
+    return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
 def _extend_front(front: Array, x: Array) -> Array:

@@ -16,7 +16,7 @@ from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, printable
 from bostruct.goals.declared import Direction, Goals
-from bostruct.study.fronts import find_front, measure_hypervolumes
+from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import Trial
 from bostruct.study.prediction import LeftOutTrials, Predictions
 from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
@@ -174,8 +174,7 @@ class Result:
 
         reference: a number for each objective, in its units, as of `hypervolumes`.
         """
-        found = self.hypervolumes(reference)
-        return found[-1] if found else 0.0
+        return measure_hypervolume(self._list_told(), self.goals, reference)
 
     def hypervolumes(self, reference: Sequence[float] | None = None) -> tuple[float, ...]:
         """Return the volume that the Pareto front dominates after each finished trial, in the order told.
@@ -185,7 +184,11 @@ class Result:
 
         Raises TypeError, ValueError.
         """
-        return measure_hypervolumes([self.trials[number] for number in self.order], self.goals, reference)
+        return measure_hypervolumes(self._list_told(), self.goals, reference)
+
+    def _list_told(self) -> list[Trial]:
+        """Return the finished trials that were kept, in the order told."""
+        return [self.trials[number] for number in self.order]
 
     def _orient(self, trials: Sequence[Trial]) -> Array:
         """Return the values of trials as they are minimized (n, k)."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bostruct.goals.declared import Goals
-from bostruct.study.fronts import find_front, measure_hypervolumes
+from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import Trial
 
 pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12)
@@ -34,6 +34,7 @@ def test_volumes_are_the_cells_that_are_dominated(points: list[tuple[int, int]])
     for n, volume in enumerate(volumes, start=1):
         cells = {(x, y) for a, b in points[:n] for x in range(a, 7) for y in range(b, 7)}
         assert volume == pytest.approx(len(cells))
+        assert measure_hypervolume(trials[:n], goals, (7.0, -7.0)) == pytest.approx(len(cells))
 
 
 def test_trials_that_break_a_limit_or_failed_have_no_volume() -> None:
