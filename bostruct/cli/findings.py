@@ -102,8 +102,10 @@ def _describe_front(result: Result, reference: Sequence[float] | None) -> Facts:
 
 
 def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
+    from bostruct.study.history import tell_stop
+
     best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
-    rows = [("best value", best)]
+    rows = [("best value", f"{best}{tell_stop(result.best_trial)}")]
     if facts["best_constraints"] is not None:
         rows.append(("it measures", _write_measured(facts["best_constraints"])))
     if not with_points:

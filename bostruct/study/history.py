@@ -110,15 +110,28 @@ class Trial:
         """True where `Study.cancel` gave it up: it is on record as failed, and says nothing of its point."""
         return CANCELED in self.info
 
+    @property
+    def stopped_at(self) -> int | None:
+        """The step at which a stopping rule ended it, whose value is its own; None where none did."""
+        return self.info.get("stopped_at")
+
     def _repr_html_(self) -> str:
         seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
         values = None if self.value is not None or not self.values else self.values
         rows = {"status": self.status, "value": self.value, "values": values, "reason": self.reason}
         rows |= {"point": self.point, "constraints": dict(self.constraints) or None}
         rows |= {"breaks": ", ".join(self.broken) or None, "sd": self.sd, "repeats": self.repeats or None}
-        rows |= {"no data, for": self.unread}
+        rows |= {"stopped at step": self.stopped_at, "no data, for": self.unread}
         rows |= {"chosen by": self.origin, "seconds": seconds}
         return html_table([(k, v) for k, v in rows.items() if v is not None], caption=f"Trial {self.number}")
+
+
+def tell_stop(trial: Trial) -> str:
+    """Write that a stopping rule ended a trial, and at which step; empty where none did.
+
+    trial: that a text has just named.
+    """
+    return "" if trial.stopped_at is None else f", which was stopped at step {trial.stopped_at}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, printable
 from bostruct.goals.declared import Direction, Goals
 from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
-from bostruct.study.history import Trial
+from bostruct.study.history import Trial, tell_stop
 from bostruct.study.prediction import LeftOutTrials, Predictions
 from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
 
@@ -397,7 +397,8 @@ class Result:
             return [(what, f"none keeps all limits: {self._describe_nearest(completed)}")]
         if self.goals.n_objectives > 1:
             return self._front_lines()
-        best = f"{self.best_value!r} ({self.goals}), as told of trial {self.best_trial.number}"
+        trial = self.best_trial
+        best = f"{self.best_value!r} ({self.goals}), as told of trial {trial.number}{tell_stop(trial)}"
         return [(what, best), ("best point", self.best_point), *self._recommended_lines()]
 
     def _front_lines(self) -> list[tuple[str, object]]:

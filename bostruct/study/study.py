@@ -25,7 +25,7 @@ from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import parse_outcome, storable
+from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
@@ -358,7 +358,8 @@ class Study:
             or a reason the trial was stopped at the last of them, whose value is its own.
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
             twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
-            which `requeue` does not count. Infeasible trials are not retried.
+            which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
+            did not fail is told once.
 
         Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
         process that took it over, the outcome is another trial of the same point, which is returned:
@@ -375,10 +376,14 @@ class Study:
             number = self._ledger.running(trial)
             ended = None if finished is None else check_number("finished", finished, 0.0)
             noted = describe_reports(reports)
-            if noted and value is None and repeats is None and failed is None and infeasible is None:
+            is_stopped = bool(noted) and all(one is None for one in (value, repeats, failed, infeasible))
+            if is_stopped:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
             outcome, retries = self.goals.check(outcome), _count_retries(retry)
+            if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
+                given = "a value" if outcome.infeasible is None else "infeasible="
+                raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
             if outcome.failed is not None and count_retries(self._ledger.trial(number).info) < retries:
                 return self._ledger.retry(number, outcome.failed, begun)

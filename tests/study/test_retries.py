@@ -35,13 +35,26 @@ def test_a_transient_failure_is_retried_twice() -> None:
     assert [SPACE.present(x) for x in study._ledger.history().failed] == [found[0].point]
 
 
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [({"infeasible": "too large"}, "infeasible="), ({"value": 2.0}, "a value"), ({"repeats": [1.0, 2.0]}, "a value")],
+)
+def test_a_retry_of_what_did_not_fail_is_refused_and_nothing_is_told(given: dict[str, object], named: str) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    trial = study.ask()
+    with pytest.raises(ValueError, match=f"retry: expected it beside failed=, .* got {named}"):
+        study.tell(trial, **given, retry=True)  # type: ignore[arg-type]
+    assert study.trials[0].status == "running"
+    assert study.tell(trial, failed="busy", retry=True).status == "running"
+
+
 def test_a_number_of_retries_and_other_outcomes() -> None:
     study = bo.Study(SPACE, method="random", seed=0)
     assert len(tell_all(study, failed="busy", retry=4)) == 5
     assert len(tell_all(study, float("nan"), retry=1)) == 2
     assert len(tell_all(study, Outcome(failed="busy"), retry=False)) == 1
-    assert [t.status for t in tell_all(study, infeasible="too large", retry=True)] == ["infeasible"]
-    assert [t.value for t in tell_all(study, 2.0, retry=True)] == [2.0]
+    assert [t.status for t in tell_all(study, Outcome(infeasible="too large"), retry=True)] == ["infeasible"]
+    assert [t.value for t in tell_all(study, Outcome((2.0,)), retry=True)] == [2.0]
     for retry, error in ((-1, ValueError), (1.5, TypeError), ("yes", TypeError)):
         with pytest.raises(error, match="retry: expected"):
             study.tell(study.ask(), failed="busy", retry=retry)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.study.stopping import Curve, MedianRule, SuccessiveHalvingRule, describe_reports, read_curves
+from tests.cli.invoke import call
 
 SPACE = bo.Space({"x": bo.Integer(0, 29)})
 Reports = list[tuple[int, float]]
@@ -211,3 +212,17 @@ def test_a_rule_needs_one_objective_without_limits(goals: dict[str, Any]) -> Non
     with pytest.raises(bo.BostructError, match="one objective without limits"):
         study.bound_regret_probability(0.5)
     assert len(study.trials) == 1
+
+
+def test_a_best_trial_that_was_stopped_is_told_as_such(tmp_path: Path) -> None:
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "r.db") as study:
+        study.tell(study.ask(), reports=[(1, 5.0), (3, 2.0)])
+        study.tell(study.ask(), 4.0, reports=[(1, 5.0)])
+        result = study.result
+    assert [trial.stopped_at for trial in result.trials] == [3, None]
+    told = "trial 0, which was stopped at step 3"
+    assert f"as told of {told}" in repr(result)
+    assert "stopped at step" in result.best_trial._repr_html_()
+    assert "trial 0 (counted from 0), which was stopped at step 3" in call("show", tmp_path / "r.db").stdout
+    call("report", tmp_path / "r.db", "--out", tmp_path / "r.html")
+    assert f"{told}." in (tmp_path / "r.html").read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from bostruct.analysis.tables import pluralize
 from bostruct.checks import has_capability
 from bostruct.contracts import HasParts, HasVariables
 from bostruct.display import Html, element
-from bostruct.study.history import Trial
+from bostruct.study.history import Trial, tell_stop
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
 ORIGINS = {
@@ -165,7 +165,8 @@ def _tell_best(run: Run) -> Iterator[object]:
         return
     best = result.best_trial
     position = result.order.index(best.number) + 1
-    yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), f", of trial {best.number}.")
+    ending = f", of trial {best.number}{tell_stop(best)}."
+    yield element("span", "The best value told is ", element("b", f"{best.value:.10g}"), ending)
     later = len(result.order) - position
     brought = f"{pluralize(later, 'later trial')} brought nothing better." if later else "it is the last."
     yield f"It was the {write_ordinal(position)} of {len(result.order):,} to finish; {brought}"
