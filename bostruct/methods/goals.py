@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
 from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
+from bostruct.checks import may_have_covariance
 from bostruct.contracts import Domain, DomainError, LogScoreBuilder, ScoreBuilder, Searcher, Surrogate
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
@@ -19,7 +20,6 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
-from bostruct.surrogates.forest import RandomForest
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
@@ -67,7 +67,7 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     """
     if isinstance(searcher, Explained):
         return replace(searcher, searcher=allow_repeats(searcher.searcher, f"{who} ({searcher.note})"))
-    if not isinstance(searcher, BayesianSearch) or isinstance(searcher.surrogate, RandomForest):
+    if not isinstance(searcher, BayesianSearch) or not may_have_covariance(searcher.surrogate):
         raise DomainError(
             f"repeats: {who} never asks for a point again; methods with a Gaussian process do, such as auto, combo and "
             "nasbot"
