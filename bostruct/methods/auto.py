@@ -137,8 +137,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     fewest trials. A branch is the set of points that have the same variables.
 
     Among orders without conditions, a suggestion may be a mutation of the best point in place of the model's: whichever
-    has brought better values more often of late is more likely to be asked. So it is among sequences, once
-    the model has promised more than ten times the better values that it brought.
+    has brought better values more often of late is more likely to be asked.
 
     Where the items of an order have resources, a further kernel has the schedule of the order, in durations that are
     learned. It is linear in ends of chains of items, bad orders tell of the durations as good ones do, and so values

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,7 +58,6 @@ from bostruct.searchers.joint import choose_beside
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
-from bostruct.searchers.scores import find_promise
 from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
@@ -83,19 +82,6 @@ class Explored(NamedTuple):
 
 
 Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
-
-
-@runtime_checkable
-class HearsPromises(Protocol):
-    """A rule of exploration that is told what the model expects of each point that it suggests."""
-
-    def hear(self, state: State, chance: float) -> State:
-        """Return the rule's state once the model has suggested a point.
-
-        state: of the rule's last call.
-        chance: that the point has a value, and one better than the best that is predicted at the points told.
-        """
-        ...
 
 
 def describe_part(part: object) -> Json:
@@ -409,17 +395,8 @@ class BayesianSearch:
             if again is None:
                 raise
             return again, state, "repeat"
-        state = self._hear_promise(state, score, x)
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
         return (x, state, "model") if again is None else (again, state, "repeat")
-
-    def _hear_promise(self, state: State, score: Score, x: Point) -> State:
-        """Return the searcher's state once its rule of exploration, if it listens, was told what x promises."""
-        rule = self.exploration
-        if rule is None or not has_capability(rule, HearsPromises):
-            return state
-        chance = find_promise(score, self.domain.join([x]))
-        return state if chance is None else state | {"exploration": rule.hear(state["exploration"], chance)}
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

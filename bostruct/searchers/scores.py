@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.special import ndtr
 
 from bostruct.checks import bound_log_chance, check_number, has_capability, has_hardly_grown, require_gradient
 from bostruct.contracts import (
@@ -187,22 +186,6 @@ class FeasibleScore:
             return value + chance, gradient + slope
 
         return at_shares
-
-
-def find_promise(score: Score, xs: Batch) -> float | None:
-    """Return the chance that a point has a value, and one below the incumbent; None for a score that has none.
-
-    score: any; an `AcquisitionScore` has an incumbent, and so has a `FeasibleScore` of one.
-    xs: the point, as a batch.
-    """
-    if isinstance(score, FeasibleScore):
-        chance = find_promise(score.score, xs)
-        return None if chance is None else chance * math.exp(float(score.success.log_chance(xs)[0]))
-    if not isinstance(score, AcquisitionScore):
-        return None
-    mean, variance = score.posterior.predict(xs)
-    sd = np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-    return float(ndtr((score.incumbent - mean) / sd).mean())
 
 
 @dataclass(frozen=True, eq=False)

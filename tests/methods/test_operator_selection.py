@@ -13,7 +13,6 @@ from bostruct.methods.operator_selection import OperatorSelection, select_operat
 from bostruct.study.history import History
 
 ORDERS = bo.Space({"p": bo.Permutation(range(6)), "b": bool})
-LETTERS = bo.Space({"s": bo.Sequence("abc", length=(4, 6)), "b": bool})
 
 
 def tell(*values):
@@ -34,12 +33,7 @@ def test_orders_without_conditions_have_it_and_no_other_space():
     assert auto(ORDERS).exploration == OperatorSelection()
     assert select_operators(bo.Space({"b": bool, "r": bo.Real(0, 1)})) is None
     assert auto(bo.Space({"b": bool})).exploration is None
-
-
-def test_sequences_have_it_once_the_model_has_promised_too_much():
-    assert auto(LETTERS).exploration == OperatorSelection(overpromise=10.0)
-    assert select_operators(bo.Space({"s": bo.Sequence("ab", length=4), "p": bo.Permutation(range(4))})) is None
-    assert select_operators(bo.Space({"s": bo.Sequence("ab", length=4), "x": bo.Subset(range(4), size=2)})) is None
+    assert auto(bo.Space({"s": bo.Sequence("ab", length=4)})).exploration is None
 
 
 def test_what_gained_more_often_is_asked_more_often():
@@ -80,42 +74,6 @@ def test_where_no_mutation_is_unseen_the_model_is_asked():
     assert found.state["last"] == 0
 
 
-@pytest.mark.parametrize(
-    ("promised", "kept", "has_turn"), [(9.9, 0, False), (10.1, 0, True), (19.9, 1, False), (20.1, 1, True)]
-)
-def test_mutations_have_no_turn_while_the_model_keeps_what_it_promises(promised, kept, has_turn):
-    rule, history = OperatorSelection(overpromise=10.0), tell(3.0, 1.0, 1.0)
-    state = {"best": 1.0, "last": 0, "counts": [[0.0, 50.0], [50.0, 0.0]], "promised": promised, "kept": kept}
-    found = rule(ORDERS, history, state, np.random.default_rng(0))
-    assert (found.point is not None) == has_turn
-    assert ("the model promised" in found.why) == has_turn
-
-
-def test_a_promise_is_kept_by_a_better_value_of_the_model_alone():
-    rule, rng = OperatorSelection(overpromise=10.0), np.random.default_rng(0)
-    state = rule.hear(rule(ORDERS, tell(3.0), None, rng).state, 0.75)
-    assert (state["promised"], state["kept"]) == (0.75, 0.0)
-    state = rule.hear(rule(ORDERS, tell(3.0, 2.0), state, rng).state, 0.5)
-    assert (state["promised"], state["kept"]) == (1.25, 1.0)
-    state = rule(ORDERS, tell(3.0, 2.0, 2.0), state, rng).state
-    assert state["kept"] == 1.0
-    state = rule(ORDERS, tell(3.0, 2.0, 2.0, 1.0), state | {"last": 1}, rng).state  # a mutation brought it
-    assert state["kept"] == 1.0
-    assert json.loads(json.dumps(state)) == state
-
-
-def test_a_search_of_sequences_tells_its_rule_what_each_suggestion_promises():
-    searcher, rng = auto(LETTERS), np.random.default_rng(0)
-    points = LETTERS.sample(12, rng)
-    history = History.of(LETTERS, points, [float(point["s"].count("a")) for point in map(LETTERS.present, points)])
-    state, promised = searcher.initial_state(), [0.0]
-    for _ in range(3):
-        state = searcher.suggest(history, state, rng).state
-        promised.append(state["exploration"]["promised"])
-    steps = np.diff(promised)
-    assert np.all((steps > 0.0) & (steps < 1.0))
-
-
 def test_a_record_tells_mutations_from_suggestions_of_the_model_and_says_why():
     result = bo.minimize(lambda point: point["p"][0], ORDERS, 40, seed=0)
     whys = [trial.info["why"] for trial in result.trials if trial.origin == "mutation"]
@@ -128,8 +86,3 @@ def test_a_record_tells_mutations_from_suggestions_of_the_model_and_says_why():
 def test_a_discount_outside_of_its_range_is_refused(discount):
     with pytest.raises(ValueError, match=r"discount: expected a finite number in \(0.0, 1.0\], got"):
         OperatorSelection(discount)
-
-
-def test_a_negative_overpromise_is_refused():
-    with pytest.raises(ValueError, match=r"overpromise: expected .*, got -1"):
-        OperatorSelection(overpromise=-1.0)

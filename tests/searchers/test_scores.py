@@ -8,15 +8,12 @@ import pytest
 
 from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import NumericalError, Prediction
+from bostruct.contracts import NumericalError
 from bostruct.methods import auto
 from bostruct.searchers.scores import (
-    AcquisitionScore,
     Feasible,
-    FeasibleScore,
     Improvement,
     best_predicted,
-    find_promise,
 )
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import check_searcher
@@ -159,22 +156,3 @@ def test_a_score_that_believes_points_is_that_of_a_posterior_that_does():
     expected = searcher.score(posterior.believe(running), history, np.random.default_rng(0))
     np.testing.assert_allclose(told.believe(running)(POINTS), expected(POINTS), rtol=1e-10)
     assert not np.allclose(told(POINTS), expected(POINTS))
-
-
-def test_a_promise_is_the_chance_of_a_value_below_the_incumbent_in_the_mean_of_samples():
-    class Told:
-        def predict(self, xs):
-            return Prediction(
-                np.array([[1.0] * len(xs), [3.0] * len(xs)]), np.array([[4.0] * len(xs), [1.0] * len(xs)])
-            )
-
-    class Half:
-        def log_chance(self, xs):
-            return np.full(len(xs), np.log(0.5))
-
-    score = AcquisitionScore(Told(), LogExpectedImprovement(), 2.0)
-    expected = (0.6914624612740131 + 0.15865525393145707) / 2.0  # of the standard normal, at 0.5 and -1
-    assert find_promise(score, POINTS[:1]) == pytest.approx(expected, rel=1e-12)
-    assert find_promise(FeasibleScore(score, Half()), POINTS[:1]) == pytest.approx(0.5 * expected, rel=1e-12)
-    assert find_promise(np.sum, POINTS[:1]) is None
-    assert find_promise(FeasibleScore(np.sum, Half()), POINTS[:1]) is None
