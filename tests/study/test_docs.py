@@ -31,7 +31,7 @@ def test_the_page_on_experiments_says_what_its_blocks_find(tmp_path, monkeypatch
     page = (DOCS / "experiments.md").read_text(encoding="utf-8")
     front = [trial.values for trial in names["result"].pareto_front]
     assert f"# {len(front)} trials, from {front[0]} to {front[-1]}" in page
-    assert f"# {names['result'].hypervolume(reference=(12.0, 200.0))}" in page
+    assert f"# {names['result'].hypervolume(reference=(12.0, 200.0)):.1f}" in page
     found = names["bo"].minimize(
         names["limited"], names["passes"], n_trials=30, seed=0, constraints={"size": ("<=", 100.0)}
     )
