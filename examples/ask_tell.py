@@ -7,7 +7,7 @@ import bostruct as bo
 
 file = Path(tempfile.mkdtemp()) / "oven.db"
 space = {
-    "flour": ["rye", "wheat", "spelled"],
+    "flour": ["rye", "wheat", "spelt"],
     "minutes": range(20, 61, 5),
     "degrees": range(180, 251, 10),
     "steam": bool,
@@ -16,7 +16,7 @@ space = {
 
 def taste(point):
     """Stands in for baking a loaf and asking the neighbors."""
-    score = {"rye": 1.0, "wheat": 0.0, "spelled": 2.0}[point["flour"]] + point["steam"]
+    score = {"rye": 1.0, "wheat": 0.0, "spelt": 2.0}[point["flour"]] + point["steam"]
     return score - abs(point["minutes"] - 45) / 10 - abs(point["degrees"] - 230) / 20
 
 

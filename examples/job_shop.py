@@ -61,5 +61,4 @@ if __name__ == "__main__":
     n_trials = int(sys.argv[1]) if len(sys.argv) > 1 else 100
     result = bo.minimize(find_makespan, space, n_trials, seed=0)
     print(f"ends at {result.best_value:.0f} after {n_trials} trials; the optimum is 55")
-    if len(sys.argv) > 2:
-        draw(schedule(result.best_point["order"]), sys.argv[2])
+    draw(schedule(result.best_point["order"]), sys.argv[2] if len(sys.argv) > 2 else "job_shop.svg")
