@@ -219,7 +219,7 @@ class BayesianSearch:
         starts = self.domain.take(history.completed, best)
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
-        x, state, origin = self._choose_point(maxima, score, believed, history, state, search_rng)
+        x, origin = self._choose_point(maxima, score, believed, history, search_rng)
         note: Info = {} if self.note is None else {"auto": self.note}
         yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
         if has_capability(score, CanBelieve):
@@ -376,15 +376,9 @@ class BayesianSearch:
             return None
 
     def _choose_point(
-        self,
-        maxima: Batch,
-        score: Score,
-        believed: Posterior,
-        history: HistoryView,
-        state: State,
-        rng: np.random.Generator,
-    ) -> tuple[Point, State, str]:
-        """Return a new point, or a told one where that is worth more or no new one is left; the state; and the origin.
+        self, maxima: Batch, score: Score, believed: Posterior, history: HistoryView, rng: np.random.Generator
+    ) -> tuple[Point, str]:
+        """Return a new point, or a told one where that is worth more or no new one is left, and its origin.
 
         Raises SpaceExhausted.
         """
@@ -394,9 +388,9 @@ class BayesianSearch:
             again = choose_repeat(self.domain, believed, history, None) if self.repeats else None
             if again is None:
                 raise
-            return again, state, "repeat"
+            return again, "repeat"
         again = choose_repeat(self.domain, believed, history, x) if self.repeats else None
-        return (x, state, "model") if again is None else (again, state, "repeat")
+        return (x, "model") if again is None else (again, "repeat")
 
     def _first_unseen(self, maxima: Batch, score: Score, history: HistoryView, rng: np.random.Generator) -> Point:
         """Return the best new maximum; else, maximum by maximum, its best new neighbor; else the best of new draws.

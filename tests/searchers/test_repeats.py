@@ -85,17 +85,23 @@ def test_exact_values_are_never_asked_again_and_noisy_ones_are(noise: float, ori
     assert (SPACE.key(found.point) in history.seen) == (origin == "repeat")
 
 
+def draw_two_best(position: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
+    """Return values of all points, two of them equal and best, their variances, and where the noisier of the two is."""
+    values, variances = rng.normal(size=16), np.full(16, 1e-6)
+    best = np.argsort(values)[:2]
+    values[best], variances[best[position]] = -3.0, 1.0
+    return values, variances, int(best[position])
+
+
 @pytest.mark.parametrize("position", [0, 1])
 def test_a_point_known_worse_is_asked_again(position: int) -> None:
     """Of two points of equal values, the one whose value had more noise."""
     rng = np.random.default_rng(0)
-    values, variances = rng.normal(size=16), np.full(16, 1e-6)
-    best = np.argsort(values)[:2]
-    values[best], variances[best[position]] = -3.0, 1.0
+    values, variances, noisier = draw_two_best(position, rng)
     posterior = search().surrogate.with_variances(variances).condition(POINTS, values, None, rng)[0]
     again = choose_repeat(SPACE, posterior, History.of(SPACE, POINTS, values.tolist()), POINTS[np.argmax(values)])
     assert again is not None
-    np.testing.assert_array_equal(again, POINTS[best[position]])
+    np.testing.assert_array_equal(again, POINTS[noisier])
 
 
 def test_without_the_option_nothing_is_repeated() -> None:
@@ -153,13 +159,11 @@ def test_once_all_points_are_seen_a_study_goes_on_with_repeats(n_bits: int) -> N
 def test_once_all_points_are_seen_the_one_of_the_largest_gain_is_asked_again(position: int) -> None:
     """Of two best points of equal values, the one whose value had more noise."""
     rng = np.random.default_rng(0)
-    values, variances = rng.normal(size=16), np.full(16, 1e-6)
-    best = np.argsort(values)[:2]
-    values[best], variances[best[position]] = -3.0, 1.0
+    values, variances, noisier = draw_two_best(position, rng)
     history = dataclasses.replace(History.of(SPACE, POINTS, values.tolist()), variances=variances)
     found = search().suggest(history, search().initial_state(), rng)
     assert found.info["origin"] == "repeat"
-    np.testing.assert_array_equal(found.point, POINTS[best[position]])
+    np.testing.assert_array_equal(found.point, POINTS[noisier])
 
 
 def test_values_that_are_all_exact_end_with_the_space() -> None:
