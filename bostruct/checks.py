@@ -80,6 +80,19 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
     return int(value)
 
 
+def check_draw(m: object, rng: object) -> None:
+    """Raise TypeError or ValueError for a number of draws that is none, or for chance that is no generator.
+
+    m: how many to draw, an int >= 0.
+    rng: the `numpy.random.Generator` to draw with.
+    """
+    check_integer("m", m, 0)
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            "rng: expected a numpy.random.Generator, such as numpy.random.default_rng(0), got " + short_repr(rng)
+        )
+
+
 def check_number(
     name: str,
     value: object,

@@ -12,7 +12,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from bostruct.checks import has_capability, hide_addresses, members_of, missing_members, short_repr, try_mutation
+from bostruct.checks import (
+    check_draw,
+    has_capability,
+    hide_addresses,
+    members_of,
+    missing_members,
+    short_repr,
+    try_mutation,
+)
 from bostruct.contracts import (
     Batch,
     Choice,
@@ -37,6 +45,7 @@ from bostruct.contracts import (
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.decisions import Coordinate
+from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.space import Space
 from bostruct.domains.unseen import draw_unseen
 
@@ -107,7 +116,10 @@ class Joint:
 
         m: int >= 0.
         rng: `numpy.random.Generator`.
+
+        Raises TypeError, ValueError.
         """
+        check_draw(m, rng)
         return self.points([domain.sample(m, rng) for domain in self.domains])
 
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint:
@@ -243,7 +255,10 @@ class Joint:
         """List the valid points with a neighbor in one part: the first part's first, in its order.
 
         x: `JointPoint`.
+
+        Raises PointError for a dict.
         """
+        refuse_dict(x)
         near = [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
         return self._keep_valid(self._apply(x, self._changes(x, near)))
 
@@ -255,8 +270,10 @@ class Joint:
         rng: `numpy.random.Generator`.
 
         A part that has more than m neighbors, and more than 200, counts as if it had so many. Where constraints leave
-        fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other.
+        fewer than m of these, all neighbors count of a part that is a `Space`, and up to 2,000 of any other. Raises
+        PointError for a dict.
         """
+        refuse_dict(x)
         most = max(m, LISTED_NEIGHBORS)
         near = self._sample_near(x, [most] * len(self.domains), rng)
         found = self._valid_changes(x, self._changes(x, near), m, rng)

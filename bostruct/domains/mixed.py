@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.checks import did_you_mean, has_capability, hide_addresses, short_repr, try_mutation
+from bostruct.checks import check_draw, did_you_mean, has_capability, hide_addresses, short_repr, try_mutation
 from bostruct.contracts import (
     Batch,
     Domain,
@@ -123,8 +123,9 @@ class MixedSpace(Joint):
         rng: `numpy.random.Generator`.
 
         Under constraints points are drawn until m are valid. Where they are too rare for that, the others are a few
-        changes away from those that were found. Raises DomainError where none is found.
+        changes away from those that were found. Raises DomainError where none is found; TypeError, ValueError.
         """
+        check_draw(m, rng)
         if not self.constraints:
             return self._draw(m, rng)
         with limit_search():

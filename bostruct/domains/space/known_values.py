@@ -71,10 +71,15 @@ class KnownValues:
         """Return a point by names, which is what both `present` and `encode` of its variables make; None where unknown.
 
         x: integer row (d,).
+
+        Raises IndexError, TypeError or ValueError for most of what is no row of the space.
         """
         if self._choices is None:
             return None
-        return dict(zip(self._names, map(getitem, self._choices, np.asarray(x).tolist()), strict=True))
+        columns = np.asarray(x).tolist()
+        if min(columns) < 0:  # an index from the end
+            raise IndexError(columns)
+        return dict(zip(self._names, map(getitem, self._choices, columns), strict=True))
 
     def read(self, data: ParsedJson) -> IntArray | None:
         """Return the row of a point (d,); None where the slow way has to read it, or to say what is wrong.

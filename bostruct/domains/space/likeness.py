@@ -219,6 +219,8 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
         given = given.to_numpy()
         if (rows := find_labeled_rows(owner, choices, labels)) is not None:
             given = given[np.ix_(rows, rows)]
+    if np.iscomplexobj(given):
+        raise DomainError(f"{owner}: expected real numbers, got complex ones")
     try:
         matrix = np.array(given, dtype=np.float64)
     except OverflowError:

@@ -21,21 +21,36 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
     space: `Space`.
     x: what should be an integer row (columns,).
     """
+    refuse_dict(x)
     n_columns = space.layout.n_columns
     if np.shape(x) != (n_columns,) or not np.issubdtype(np.asarray(x).dtype, np.integer):
         raise PointError(f"point: expected {n_columns} integers, got {short_repr(x)}")
     for (name, v), columns in zip(space.variables.items(), space.layout.split(x), strict=True):
         if v.when and columns[0] == ABSENT:
             continue
-        try:
-            v.check(columns)
-        except PointError as error:
-            raise PointError(f"{name}: {error}") from None
+        _check_value(name, v, columns)
     row = np.asarray(x, dtype=np.int64)
     if space.conditions and (broken_condition := space.conditions.find_broken(row)):
         raise PointError(broken_condition)
     if broken := [predicate_name(c) for c in space.constraints if not count_satisfied_rules(space, row[None], [c])[0]]:
         raise PointError(f"point: {short_repr(space.present(x), 200)} breaks the constraint {', '.join(broken)}")
+
+
+def _check_value(name: str, variable: Variable, columns: Sequence[int]) -> None:
+    """Raise PointError, naming the variable, unless the columns are those of a value."""
+    try:
+        variable.check(columns)
+    except PointError as error:
+        raise PointError(f"{name}: {error}") from None
+
+
+def refuse_dict(x: object) -> None:
+    """Raise PointError for a dict of the user's values, where a point in the form of the space is wanted.
+
+    x: anything.
+    """
+    if isinstance(x, dict):
+        raise PointError(f"point: expected one that parse made of a dict, space.parse(point), got {short_repr(x)}")
 
 
 def check_names(space: ConstrainedProduct, point: object) -> Mapping[str, object]:
@@ -91,14 +106,16 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
 
 
 def present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Presented]:
-    """Return a point as a dict of the user's values.
+    """Return a point as a dict of the user's values; raise PointError for columns that are no value of a variable.
 
     space: `Space`.
     x: integer row (columns,).
     """
     split = space.layout.split(x)
-    both = zip(space.variables.items(), split, strict=True)
-    return {name: v.present(own) for (name, v), own in both if own[0] != ABSENT}
+    both = [one for one in zip(space.variables.items(), split, strict=True) if one[1][0] != ABSENT]
+    for (name, v), own in both:
+        _check_value(name, v, own)
+    return {name: v.present(own) for (name, v), own in both}
 
 
 def encode_row(space: ConstrainedProduct, x: IntArray) -> Json:

@@ -100,7 +100,7 @@ def variable_from_json(name: str, data: ParsedJson) -> Variable:
     name: str, what errors call it.
     data: dict that `Variable.to_json` returned.
     """
-    kind = data["kind"]
+    kind = data.get("kind")
     if kind not in KINDS:
         raise DomainError(
             f"{name}: expected a kind of {', '.join(KINDS)}, got {short_repr(kind)}; "
@@ -113,6 +113,8 @@ def variable_from_json(name: str, data: ParsedJson) -> Variable:
         if "default" in data:
             found.default_columns = tuple(found.decode(data["default"]))
         return found
+    except KeyError as error:
+        raise DomainError(f"{name}: expected what to_json of a {kind} returned, got it without {error}") from error
     except PointError as error:
         raise DomainError(f"{name}: default: {error}") from None
     except DomainError as error:

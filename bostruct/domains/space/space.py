@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import short_repr
+from bostruct.checks import check_draw, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
 from bostruct.display import html_table, show_all_parts, show_parts
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
@@ -41,7 +41,7 @@ from bostruct.domains.space.decisions import (
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
 from bostruct.domains.space.row_keys import RowKeys
@@ -220,8 +220,9 @@ class Space:
         Independent, each variable even on its scale given those that it depends on. Under tight constraints points
         come from a list of all, with the same chances, or from walks: see
         `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
-        found.
+        found; TypeError, ValueError.
         """
+        check_draw(m, rng)
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_candidates(self, m: int, starts: SpaceBatch, rng: np.random.Generator) -> IntArray:
@@ -285,12 +286,16 @@ class Space:
         return row
 
     def present(self, x: IntArray) -> dict[str, Presented]:
-        """Return a point as a dict of the user's values.
+        """Return a point as a dict of the user's values; raise PointError where x has no place in the space.
 
         x: integer row (d,).
         """
-        known = self._known_values.write(x)
-        return present_row(self, x) if known is None else known
+        try:
+            known = self._known_values.write(x)
+            return present_row(self, x) if known is None else known
+        except (IndexError, TypeError, ValueError):
+            check_row(self, x)
+            raise
 
     def encode(self, x: IntArray) -> Json:
         """Return a point as JSON: a dict from names to choices.
@@ -386,8 +391,9 @@ class Space:
         Where the change makes other variables exist, these have their fallback values: the middle of an order, else the
         first choice.
 
-        Returns rows (m, d): variable 0 first, its vertices ascending.
+        Returns rows (m, d): variable 0 first, its vertices ascending. Raises PointError for a dict.
         """
+        refuse_dict(x)
         return self._moves.neighbors(x)
 
     def sample_neighbors(self, x: IntArray, m: int, rng: np.random.Generator) -> IntArray:
@@ -396,7 +402,10 @@ class Space:
         x: integer row (d,).
         m: int >= 0.
         rng: the only source of chance.
+
+        Raises PointError for a dict.
         """
+        refuse_dict(x)
         return self.join(self.sample_neighborhoods(np.asarray(x)[None], m, rng)[0])
 
     def sample_neighborhoods(
@@ -552,8 +561,12 @@ class Space:
 
         data: dict, as `to_json` returned it.
 
-        Raises DomainError where that needs code or objects that no file holds.
+        Raises DomainError where that needs code or objects that no file holds, or where a member is missing.
         """
+        missing = [name for name in ("variables", "constraints") if not isinstance(data, dict) or name not in data]
+        if missing:
+            without = f"{short_repr(data)} without {' and '.join(missing)}"
+            raise DomainError(f"space: expected what to_json of a Space returned, got {without}")
         rules = data["constraints"]
         if rules and not isinstance(rules, list):
             raise DomainError("the space has constraints, whose code no file holds")

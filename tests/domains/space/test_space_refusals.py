@@ -221,6 +221,59 @@ def test_a_range_that_is_too_wide_is_met_with_a_grid():
         bo.Space({"x": np.linspace(0, 1, 5001)})
 
 
+@pytest.mark.parametrize(
+    "variables", [{"a": bool, "b": [1, 2, 3]}, {"p": bo.Permutation(range(5))}, {"a": bool, "d": {"x": bool}}]
+)
+def test_what_is_no_generator_no_count_and_no_point_is_told_in_words(variables):
+    space, rng = bo.Space(variables), np.random.default_rng(0)
+    generator = r"rng: expected a numpy.random.Generator, such as numpy.random.default_rng\(0\), got 0"
+    with pytest.raises(TypeError, match=generator):
+        space.sample(1, 0)
+    with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
+        space.sample(-1, rng)
+    point = space.present(space.sample(1, rng)[0])
+    for ask in (space.neighbors, lambda x: space.sample_neighbors(x, 3, rng)):
+        with pytest.raises(PointError, match="point: expected one that parse made of a dict"):
+            ask(point)
+
+
+@pytest.mark.parametrize(
+    ("given", "row", "message"),
+    [
+        (bo.Permutation(range(5)), [9] * 5, r"a: expected each of 0..4 once, got \[9, 9, 9, 9, 9\]"),
+        (bo.Permutation(range(5)), [-1, -1, -1, 0, 0], "a: expected each of 0..4 once"),
+        (["x", "y"], [9], "a: expected a vertex in 0..1, got 9"),
+        (["x", "y"], [-1], "a: expected a vertex in 0..1, got -1"),
+        (bo.Subset(list("abcd"), size=2), [1, 1, 1, 0], "a: expected 2 items"),
+    ],
+)
+def test_a_row_without_place_in_the_space_is_not_presented(given, row, message):
+    with pytest.raises(PointError, match=message):
+        bo.Space({"a": given}).present(row)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({}, "space: expected what to_json of a Space returned, got {} without variables and constraints"),
+        ({"variables": {"a": {}}, "constraints": 0}, "a: expected a kind of Binary, .*, got None"),
+        (
+            {"variables": {"a": {"kind": "Categorical"}}, "constraints": 0},
+            "a: expected what to_json of a Categorical returned, got it without 'choices'",
+        ),
+    ],
+)
+def test_a_description_says_what_it_lacks(data, message):
+    with pytest.raises(DomainError, match=message):
+        bo.Space.from_json(data)
+
+
+@pytest.mark.parametrize("name", ["kernel", "distances"])
+def test_complex_numbers_are_refused_by_name(name):
+    with pytest.raises(DomainError, match=f"Categorical: {name}: expected real numbers, got complex ones"):
+        bo.Categorical(list("abc"), **{name: 1j * np.eye(3)})
+
+
 def test_a_name_that_nearly_fits_is_suggested():
     with pytest.raises(PointError, match=r"unknown name 'schedule'.* Did you mean 'scheduler'\?"):
         bo.Space({"scheduler": bool}).parse({"schedule": True})
