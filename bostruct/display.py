@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -49,6 +50,14 @@ def in_full(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{name!r}: {in_full(part)}" for name, part in value.items()) + "}"
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
+
+
+def show_count(count: int) -> str:
+    """Write a number of points or values, by its power of ten where that is 9 or more.
+
+    count: at least 1.
+    """
+    return f"{count:,}" if count < 10**9 else f"about 10^{math.log10(count):.0f}"
 
 
 def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:

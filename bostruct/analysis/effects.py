@@ -13,7 +13,7 @@ from bostruct.analysis.picture_style import name_objective, require_result, set_
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
-from bostruct.display import new_axes
+from bostruct.display import new_axes, show_count
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
 from bostruct.surrogates.conditional_fanova import mean_of_draws
@@ -127,7 +127,10 @@ def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
         return _Scale(atoms, _name_numbers(variable, steps), np.clip(places, -0.5, steps - 0.5), False, cells)
     atoms = feature.atoms
     if len(atoms) > MOST_STEPS and atoms.shape[1] > 1:
-        raise BostructError(f"pair: {feature.name!r} has {len(atoms)} values, too many to draw; at most {MOST_STEPS}")
+        count = data.structures[feature.name].size if feature.name in data.structures else len(atoms)
+        raise BostructError(
+            f"pair: {feature.name!r} has {show_count(count)} values, too many to draw; at most {MOST_STEPS}"
+        )
     count = len(atoms) if atoms.shape[1] > 1 else min(steps, len(atoms))
     kept = np.unique(np.linspace(0, len(atoms) - 1, count).round().astype(np.int64))
     cells = None if draws is None else _find_nearest(draws, atoms[kept])

@@ -104,6 +104,7 @@ class DesignData(NamedTuple):
     draws: of a space with conditions, or of programs that differ in their choices, points that were drawn of it (m, c);
         None for any other.
     result: of the study.
+    structures: the variables of several choices, by the names of their features.
     """
 
     design: Array
@@ -113,6 +114,7 @@ class DesignData(NamedTuple):
     searched: float
     draws: Array | None
     result: Result
+    structures: Mapping[str, Variable]
 
 
 def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
@@ -143,7 +145,8 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     if len(completed) < 2:
         raise BostructError(f"study: expected at least two completed trials, got {len(completed)}")
     design, choices = design_and_features([described.coordinates(domain.parse(trial.point)) for trial in completed])
-    features = _join_structures(choices, design, _find_structures(described), np.random.default_rng(seed))
+    structures = _find_structures(described)
+    features = _join_structures(choices, design, structures, np.random.default_rng(seed))
     values = np.array([trial.values[objective] for trial in completed], dtype=np.float64)
     searched = sum(trial.origin in SEARCHED for trial in completed) / len(completed)
     draws = None
@@ -155,9 +158,9 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
             count = DRAWS // SLOWER
         draws = fill_design([described.coordinates(x) for x in domain.sample(count, rng)], choices)
         for feature in features:
-            if feature.name in _find_structures(described):
+            if feature.name in structures:
                 thin_levels(draws, feature, rng)
-    return DesignData(design, features, values, left_out, searched, draws, result)
+    return DesignData(design, features, values, left_out, searched, draws, result, structures)
 
 
 def _has_conditions(domain: object) -> bool:

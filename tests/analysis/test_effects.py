@@ -64,6 +64,24 @@ def test_what_cannot_be_drawn_is_refused():
         plot_effects(study(n=1), ("a", "b"))
 
 
+@pytest.mark.parametrize(
+    ("variable", "count"),
+    [
+        (bo.Permutation(range(10)), "3,628,800"),
+        (bo.Sequence("ACGU", length=(2, 6)), "5,456"),
+        (bo.Subset(range(60), size=30), r"about 10\^17"),
+        (bo.Permutation(range(5), when={"b": True}), "120"),
+    ],
+)
+def test_a_structure_of_too_many_values_is_refused_with_their_number(variable, count):
+    for space in ({"p": variable, "b": bool}, {"d": {"p": variable, "b": bool}, "c": bool}):
+        done = bo.Study(bo.Space(space), method="random", seed=0)
+        done.optimize(lambda point: len(str(point)), 12, progress=False)
+        names = ("d.p", "d.b") if "d" in space else ("p", "b")
+        with pytest.raises(BostructError, match=f"{names[0]!r} has {count} values, too many to draw; at most 24"):
+            plot_effects(done, names)
+
+
 def test_under_conditions_shades_are_means_of_the_points_that_the_space_has():
     model = ["a", "b", "c"]
     space = bo.Space({"model": model, "k": bo.Ordinal(range(4), when={"model": "c"}), "scale": bool})

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_draw, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
-from bostruct.display import html_table, show_all_parts, show_parts
+from bostruct.display import html_table, show_all_parts, show_count, show_parts
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
@@ -131,10 +131,12 @@ class Space:
         return show_all_parts(self.variables, f", {len(self.constraints)} constraints" if self.constraints else "")
 
     def _repr_html_(self) -> str:
-        n = f"{self.n_points:,}" if self.n_points < 10**9 else f"about 10^{math.log10(self.n_points):.0f}"
         rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
         most = "at most " if self.conditions and not self.conditions.is_exact else ""
-        return html_table(self.variables.items(), caption=f"Space of {self.d} variables, {most}{n} points{rules}")
+        return html_table(
+            self.variables.items(),
+            caption=f"Space of {self.d} variables, {most}{show_count(self.n_points)} points{rules}",
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
