@@ -266,11 +266,20 @@ def require(domain: Any, capability: type[Capability], method: str) -> Capabilit
     method: that asks.
     """
     if missing := missing_members(domain, capability):
-        wide = name_wide(domain)
-        lacking = "has none" if wide and CHOICES & set(missing) else f"lacks {', '.join(missing)}"
-        got = f"{type(domain).__name__}{wide}, which {lacking}"
-        raise DomainError(f"method: {method} needs {describe_need(capability)}, got {got}")
+        raise DomainError(f"method: {method} needs {describe_need(capability)}, got {describe_lack(domain, missing)}")
     return domain
+
+
+def describe_lack(domain: Any, missing: Sequence[str], role: str = "") -> str:
+    """Say of a domain what it lacks for a method, and which variable is to blame, for the message.
+
+    domain: any.
+    missing: members of a capability.
+    role: what the domain is to another, such as " as the part 'd'".
+    """
+    wide = name_wide(domain)
+    lacking = "has none" if wide and CHOICES & set(missing) else f"lacks {', '.join(missing)}"
+    return f"{type(domain).__name__}{wide}{role}, which {lacking}"
 
 
 def list_wide(domain: Any) -> list[str]:

@@ -8,7 +8,7 @@ from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, Simulate
 from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.space.space import Space
-from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
+from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
 from bostruct.searchers.bocs import BOCS
 from bostruct.surrogates.horseshoe import HorseshoeRegression
 from bostruct.surrogates.monomials import Monomials
@@ -28,8 +28,9 @@ def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annea
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
-    refuse_numbers("bocs", domain)
     refuse_conditions("bocs", domain)
+    refuse_structures_beside_numbers("bocs", domain)
+    refuse_numbers("bocs", domain)
     check_integer("order", order, 1, 3)
     minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
     if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:

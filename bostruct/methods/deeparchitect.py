@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
-from bostruct.methods.refusals import refuse_numbers, require_of_parts
+from bostruct.methods.refusals import refuse_numbers, refuse_structures_beside_numbers, require_of_parts
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.tree_search import TreeSearch
@@ -33,6 +33,7 @@ def smbo_mcts(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
+    refuse_structures_beside_numbers("smbo-mcts", domain)
     refuse_numbers("smbo-mcts", require_of_parts(domain, HasDecisions, "smbo-mcts"))
     tokens = require_of_parts(domain, HasTokens, "smbo-mcts").tokens
     return SMBO(domain, HashedRidge(tokens), candidates=256, tree=TreeSearch())
@@ -45,6 +46,7 @@ def mcts(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
+    refuse_structures_beside_numbers("mcts", domain)
     domain = require_of_parts(domain, HasDecisions, "mcts")
     refuse_numbers("mcts", domain)
     return MCTS(domain)

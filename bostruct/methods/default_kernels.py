@@ -42,7 +42,7 @@ from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
 from bostruct.kernels.traces import TraceKernel, is_compared
-from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers
+from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
@@ -218,8 +218,9 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     """
     if not isinstance(domain, Space):
         raise DomainError(f"method: combo needs a Space, got {domain_label(domain)}")
-    refuse_numbers("combo", domain)
     refuse_conditions("combo", domain)
+    refuse_structures_beside_numbers("combo", domain)
+    refuse_numbers("combo", domain)
     others = [name for name, variable in domain.variables.items() if not isinstance(variable, ChoiceVariable)]
     if others:
         kind = domain.variables[others[0]].kind

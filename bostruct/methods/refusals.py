@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 
-from bostruct.checks import describe_need, has_capability, missing_members, require
+from bostruct.checks import describe_lack, describe_need, has_capability, missing_members, require
 from bostruct.contracts import (
     Domain,
     DomainError,
@@ -21,6 +22,8 @@ from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.variable import Variable
 
 Capability = TypeVar("Capability")
+ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # methods for each kind of variable, and `random`
+MOST_NAMED = 5  # variables in a message
 WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
 
 
@@ -45,7 +48,7 @@ def list_methods(domain: Domain) -> list[str]:
         (HasNamedDecisions, ("tpe",)),
     )
     names = [name for capability, held in by_capability if has_capability(domain, capability) for name in held]
-    if has_capability(domain, HasTokens) and _find_number(domain) is None:
+    if has_capability(domain, HasTokens) and all(number_grid(one) is None for one in _list_variables(domain).values()):
         names.append("smbo")
     return ["auto", *names, "random"]
 
@@ -59,10 +62,8 @@ def require_of_parts(domain: Domain, capability: type[Capability], method: str) 
     """
     for name, part in _parts_of(domain):
         if missing := missing_members(part, capability):
-            raise DomainError(
-                f"method: {method} needs {describe_need(capability)}, got {type(part).__name__} as the part "
-                f"{name!r}, which lacks {', '.join(missing)}"
-            )
+            got = describe_lack(part, missing, f" as the part {name!r}")
+            raise DomainError(f"method: {method} needs {describe_need(capability)}, got {got}")
     return require(domain, capability, method)
 
 
@@ -76,28 +77,59 @@ def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:
 
 
 def refuse_numbers(method: str, domain: Domain) -> None:
-    """Raise DomainError, naming the variable, where a space has a `Real`, or integers that are not listed.
+    """Raise DomainError, naming the variables, where a space has a `Real`, or integers that are not listed.
 
     method: name of one that cannot search such variables, for the message.
     domain: any; only variables, those of a `Space` and of parts, are looked at.
     """
-    if (found := _find_number(domain)) is not None:
-        name, one = found
-        which = " of more than 1000 values, or with log=True" if one.kind == "Integer" else ""
+    variables = _list_variables(domain)
+    if numbers := {name: one for name, one in variables.items() if number_grid(one) is not None}:
+        also = ", among named choices also smac, tpe and wrs" if all(map(_is_single, variables.values())) else ""
         raise DomainError(
-            f"method: {method} cannot search the {one.kind} variable {name!r}{which}; auto, annealing, evolution, "
-            "hill-climbing and random can, among named choices also smac, tpe and wrs; or give it as an Ordinal of "
-            "numbers"
+            f"method: {method} cannot search {_show_variables(numbers)}; {', '.join(ANY_VARIABLES)} and random can"
+            f"{also}; or give {'it' if len(numbers) == 1 else 'each'} as an Ordinal of numbers"
         )
 
 
-def _find_number(domain: Domain) -> tuple[str, Variable] | None:
-    """Return the first variable whose numbers are not listed, of a domain or its parts, and its name; None for none."""
+def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
+    """Raise DomainError, naming the variables, where a space has both structures and numbers that are not listed.
+
+    method: name of one that can search neither, for the message.
+    domain: any; only variables, those of a `Space` and of parts, are looked at.
+    """
+    variables = _list_variables(domain)
+    numbers = [name for name, one in variables.items() if number_grid(one) is not None]
+    if numbers and not all(map(_is_single, variables.values())):
+        found = {name: one for name, one in variables.items() if name in numbers or not _is_single(one)}
+        raise DomainError(
+            f"method: {method} cannot search {_show_variables(found)}; {', '.join(ANY_VARIABLES)} and random can"
+        )
+
+
+def _is_single(variable: Variable) -> bool:
+    return getattr(variable, "width", 1) == 1
+
+
+def _show_variables(variables: Mapping[str, Variable]) -> str:
+    """Name variables and their kinds, a few of them where they are many."""
+    named = [
+        f"the {one.kind} variable {name!r}"
+        + (" of more than 1000 values, or with log=True" if one.kind == "Integer" else "")
+        for name, one in variables.items()
+    ]
+    if len(named) > MOST_NAMED:
+        named = [*named[: MOST_NAMED - 1], f"{len(named) - MOST_NAMED + 1} more"]
+    *others, last = named
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _list_variables(domain: Domain) -> dict[str, Variable]:
+    """Return the variables of a domain and of its parts, by name; of equal names the first one."""
+    found: dict[str, Variable] = {}
     for part in domain.parts.values() if has_capability(domain, HasParts) else ():
-        if (found := _find_number(part)) is not None:
-            return found
-    variables = domain.variables if has_capability(domain, HasVariables) else {}
-    return next(((name, one) for name, one in variables.items() if number_grid(one) is not None), None)
+        found = _list_variables(part) | found
+    own = domain.variables if has_capability(domain, HasVariables) else {}
+    return dict(own) | found
 
 
 def refuse_conditions(method: str, domain: Domain) -> None:

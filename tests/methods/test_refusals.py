@@ -65,8 +65,46 @@ def test_what_has_no_real_passes_and_is_refused_beside_one(domain):
         refuse_numbers("mcts", bo.joint_domain({"own": domain, "rates": RATES}))
 
 
+@pytest.mark.parametrize("method", ["combo", "bocs", "mcts", "smbo-mcts"])
+def test_each_structure_and_number_is_named_and_the_advice_holds(method):
+    space = bo.Space({"p": bo.Permutation(range(4)), "b": bool, "rate": bo.Real(0, 1), "s": bo.Subset(range(4), 2)})
+    with pytest.raises(DomainError) as refused:
+        methods.searcher(method, space)
+    named = "the Permutation variable 'p', the Real variable 'rate' and the Subset variable 's'"
+    assert str(refused.value) == (
+        f"method: {method} cannot search {named}; auto, annealing, evolution, hill-climbing and random can"
+    )
+    for other in ("auto", "annealing", "evolution", "hill-climbing", "random"):
+        methods.searcher(other, space)
+
+
+def test_many_numbers_are_named_by_the_first_ones_and_smbo_takes_the_structure_beside_them():
+    numbers = {f"r{i}": bo.Real(0, 1) for i in range(9)}
+    with pytest.raises(
+        DomainError, match=r"the Real variable 'r3' and 5 more; auto, .* random can; or give each as an"
+    ):
+        methods.searcher("smbo", bo.Space({"p": bo.Permutation(range(4)), **numbers}))
+
+
+@pytest.mark.parametrize("method", ["combo", "bocs"])
+def test_conditions_come_first_so_that_no_advice_is_refused(method):
+    space = bo.Space({"b": bool, "r": bo.Real(0, 1), "x": bo.Integer(1, 3, when={"b": True})})
+    with pytest.raises(DomainError, match=r"conditions, and 'x' has when=; auto, smac.* can"):
+        methods.searcher(method, space)
+
+
+@pytest.mark.parametrize("method", ["tpe", "wrs", "mcts"])
+def test_a_structure_of_a_part_is_named_with_the_part(method):
+    space = bo.Space({"b": bool, "d": {"p": bo.Permutation(range(4)), "c": bool}})
+    with pytest.raises(DomainError, match="got Space with the Permutation 'p' as the part 'd', which has none"):
+        methods.searcher(method, space)
+
+
 def test_a_real_variable_of_a_part_is_named():
-    with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'rate'; auto, .* can, .*numbers$"):
+    with pytest.raises(
+        DomainError,
+        match=r"mcts cannot search the Real variable 'rate' and the Real variable 'other'; auto, .* can, .*numbers$",
+    ):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
 
 
