@@ -241,6 +241,8 @@ def check_choices(
 ) -> tuple[Presented, ...]:
     """Return choices as a tuple; raise DomainError unless they are several distinct values, at most `most`.
 
+    Those that can be changed are copied, so that their owner does not change the variable.
+
     kind: what errors call the variable.
     choices: as the user gave them.
     noun: what errors call one of them.
@@ -267,7 +269,20 @@ def check_choices(
             unhashable.append(value)
         if repeated:
             raise DomainError(f"{kind}: expected distinct {noun}s, got {short_repr(value)} more than once")
-    return values
+    return tuple(_copy_mutable(value) for value in values) if unhashable else values
+
+
+def _copy_mutable(value: Any) -> Any:
+    """Return an equal copy of a value that has no hash; any other value, and one without copies, as it is."""
+    try:
+        hash(value)
+    except TypeError:
+        try:
+            copied = copy.deepcopy(value)
+            return copied if type(copied) is type(value) and bool(copied == value) else value
+        except Exception:  # such as a lock inside, or a class that refuses
+            return value
+    return value
 
 
 def _count_more(choices: Iterable[Presented]) -> str:

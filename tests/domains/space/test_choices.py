@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.choices import (
     ChoiceVariable,
@@ -71,3 +72,52 @@ def test_choices_that_can_change_are_found_by_equality_and_copied():
     for data in ({"vertex": 4}, {"vertex": True}, {}, "d"):
         with pytest.raises(PointError):
             variable.decode(data)
+
+
+class Unhashable:
+    """Equal by its name; without copies where `is_copied` is False."""
+
+    __hash__ = None
+
+    def __init__(self, name, is_copied):
+        self.name, self.is_copied = name, is_copied
+
+    def __eq__(self, other):
+        return isinstance(other, Unhashable) and other.name == self.name
+
+    def __deepcopy__(self, memo):
+        if not self.is_copied:
+            raise RuntimeError("no copies")
+        return Unhashable(self.name, True)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        bo.Categorical,
+        bo.Ordinal,
+        bo.Permutation,
+        lambda items: bo.Subset(items, size=1),
+        lambda items: bo.Sequence(items, 2),
+    ],
+)
+def test_who_changes_an_item_does_not_change_the_variable(build):
+    items = [[1], [2], {"a": [3]}, (4, [5])]
+    variable = build(items)
+    before, described = repr(variable), variable.describe()
+    items[0].append(9)
+    items[2]["a"].append(9)
+    items[3][1].append(9)
+    assert repr(variable) == before
+    assert variable.describe() == described
+
+
+def test_items_without_change_stay_the_same_objects_and_those_without_copies_are_kept():
+    plain, marker = ("a", 1.5), object()
+    single, copied = Unhashable("single", False), Unhashable("copied", True)
+    choices = bo.Categorical([plain, marker, single, copied]).choices
+    assert choices[0] is plain
+    assert choices[1] is marker
+    assert choices[2] is single
+    assert choices[3] == copied
+    assert choices[3] is not copied
