@@ -23,6 +23,10 @@ Columns = tuple[int, ...]
 
 SMALL = 60  # values, up to which all of them are looked at
 FEW = 12  # values drawn of a larger variable
+FEW_BACK = 2  # values, and neighbors of one, that are looked at where neighbors are many
+SOME_BACK = 6  # drawn neighbors of a value whose own ones are all drawn
+MOST_CHECKED = 200  # rows of one array, up to which all of them are checked to be values
+MOST_DRAWN = 10_000  # neighbors of a value, up to which all of them are drawn
 SHARES = 2_520  # places in [0, 1) at which a move is asked; as many for each of up to 10 values
 NOT_ENCODED: tuple[Any, ...] = ({"no": "value"}, [[]], [{}] * 9, "\0", {"vertex": -1}, [-(10**12)] * 9)
 
@@ -41,6 +45,8 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
     every = _list_values(variable)
     drawn = _check_sample(variable, rng, every)
     values = sorted(every) if every is not None else list(dict.fromkeys(drawn))[:FEW]
+    if every is None and variable.count_neighbors(values[0]) > MOST_CHECKED:
+        values = values[:FEW_BACK]
     for value in values:
         _check_forms(variable, value)
         for leaps in (False, True):
@@ -70,8 +76,10 @@ def _rows(variable: Variable, found: Any, what: str) -> list[Columns]:
     """Return the rows of an integer array (m, width), each the columns of a value."""
     is_right = isinstance(found, np.ndarray) and found.ndim == 2 and found.dtype.kind == "i"
     assert is_right, f"{what} returns an integer array (m, width): got {short_repr(found)}"
-    rows = [as_columns(variable, row, what) for row in found]
-    for row in rows:
+    for row in found[:1]:
+        as_columns(variable, row, what)
+    rows = [tuple(row) for row in found.tolist()]
+    for row in rows if len(rows) <= MOST_CHECKED else (*rows[:FEW], *rows[-FEW:]):
         _check_value(variable, row, what)
     return rows
 
@@ -146,7 +154,8 @@ def _check_neighbors(variable: Variable, value: Columns, every: frozenset[Column
     again = _rows(variable, variable.neighbors(value, leaps), what)
     assert again == near, f"{what} comes in a fixed order: of {value}, {near} and then {again}"
     assert value not in near, f"no value is its own neighbor: {what} of {value} lists it"
-    for other in near[:FEW] if every is None else near:
+    n_back = len(near) if every is not None else FEW if len(near) <= MOST_CHECKED else FEW_BACK
+    for other in near[:n_back]:
         back = _rows(variable, variable.neighbors(other, leaps), what)
         assert value in back, f"{what} are symmetric: {value} has {other}, but {other} has {back}"
 
@@ -159,13 +168,47 @@ def _check_sampled_neighbors(variable: Variable, value: Columns, leaps: bool, rn
         expected = min(m, len(listed))
         assert len(drawn) == expected, f"sample_neighbors draws m values: expected {expected}, got {len(drawn)}"
         assert value not in drawn, f"no value is its own neighbor: sample_neighbors of {value} drew it"
-    if len(listed) <= SMALL:
-        assert set(drawn) == listed, f"sample_neighbors draws neighbors: of {value} {set(drawn) - listed} are none"
-        count = variable.count_neighbors(value, leaps)
-        assert count == len(listed), (
-            f"count_neighbors counts the neighbors of {value}: expected {len(listed)}, got {count}"
+    every = _draw_all_neighbors(variable, value, leaps, rng)
+    if every is not None:
+        unknown = [one for one in listed if _to_bytes(one) not in every]
+        assert not unknown, (
+            f"sample_neighbors draws among all neighbors: of {value} never {unknown[0]}, which is listed"
         )
+        strange = [one for one in drawn if _to_bytes(one) not in every]
+        assert not strange, f"sample_neighbors draws neighbors: of {value} {strange} are none"
+    if every is None or len(every) > len(listed):  # which lists some of its neighbors
+        for other in [drawn[i] for i in rng.permutation(len(drawn))[:SOME_BACK]]:
+            back = _draw_all_neighbors(variable, other, leaps, rng)
+            is_mutual = back is None or _to_bytes(value) in back
+            assert is_mutual, f"sample_neighbors is symmetric: {value} has {other}, but {other} has it not"
     check_chance(lambda one: variable.sample_neighbors(value, 3, one, leaps).tolist(), "sample_neighbors")
+
+
+def _draw_all_neighbors(
+    variable: Variable, value: Columns, leaps: bool, rng: np.random.Generator
+) -> frozenset[bytes] | None:
+    """Return the columns of all that `sample_neighbors` draws from, after checks; None where they are very many.
+
+    A variable may list some of its neighbors only, where `count_neighbors` says that there are more.
+    """
+    listed = variable.neighbors(value, leaps)
+    count = variable.count_neighbors(value, leaps)
+    law = f"count_neighbors counts the neighbors of {value}"
+    assert count >= len(listed), f"{law}: expected {len(listed)} or more, got {count}"
+    if count > MOST_DRAWN:
+        return None
+    drawn = variable.sample_neighbors(value, count, rng, leaps)
+    every = frozenset(row.tobytes() for row in np.ascontiguousarray(drawn, dtype=np.int64))
+    assert len(every) == len(drawn), f"sample_neighbors draws each value once: of {value} it drew some again"
+    expected = len(every)
+    assert count == expected, f"{law}: expected {expected}, as many as sample_neighbors draws, got {count}"
+    for row in (*drawn[:FEW], *drawn[-FEW:]):
+        _check_value(variable, as_columns(variable, row, "sample_neighbors"), "sample_neighbors")
+    return every
+
+
+def _to_bytes(columns: Sequence[int] | np.ndarray) -> bytes:
+    return np.asarray(columns, dtype=np.int64).tobytes()
 
 
 def _check_changes(variable: Variable, value: Columns, rng: np.random.Generator) -> None:
@@ -173,8 +216,10 @@ def _check_changes(variable: Variable, value: Columns, rng: np.random.Generator)
     changed = variable.change_each(np.array([value] * FEW), rng)
     found = _rows(variable, changed, "change_each")
     assert len(found) == FEW, f"change_each draws a change of each value: expected {FEW}, got {len(found)}"
-    strange = set(found) - {value, *_rows(variable, variable.neighbors(value), "neighbors")}
-    assert not strange, f"change_each leads to neighbors, or back: of {value} {strange} are none"
+    every = _draw_all_neighbors(variable, value, False, rng)
+    if every is not None:
+        strange = {one for one in found if one != value and _to_bytes(one) not in every}
+        assert not strange, f"change_each leads to neighbors, or back: of {value} {strange} are none"
 
 
 def _check_moves(

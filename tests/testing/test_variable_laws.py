@@ -18,6 +18,90 @@ OURS += [bo.Real(1e-5, 0.1, log=True), bo.Graph(nx.star_graph(5)), bo.Ordinal(ra
 OTHER = np.random.default_rng
 
 
+LARGE = [bo.Subset(range(1000), size=5), bo.Subset(range(129), size=64), bo.Subset(range(130), size=(0, 130))]
+LARGE += [bo.Subset(range(130), size=60, graph=nx.complete_graph(130)), bo.Subset(range(400), size=200)]
+
+
+@pytest.mark.parametrize("variable", LARGE, ids=lambda variable: f"{variable.width} items, {variable.sizes}")
+def test_a_variable_may_list_some_of_its_neighbors(variable):
+    check_variable(variable, np.random.default_rng(0))
+
+
+class Some(bo.Subset):
+    """Subsets of 129 items, which list some of their exchanges."""
+
+    def __init__(self):
+        super().__init__(range(129), size=64)
+
+
+class DrawsTwo(Some):
+    """Draws subsets two exchanges away among others."""
+
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        found = super().sample_neighbors(columns, m, rng, leaps)
+        for i, row in enumerate(found):
+            found[i] = super().sample_neighbors(row, 1, np.random.default_rng(i), leaps)[0]
+        return found
+
+
+class DrawsUp(Some):
+    """Draws no exchange for an earlier item."""
+
+    def _up(self, columns):
+        every = super().sample_neighbors(columns, 10**6, np.random.default_rng(0))
+        moved = (every * np.arange(129)).sum(axis=1) > np.dot(columns, np.arange(129))
+        near = {row.tobytes() for row in self.neighbors(columns)}
+        return every[[bool(up) or row.tobytes() in near for up, row in zip(moved, every, strict=True)]]
+
+    def count_neighbors(self, columns, leaps=False):
+        del leaps
+        return len(self._up(columns))
+
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        del leaps
+        found = self._up(columns)
+        return found[np.sort(rng.choice(len(found), size=min(m, len(found)), replace=False))]
+
+
+class NeverDrawsListed(Some):
+    def _others(self, columns):
+        return super().sample_neighbors(columns, 10**6, np.random.default_rng(0))[100:]
+
+    def count_neighbors(self, columns, leaps=False):
+        del leaps
+        return len(self._others(columns))
+
+    def sample_neighbors(self, columns, m, rng, leaps=False):
+        del leaps
+        found = self._others(columns)
+        return found[np.sort(rng.choice(len(found), size=min(m, len(found)), replace=False))]
+
+
+class CountsTooMany(Some):
+    def count_neighbors(self, columns, leaps=False):
+        return super().count_neighbors(columns, leaps) + 1
+
+
+class ChangesTwice(Some):
+    def change_each(self, rows, rng):
+        return super().change_each(super().change_each(rows, rng), rng)
+
+
+@pytest.mark.parametrize(
+    ("faulty", "says"),
+    [
+        (DrawsTwo, "sample_neighbors (draws|is symmetric)|count_neighbors counts"),
+        (DrawsUp, "sample_neighbors is symmetric: "),
+        (NeverDrawsListed, "sample_neighbors draws among all neighbors: of .* never"),
+        (CountsTooMany, "count_neighbors counts the neighbors of .*: expected 4160, as many as .*, got 4161"),
+        (ChangesTwice, "change_each leads to neighbors, or back"),
+    ],
+)
+def test_a_fault_of_a_variable_that_lists_some_neighbors_is_caught(faulty, says):
+    with pytest.raises(AssertionError, match=says):
+        check_variable(faulty(), np.random.default_rng(0))
+
+
 @pytest.mark.parametrize("variable", OURS, ids=lambda variable: variable.kind)
 def test_ours_obey(variable):
     for seed in range(3):

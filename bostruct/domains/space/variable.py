@@ -79,6 +79,9 @@ class Variable(ABC):
 
         columns: of a value, width integers.
         leaps: True for values that are several such steps in one direction away, where the kind has directions.
+
+        A kind whose values have very many neighbors may list some of them only, by a relation that is symmetric, too.
+        Then `count_neighbors` says how many there are, and `sample_neighbors` draws among all.
         """
 
     def count_neighbors(self, columns: Sequence[int], leaps: bool = False) -> int:
@@ -94,7 +97,7 @@ class Variable(ABC):
     def sample_neighbors(
         self, columns: Sequence[int], m: int, rng: np.random.Generator, leaps: bool = False
     ) -> IntArray:
-        """Draw values one change away (k, width), in the order of `neighbors`: m, or all where they are no more.
+        """Draw values one change away (k, width), in a fixed order, of all neighbors: m, or all where they are no more.
 
         columns: of a value.
         m: int >= 0.
