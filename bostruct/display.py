@@ -60,6 +60,14 @@ def show_count(count: int) -> str:
     return f"{count:,}" if count < 10**9 else f"about 10^{math.log10(count):.0f}"
 
 
+def show_rules(count: int) -> str:
+    """Write how many constraints a space has, behind its parts; "" for none.
+
+    count: of the constraints.
+    """
+    return f", {count} constraint{'s' if count > 1 else ''}" if count else ""
+
+
 def show_parts(parts: Mapping[str, object], rest: str = "", limit: int = 200) -> str:
     """Write the parts of a space in one line; where that grows too long, the first ones and how many more there are.
 

@@ -29,7 +29,7 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
 )
-from bostruct.display import html_table, show_all_parts, show_parts
+from bostruct.display import html_table, show_all_parts, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
@@ -77,14 +77,14 @@ class MixedSpace(Joint):
     tests: tuple[PartTest, ...] = ()
 
     def __repr__(self) -> str:
-        return show_parts(self._values, f", {len(self.constraints)} constraints" if self.constraints else "")
+        return show_parts(self._values, show_rules(len(self.constraints)))
 
     def __str__(self) -> str:
-        return show_all_parts(self._values, f", {len(self.constraints)} constraints" if self.constraints else "")
+        return show_all_parts(self._values, show_rules(len(self.constraints)))
 
     def _repr_html_(self) -> str:
         n_variables = sum(isinstance(one, Variable) for one in self._values.values())
-        rules = f", {len(self.constraints)} constraints" if self.constraints else ""
+        rules = show_rules(len(self.constraints))
         caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
         return html_table(_list_values(self).items(), caption=caption)
 

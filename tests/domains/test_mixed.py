@@ -237,7 +237,7 @@ class TestForm:
         assert "<td>Categorical([1, 2])</td>" in html
         assert "<caption>Space of 1 variables and 2 other domains</caption>" in html
         ruled = bo.Space({"a": bool, "b": [1, 2], "c": INNER}, [agrees])
-        assert "2 variables and 1 other domains, 1 constraints</caption>" in ruled._repr_html_()
+        assert "2 variables and 1 other domains, 1 constraint</caption>" in ruled._repr_html_()
 
     def test_without_another_domain_it_is_a_space(self):
         assert type(bo.Space({"a": bool})) is Space

@@ -14,6 +14,7 @@ from bostruct.domains.space.likeness import (
     likeness_from_json,
     likeness_to_json,
     read_likeness,
+    show_likeness,
 )
 from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
@@ -57,6 +58,11 @@ class Categorical(ChoiceVariable):
     def _take_likeness(self, likeness: Likeness | None) -> None:
         self.likeness = likeness
         self.degrees = count_degrees(likeness)
+
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call, and what says how alike they are."""
+        return super().arguments + show_likeness(self.likeness)
 
     def describe(self) -> dict[str, Json]:
         """Return the choices as JSON, and what says how alike they are."""

@@ -150,6 +150,20 @@ def likeness_to_json(likeness: Likeness | None) -> dict[str, Json]:
     return {("kernel" if likeness.is_kernel else "distances") if is_matrix else "descriptors": likeness.to_json()}
 
 
+def show_likeness(likeness: Likeness | None) -> str:
+    """Write how alike choices are as a further argument of a call, by its name and its size; "" for nothing known.
+
+    likeness: of the choices.
+    """
+    if likeness is None:
+        return ""
+    if isinstance(likeness, GivenMatrix):
+        n = len(likeness.matrix)
+        return f", {'kernel' if likeness.is_kernel else 'distances'}=<{n} x {n}>"
+    n_columns = len(likeness.names)
+    return f", descriptors=<{n_columns} column{'s' if n_columns > 1 else ''}>"
+
+
 def likeness_from_json(data: ParsedJson) -> Likeness | None:
     """Rebuild how alike choices are from a variable's JSON; None where it says nothing.
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_draw, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
-from bostruct.display import html_table, show_all_parts, show_count, show_parts
+from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
@@ -125,13 +125,13 @@ class Space:
                 setattr(self, name, None)
 
     def __repr__(self) -> str:
-        return show_parts(self.variables, f", {len(self.constraints)} constraints" if self.constraints else "")
+        return show_parts(self.variables, show_rules(len(self.constraints)))
 
     def __str__(self) -> str:
-        return show_all_parts(self.variables, f", {len(self.constraints)} constraints" if self.constraints else "")
+        return show_all_parts(self.variables, show_rules(len(self.constraints)))
 
     def _repr_html_(self) -> str:
-        rules = f" before {len(self.constraints)} constraints" if self.constraints else ""
+        rules = show_rules(len(self.constraints)).replace(",", " before", 1)
         most = "at most " if self.conditions and not self.conditions.is_exact else ""
         return html_table(
             self.variables.items(),

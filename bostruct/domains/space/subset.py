@@ -67,7 +67,8 @@ class Subset(Variable):
     def arguments(self) -> str:
         """The values in short, as arguments of a call."""
         size = self.sizes[0] if self.sizes[0] == self.sizes[1] else self.sizes
-        return f"{short_repr(list(self.items))}, size={size}"
+        graph = "" if self.graph is None else f", graph=<{len(self.graph.edges)} edges>"
+        return f"{short_repr(list(self.items))}, size={size}{graph}"
 
     @property
     def size(self) -> int:

@@ -301,3 +301,25 @@ def test_a_space_that_was_written_and_read_has_the_same_neighbors():
         del space  # which leaves its places to others
         read = pickle.loads(data)
         assert all(np.array_equal(read.neighbors(x), expected.neighbors(x)) for x in xs)
+
+
+def test_what_says_how_alike_values_are_is_shown():
+    letters, matrix = list("abc"), 1.0 - np.eye(3)
+    shown = {
+        repr(bo.Subset(letters, size=1)): "Subset(['a', 'b', 'c'], size=1)",
+        repr(
+            bo.Subset(letters, size=1, graph=[("a", "b"), ("b", "c")])
+        ): "Subset(['a', 'b', 'c'], size=1, graph=<2 edges>)",
+        repr(bo.Categorical(letters, distances=matrix)): "Categorical(['a', 'b', 'c'], distances=<3 x 3>)",
+        repr(bo.Categorical(letters, kernel=np.eye(3))): "Categorical(['a', 'b', 'c'], kernel=<3 x 3>)",
+        repr(bo.Categorical(letters, descriptors={"n": [1.0, 2.0, 4.0]})): (
+            "Categorical(['a', 'b', 'c'], descriptors=<1 column>)"
+        ),
+    }
+    assert list(shown) == list(shown.values())
+
+
+def test_one_constraint_is_shown_as_one():
+    space = {"a": bool, "b": bool}
+    assert str(bo.Space(space, constraints=[any])).endswith(", 1 constraint)")
+    assert str(bo.Space(space, constraints=[any, len])).endswith(", 2 constraints)")

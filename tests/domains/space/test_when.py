@@ -96,7 +96,7 @@ def test_a_space_is_printed_in_full(beside):
     wide = {f"width{i}": bo.Integer(2, 32, when={"n": bo.OneOf(*range(i, 9))}) for i in range(2, 8)}
     space = bo.Space({"n": bo.Integer(1, 8), **wide, **beside}, constraints=[is_large])
     lines = str(space).splitlines()
-    assert lines[:2] + lines[-1:] == ["Space({", "    'n': Integer(1, 8),", "}, 1 constraints)"]
+    assert lines[:2] + lines[-1:] == ["Space({", "    'n': Integer(1, 8),", "}, 1 constraint)"]
     assert "    'width7': Integer(2, 32, when={'n': OneOf(7, 8)})," in lines
     assert len(lines) == 2 + 7 + len(beside)
 
