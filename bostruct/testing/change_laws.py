@@ -20,8 +20,11 @@ from bostruct.contracts import (
     HasNeighbors,
     HasParts,
     HasQuickChanges,
+    HasVariables,
     Point,
 )
+from bostruct.domains.space.single_changes import Layout
+from bostruct.domains.space.variable import ABSENT
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.chance_laws import are_plausible
@@ -103,6 +106,12 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
     assert found == forms_of(domain, domain.neighbors(x)), "neighbors come in a fixed order"
     assert len(set(found)) == len(found), "neighbors come without repeats"
     assert len(some) == min(7, len(near)), "sample_neighbors returns all neighbors, or as many as asked for"
+    every = forms_of(domain, domain.sample_neighbors(x, MOST_NEIGHBORS, rng))
+    if lists_some(domain, x):
+        assert set(found) < set(every), "neighbors are among what sample_neighbors draws from"
+        assert set(forms_of(domain, some)) <= set(every), "sample_neighbors draws among all neighbors"
+        _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
+        return
     position = {key: i for i, key in enumerate(found)}
     positions = [position.get(key, -1) for key in forms_of(domain, some)]
     assert -1 not in positions, "what sample_neighbors returns is among neighbors"
@@ -111,6 +120,19 @@ def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) ->
         every = forms_of(domain, domain.sample_neighbors(x, most, rng))
         assert every == found, "sample_neighbors returns all neighbors where they are no more than asked for"
     _check_each_neighbor(domain, x, [near[i] for i in rng.permutation(len(near))[:5]])
+
+
+def lists_some(domain: Domain, x: Point) -> bool:
+    """Tell whether a variable of a domain says that it lists some of its neighbors only, of which there are more.
+
+    domain: any; only its own variables are asked.
+    x: one point.
+    """
+    layout = getattr(domain, "layout", None)
+    if not has_capability(domain, HasVariables) or not isinstance(layout, Layout):
+        return False
+    pairs = zip(domain.variables.values(), layout.split(x), strict=True)
+    return any(v.count_neighbors(own) > len(v.neighbors(own)) for v, own in pairs if own[0] != ABSENT)
 
 
 def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) -> None:
@@ -196,6 +218,8 @@ def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Gener
         own = [found[j] for j in np.flatnonzero(of == i)]
         expected = domain.keys(domain.neighbors(point))
         is_listed = own == expected if len(expected) <= MOST_NEIGHBORS else set(own) < set(expected)
+        if lists_some(domain, point):
+            is_listed = set(expected) < set(own) or len(own) == MOST_NEIGHBORS
         assert is_listed, f"a neighborhood holds the neighbors of its point: {point!r}"
     few, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
     assert len(of) == len(few), "each neighbor belongs to a point, with leaps too"
@@ -220,7 +244,12 @@ def check_quick_changes(domain: HasQuickChanges, x: Point, rng: np.random.Genera
     assert np.all(np.bincount(of, minlength=len(xs)) <= 9), "change_each draws at most as many as asked for"
     found = domain.keys(changed)
     for i, point in enumerate(xs):
-        strange = {found[j] for j in np.flatnonzero(of == i)} - set(domain.keys(domain.neighbors(point)))
+        near = (
+            domain.sample_neighbors(point, MOST_NEIGHBORS, rng)
+            if lists_some(domain, point)
+            else domain.neighbors(point)
+        )
+        strange = {found[j] for j in np.flatnonzero(of == i)} - set(domain.keys(near))
         assert not strange, f"quick changes lead to neighbors: of {point!r}, {list(strange)} are none"
     none, of = domain.change_each(domain.join(), 9, rng)
     assert len(none) == len(of) == 0, "no points have no quick changes"

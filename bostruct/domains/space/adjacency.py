@@ -60,8 +60,12 @@ class Adjacency:
         """
         counts = [self._count(i, own, leaps) for i, own in enumerate(self.layout.split(x))]
         if sum(counts) <= m:
-            return self.single_changes(x, leaps)
-        shares = rng.multivariate_hypergeometric(counts, m).tolist()  # of each variable
+            which, values = self.single_changes(x, leaps)
+            if len(which) == sum(counts):  # else a variable lists only some, of which all are drawn
+                return which, values
+            shares = counts
+        else:
+            shares = rng.multivariate_hypergeometric(counts, m).tolist()  # of each variable
         near = [
             self._draw(i, own, share, rng, leaps)
             for i, (own, share) in enumerate(zip(self.layout.split(x), shares, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bostruct as bo
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.integer import Integer
@@ -43,3 +44,12 @@ def test_equal_graphs_are_asked_once(monkeypatch: pytest.MonkeyPatch):
     near = adjacency(Integer(0, 9), Integer(5, 14), Integer(0, 3))
     near.single_changes(np.array([4, 4, 3]))
     assert len(calls) == 2
+
+
+def test_all_changes_are_drawn_of_a_variable_that_lists_some():
+    space = bo.Space({"s": bo.Subset(range(1000), size=5), "b": bool})
+    x, rng = space.sample(1, np.random.default_rng(0))[0], np.random.default_rng(1)
+    assert len(space.neighbors(x)) < 100
+    for m in (4975, 4976, 9000):
+        drawn = space.sample_neighbors(x, m, rng)
+        assert len(set(space.keys(drawn))) == min(m, 5 * 995 + 1)
