@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
 from functools import partial
 from pathlib import Path
 
@@ -15,9 +14,18 @@ from benchmarks.experiments.comparisons import Row, compare_group, estimate_mult
 from benchmarks.experiments.searches import BEFORE
 from benchmarks.experiments.targets import judge_targets
 from benchmarks.peers.report import describe_difference
-from benchmarks.peers.verdicts import LEAST_SEEDS, Index, find_best
-from benchmarks.structures.page import Layout, has_seeds, lay_out, name_picture, publish_page
-from benchmarks.structures.report import format_table
+from benchmarks.peers.verdicts import Index, find_best
+from benchmarks.structures.page import (
+    Layout,
+    format_mean,
+    format_table,
+    has_seeds,
+    intersect_seeds,
+    lay_out,
+    list_shared,
+    name_picture,
+    publish_page,
+)
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")
@@ -107,10 +115,7 @@ def _format_problem(index: Index, group: Group, problem: str, rows: Mapping[tupl
 
 
 def _find_shared(index: Index, group: Group, problem: str) -> set[int]:
-    """Return the seeds that all methods with `LEAST_SEEDS` seeds or more have."""
-    seeds = [set(index.get((problem, search), {})) for search in group.list_searches(problem)]
-    enough = [own for own in seeds if len(own) >= LEAST_SEEDS]
-    return set.intersection(*enough) if enough else set()
+    return intersect_seeds([index.get((problem, search), {}) for search in group.list_searches(problem)])
 
 
 def _list_columns(group: Group) -> list[str]:
@@ -127,7 +132,7 @@ def _format_measures(
     runs, shared = index[problem, search], _find_shared(index, group, problem)
     cells = [search, str(len(runs))]
     for name in group.measures:
-        cells.append(_format_mean({seed: found["measures"][name] for seed, found in runs.items()}, shared))
+        cells.append(format_mean(list_shared({seed: found["measures"][name] for seed, found in runs.items()}, shared)))
         row = rows.get((problem, search, name))
         verdict = row.verdict if row and group.searches[0] == OURS else ""  # costs have none
         cells += [describe_difference(row.difference) if row else "", verdict]
@@ -140,15 +145,9 @@ def _format_multiple(index: Index, group: Group, problem: str, search: str) -> l
     if found := estimate_multiples(index, group, problem).get(search):
         needed = f"{found[0]:.2f} [{found[1]:.2f}, {found[2]:.2f}]"
     best = find_best(index, problem, search, trials)
-    cells = [search, str(len(best)), str(trials), _format_mean(best, _find_shared(index, group, problem)), needed]
+    shared = _find_shared(index, group, problem)
+    cells = [search, str(len(best)), str(trials), format_mean(list_shared(best, shared)), needed]
     return [*cells, _format_seconds(index, problem, search)]
-
-
-def _format_mean(found: Mapping[int, float], shared: AbstractSet[int]) -> str:
-    """Return the mean with its standard error over the shared seeds; over all where there are few."""
-    values = [value for seed, value in found.items() if seed in shared or len(found) < LEAST_SEEDS]
-    error = f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.3g}" if len(values) > 1 else ""
-    return f"{np.mean(values):.4g}{error}" if values else ""
 
 
 def _format_seconds(index: Index, problem: str, search: str) -> str:

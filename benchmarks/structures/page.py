@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.record import describe_conditions, list_absent, read_file
@@ -77,6 +80,43 @@ def has_seeds(index: Index, problem: str) -> bool:
     problem: its name.
     """
     return len(index.get((problem, OURS), {})) >= LEAST_SEEDS
+
+
+def format_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown.
+
+    columns: their heads.
+    rows: the cells of each.
+    """
+    lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def intersect_seeds(seeds: Sequence[Collection[int]]) -> set[int]:
+    """Return the seeds that all methods with `LEAST_SEEDS` seeds or more have.
+
+    seeds: of each method.
+    """
+    enough = [set(own) for own in seeds if len(own) >= LEAST_SEEDS]
+    return set.intersection(*enough) if enough else set()
+
+
+def list_shared(found: Mapping[int, float], shared: AbstractSet[int]) -> list[float]:
+    """Return the values of a method over the shared seeds; over all of its own where it has few.
+
+    found: the values by seed.
+    shared: as of `intersect_seeds`.
+    """
+    return [value for seed, value in found.items() if seed in shared or len(found) < LEAST_SEEDS]
+
+
+def format_mean(values: Sequence[float]) -> str:
+    """Return a mean with its standard error, which one value has not; empty without values.
+
+    values: to be averaged.
+    """
+    error = f" ± {np.std(values, ddof=1) / len(values) ** 0.5:.3g}" if len(values) > 1 else ""
+    return f"{np.mean(values):.4g}{error}" if values else ""
 
 
 def name_picture(pictures: Path, problem: str) -> Path:

@@ -251,13 +251,17 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
         append_run(file, Run("qap 12", "auto", seed, 200), found_at(30.0))
         append_run(file, Run("qap 12", "random", seed, 200), found_at(31.0 + 0.1 * seed))
         append_run(file, Run("qap 12", "annealing", seed, 200), found_at(29.0 + seed % 3))
+        append_run(file, Run("qap 12", "evolution", seed, 200), found_at(29.0))
+        if seed < 12:
+            append_run(file, Run("qap 12", "Optuna TPE", seed, 200), found_at(40.0 + seed))
     report.publish(file, tmp_path / "docs" / "structures.md")
     text = (tmp_path / "docs" / "structures.md").read_text(encoding="utf-8")
     assert "and worse on none: reached. The ratio is 0.24; worse on 0 of 1." in text
     assert "| ft06 | 55 | 6 | 3.5 | 0.833 |" in text
     assert "| auto | 6 | 55.83 ± 0.167 | 0.833 | 1 of 6 |" in text
-    assert "ahead in 1 of 2 comparisons. Not ahead of: annealing on qap 12." in text
+    assert "ahead in 1 of 3 comparisons. Behind evolution on qap 12. Undecided beside annealing on qap 12." in text
     assert "| random | 6 | 32.25 ± 0.0764 | +2.25 [+2.05, +2.45] | **ahead** |" in text
+    assert "| Optuna TPE | 2 | 50.5 ± 0.5 | +20.5 | few seeds |" in text  # and takes no seed from the others
     for picture in ("ft06", "qap-12"):
         assert (tmp_path / "docs" / "images" / "structures" / f"{picture}.svg").exists()
         assert f"images/structures/{picture}.svg" in text
@@ -273,7 +277,7 @@ def test_a_page_of_few_runs_compares_what_is_there(tmp_path):
             append_run(file, Run("qap 12", "auto", seed, 200), found_at(30.0 + seed))
     text = report.make_page(file)[0]
     assert "| auto | 2 | 40.5 ± 0.5 |  |  |" in text
-    assert "| random | 4 | 50.5 ± 0.5 | +10 | few seeds |" in text  # the mean is over the two seeds that both have
+    assert "| random | 4 | 51.5 ± 0.645 | +10 | few seeds |" in text  # the mean is over its own seeds
     assert "| auto | 0 | not run yet |  |  |  |  |  |\n| random | 4 | 60 ± 0 | 5 | 0 of 4 |" in text
 
 
