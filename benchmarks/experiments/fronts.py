@@ -23,14 +23,13 @@ def find_losses(told: Sequence[Sequence[float] | None], corners: Sequence[tuple[
     told: objectives of the trials in order; None for those that count for nothing.
     corners: least and greatest value of each objective.
     """
-    from bostruct.goals.pareto import hypervolume  # which the revision before may not have
+    from bostruct.goals.pareto import exclusive_volume, extend_front  # which the revision before may not have
 
-    front, losses, loss = np.empty((0, len(corners))), list[float](), 1.0
+    front, losses, loss, corner = np.empty((0, len(corners))), list[float](), 1.0, np.ones(len(corners))
     for objectives in told:
         if objectives is not None:
             row = scale_to_box(objectives, corners)
-            if not (front <= row).all(axis=1).any():
-                front = np.vstack([front[~(row <= front).all(axis=1)], row])
-                loss = 1.0 - hypervolume(front, np.ones(front.shape[1]))
+            loss -= exclusive_volume(row, front, corner)
+            front = extend_front(front, row)
         losses.append(loss)
     return losses

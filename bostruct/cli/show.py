@@ -60,8 +60,7 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
             _show_one(study, csv, plot, as_json)
 
 
-def _study_facts(study: Study) -> Facts:
-    result = study.result
+def _study_facts(study: Study, result: Result) -> Facts:
     counts, waiting = Counter(trial.status for trial in result.trials), study.n_waiting
     counts["running"], counts["waiting"] = counts["running"] - waiting, waiting
     best = study.incumbent
@@ -95,7 +94,7 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
     listed = []
     for name in names:
         with Study.load(place, name, read_only=True) as study:
-            listed.append(_study_facts(study))
+            listed.append(_study_facts(study, study.result))
     if as_json:
         echo_json({"file": place.label, "studies": listed})
         return
@@ -120,7 +119,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     from bostruct.analysis.plots import save_figure
 
     result = study.result
-    facts = _study_facts(study) | dict.fromkeys(BEST_FACTS) | describe_findings(result)
+    facts = _study_facts(study, result) | dict.fromkeys(BEST_FACTS) | describe_findings(result)
     is_single = study.goals.n_objectives == 1
     steps = result.incumbents if is_single else ()
     incumbents = [step.best_value for step in steps if step.best_value is not None]

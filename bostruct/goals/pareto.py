@@ -107,6 +107,17 @@ def find_nondominated(objectives: Array) -> IntArray:
     return np.flatnonzero(_rank_feasible(objectives) == 0)
 
 
+def extend_front(front: Array, x: Array) -> Array:
+    """Return a front with one more point: the same array where the front has or dominates it.
+
+    front: (n, k), distinct points of which none dominates another.
+    x: (k,).
+    """
+    if (front <= x).all(axis=1).any():
+        return front
+    return np.vstack([front[~(x <= front).all(axis=1)], x])
+
+
 def crowding_distances(objectives: Array) -> Array:
     """Return how far the neighbors of each point of one front are apart (n,), summed over objectives.
 

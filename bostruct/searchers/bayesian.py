@@ -306,8 +306,8 @@ class BayesianSearch:
         chosen, values = outputs[objective], history.objectives[:, objective]
         if not has_capability(chosen, HasLeaveOneOut):
             raise BostructError(
-                f"cross_validate: expected a Gaussian process, which predicts in closed form what it was told; the "
-                f"method has {type(self.surrogate).__name__}"
+                "cross_validate: expected a method with a Gaussian process, which predicts in closed form what it was "
+                "told; auto has one"
             )
         positions, kept = _find_learned(self.domain, history.completed, chosen.xs)
         found = chosen.leave_one_out()

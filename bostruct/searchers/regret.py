@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,10 +57,14 @@ class ToldChance:
 
         xs: m points.
         """
-        values = set(self.domain.keys(self.completed))
-        known = dict.fromkeys(self.domain.keys(self.failed), -math.inf) | dict.fromkeys(values, 0.0)
         learned = self.chance.log_chance(xs).tolist()
-        return np.array([known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
+        return np.array([self._known.get(key, one) for key, one in zip(self.domain.keys(xs), learned, strict=True)])
+
+    @cached_property
+    def _known(self) -> dict[Hashable, float]:
+        """The logarithm of the chance of each point told, by its key."""
+        failed, completed = self.domain.keys(self.failed), self.domain.keys(self.completed)
+        return dict.fromkeys(failed, -math.inf) | dict.fromkeys(completed, 0.0)
 
 
 def bound_regret_probability(

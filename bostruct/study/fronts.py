@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.contracts import Array
 from bostruct.goals.declared import Goals, read_reference
-from bostruct.goals.pareto import default_reference, exclusive_volume, find_nondominated, hypervolume
+from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.study.history import Trial
 
 
@@ -42,7 +42,7 @@ def measure_hypervolumes(
         if trial.is_feasible:
             x, grown = feasible[grown], grown + 1
             volume += exclusive_volume(x, front, corner)
-            front = _extend_front(front, x)
+            front = extend_front(front, x)
         volumes.append(volume)
     return tuple(volumes)
 
@@ -67,10 +67,3 @@ def _orient_feasible(told: Sequence[Trial], goals: Goals) -> Array:
 
 def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | None) -> Array:
     return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
-
-
-def _extend_front(front: Array, x: Array) -> Array:
-    """Return the front with one more point: the same array where that is dominated."""
-    if (front <= x).all(axis=1).any():
-        return front
-    return np.vstack([front[~(x <= front).all(axis=1)], x])

@@ -22,7 +22,7 @@ from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
-from bostruct.study.stopping import read_curves
+from bostruct.study.stopping import CurveReader
 
 # from the first trial: of the objective, not a property of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
@@ -125,6 +125,8 @@ class _Loop:
         self._settings = settings
         self._pool = pool
         self._pace = Pace(pool.slots)
+        self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
+        self._curves = CurveReader(self._sign)
         self._equal_errors: list[tuple[str, int]] = []
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
@@ -238,9 +240,8 @@ class _Loop:
         """
         if self._settings.stopping_rule is None:
             return point
-        sign = -1.0 if self._study.direction == "maximize" else 1.0
-        curves = read_curves(self._study.trials, sign)
-        return WatchedPoint(point, self._settings.stopping_rule.judge(curves), sign)
+        curves = self._curves.read(self._study.trials)
+        return WatchedPoint(point, self._settings.stopping_rule.judge(curves), self._sign)
 
     def tell_rest(self) -> None:
         """Tell the values of those that had finished when an error ended the run, so that nobody pays for them again.

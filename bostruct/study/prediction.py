@@ -18,7 +18,6 @@ from bostruct.contracts import (
     HasPrediction,
     HistoryView,
     IntArray,
-    Prediction,
     Searcher,
 )
 from bostruct.goals.declared import Goals
@@ -122,12 +121,15 @@ def cross_validate(
         positions, found = searcher.cross_validate(history, parse(state), objective, rng)
     sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
     told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
-    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, np.sqrt(_mix_variances(found)))
+    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, mix_sds(found.mean, found.variance))
 
 
-def _mix_variances(found: Prediction) -> Array:
-    """Return the variances of the mixtures of some normal distributions (m,), by the law of total variance."""
-    return found.variance.mean(axis=0) + found.mean.var(axis=0)
+def mix_sds(mean: Array, variance: Array) -> Array:
+    """Return the standard deviations of even mixtures of s normal distributions (m,), by the law of total variance.
+
+    mean, variance: of the distributions (s, m).
+    """
+    return np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
 
 
 def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
@@ -162,6 +164,6 @@ def predict(
     with explain_bad_state("predict"):
         found = searcher.predict(history, parse(state), xs, rng)
     mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
-    sd = np.sqrt(found.variance.mean(axis=1) + found.mean.var(axis=1)).T  # law of total variance
+    sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
     single = goals.n_objectives == 1
     return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_chance))

@@ -17,7 +17,7 @@ from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial
 from bostruct.study.kept_points import KeptPoints
 from bostruct.study.measured import measure
-from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, predict
+from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, mix_sds, predict
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
@@ -184,8 +184,7 @@ class Fit:
         if found.prediction is None:
             return Beliefs(eligible, None, f"{NO_MEAN}, and the largest fidelity counts")
         mean, variance = found.prediction
-        sds = np.sqrt(variance.mean(axis=0) + mean.var(axis=0))  # law of total variance
-        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), sds.tolist())
+        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     @property

@@ -37,7 +37,7 @@ class StoppingRule(Protocol):
         It is called with the step and the value, minimized, of each report of the trial in turn, and returns whether
         the trial is to stop there.
 
-        curves: of the completed trials known when the trial begins, in the order told; those stopped early too.
+        curves: of the completed trials known when the trial begins, by number; those stopped early too.
         """
         ...
 
@@ -155,18 +155,31 @@ class _HalvingJudge:
         return any(step in steps and value > bar for steps, bar in passed)
 
 
-def read_curves(trials: Iterable[Trial], sign: float) -> list[Curve]:
-    """Return the reports of the completed trials that reported any.
+class CurveReader:
+    """Reads what trials reported, each of them once.
 
-    trials: of a study.
-    sign: 1.0 where its values are minimized, -1.0 where they are maximized.
+    sign: 1.0 where the values of the study are minimized, -1.0 where they are maximized.
     """
-    curves = []
-    for trial in trials:
-        if trial.status == "completed" and trial.unread is None and trial.info.get("reports"):
-            steps, values = zip(*trial.info["reports"], strict=True)
-            curves.append(Curve(np.array(steps, dtype=np.int64), sign * np.array(values, dtype=np.float64)))
-    return curves
+
+    def __init__(self, sign: float) -> None:
+        self._sign = sign
+        self._known: dict[int, Curve | None] = {}
+
+    def read(self, trials: Iterable[Trial]) -> list[Curve]:
+        """Return the reports of the completed trials that reported any.
+
+        trials: of the study.
+        """
+        for trial in trials:
+            if trial.status == "completed" and trial.number not in self._known:
+                self._known[trial.number] = self._read_one(trial)
+        return [curve for _, curve in sorted(self._known.items()) if curve is not None]
+
+    def _read_one(self, trial: Trial) -> Curve | None:
+        if trial.unread is not None or not trial.info.get("reports"):
+            return None
+        steps, values = zip(*trial.info["reports"], strict=True)
+        return Curve(np.array(steps, dtype=np.int64), self._sign * np.array(values, dtype=np.float64))
 
 
 def describe_reports(reports: Iterable[tuple[int, float]]) -> Info:

@@ -23,7 +23,6 @@ from bostruct.contracts import (
     HasVariables,
     Point,
 )
-from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
 from bostruct.testing.capability_laws import check_valid
@@ -128,10 +127,10 @@ def lists_some(domain: Domain, x: Point) -> bool:
     domain: any; only its own variables are asked.
     x: one point.
     """
-    layout = getattr(domain, "layout", None)
-    if not has_capability(domain, HasVariables) or not isinstance(layout, Layout):
+    split = getattr(getattr(domain, "layout", None), "split", None)  # of a space, not of its parts or of programs
+    if not has_capability(domain, HasVariables) or split is None:
         return False
-    pairs = zip(domain.variables.values(), layout.split(x), strict=True)
+    pairs = zip(domain.variables.values(), split(x), strict=True)
     return any(v.count_neighbors(own) > len(v.neighbors(own)) for v, own in pairs if own[0] != ABSENT)
 
 

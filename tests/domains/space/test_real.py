@@ -69,7 +69,9 @@ def test_they_beat_random_search(method):
 
 @pytest.mark.parametrize("method", ["combo", "bocs", "smbo", "mcts"])
 def test_methods_without_a_place_for_them_refuse_by_name(method):
-    with pytest.raises(DomainError, match=r"method: .* cannot search the Real variable 'rate' and the Real variable 'x'; auto, .* can"):
+    with pytest.raises(
+        DomainError, match=r"method: .* cannot search the Real variable 'rate' and the Real variable 'x'; auto, .* can"
+    ):
         bo.minimize(objective, SPACE, 5, method=method)
 
 
