@@ -20,13 +20,13 @@ def ordering(n: int = 12, seed: int = 0) -> StructuredProblem:
 
     An entry, uniform in 0 to 1, is what it is worth that one item stands before another.
 
-    n: items, 2 to 1000.
+    n: items, 2 to 500.
     seed: of the matrix, from 0.
 
     The optimum is proved up to 12 items by dynamic programming. Raises TypeError, ValueError. Source: Grötschel, Jünger
     and Reinelt 1984.
     """
-    n = check_integer("size", n, 2, 1000)
+    n = check_integer("size", n, 2, 500)
     worth = np.random.default_rng([check_integer("seed", seed, 0), 33]).random((n, n))
     problem = StructuredProblem(
         name=f"ordering:size={n},seed={seed}",

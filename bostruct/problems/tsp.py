@@ -18,13 +18,13 @@ MOST_PROVED = 12  # cities, whose 2,048 subsets take 0.1 s
 def tsp(n: int = 12, seed: int = 0) -> StructuredProblem:
     """Return a traveling salesman problem: minimize the length of a round trip through random points of a square.
 
-    n: cities, 3 to 1000.
+    n: cities, 3 to 500.
     seed: of the cities, from 0.
 
     The optimum is proved up to 12 cities by dynamic programming. Raises TypeError, ValueError. Source: Held and Karp
     1962.
     """
-    n = check_integer("size", n, 3, 1000)
+    n = check_integer("size", n, 3, 500)
     cities = np.random.default_rng([check_integer("seed", seed, 0), 32]).random((n, 2))
     problem = StructuredProblem(
         name=f"tsp:size={n},seed={seed}",

@@ -39,6 +39,7 @@ from bostruct.storage.protocol import (
     find_study,
     find_writers,
 )
+from bostruct.study.alike_choices import warn_of_alike_choices
 from bostruct.study.frames import read_frame
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, Ledger, count_retries
@@ -145,6 +146,8 @@ class Study:
         """Go on with a study that is open for writing; raise what the class raises."""
         request, domain, alone, given, limit = opened
         check_study_rows(stored, place.label)
+        if request.storage is not None:  # memory holds the choices themselves
+            warn_of_alike_choices(given.domain, place.label)
         prior = reread_prior(stored, domain)
         searcher, given = adopt_prior(stored, given, alone, prior, place.label)
         change = check_change(stored, given, domain, place.label, seed_given=request.seed is not None)

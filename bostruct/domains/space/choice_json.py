@@ -7,6 +7,9 @@ import math
 from bostruct.contracts import DomainError, Json, ParsedJson, Presented
 
 
+TESTED = "the values of a condition or a clause"
+
+
 def is_json_scalar(value: object) -> bool:
     """Tell whether a value is one that JSON holds as it is: None, a bool, an int, a text or a finite float.
 
@@ -25,11 +28,12 @@ def choice_to_json(choice: Presented) -> Json:
     return {"infinity": math.copysign(1.0, choice)} if type(choice) is float else {"repr": repr(choice)}
 
 
-def choices_from_json(data: ParsedJson) -> list[Presented]:
+def choices_from_json(data: ParsedJson, what: str = "its choices") -> list[Presented]:
     """Rebuild choices from their JSON; raises DomainError where they were not plain JSON values.
 
     data: list of what `choice_to_json` returned.
+    what: the choices are, in the words of the message.
     """
-    if any(isinstance(choice, dict) and "repr" in choice for choice in data):
-        raise DomainError("its choices are Python objects that no file holds")
+    if held := [choice["repr"] for choice in data if isinstance(choice, dict) and "repr" in choice]:
+        raise DomainError(f"{what} are Python objects that no file holds: {held[0][:80]}")
     return [choice["infinity"] * math.inf if isinstance(choice, dict) else choice for choice in data]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, Presented
-from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
+from bostruct.domains.space.choice_json import TESTED, choice_to_json, choices_from_json
 
 RELATIONS: dict[str, Callable[[Presented, Presented], bool]] = {
     "==": operator.eq,
@@ -43,9 +43,10 @@ class Compare(Clause):
     """A comparison of a value with a constant.
 
     relation: of `RELATIONS`.
-    value: on the right of it. Less and greater compare numbers, and refuse texts: letters are no order of choices.
+    value: on the right of it. Less and greater compare numbers, and refuse texts, whose letters are no order of
+        choices, and tuples, such as the value of a `Permutation`.
 
-    Raises DomainError for another relation, and for less or greater than a text.
+    Raises DomainError for another relation, and for less or greater than a text or a tuple.
     """
 
     relation: str
@@ -53,10 +54,10 @@ class Compare(Clause):
 
     def __post_init__(self) -> None:
         _check_relation(self.relation)
-        if self.relation in ORDERS and isinstance(self.value, str):
+        if self.relation in ORDERS and isinstance(self.value, str | tuple | list):
             raise DomainError(
-                f"value: {self.relation} would compare texts by their letters; list the texts that are meant by "
-                f"IsIn((...)), got {short_repr(self.value)}"
+                f"value: {self.relation} compares numbers; list the values that are meant by IsIn((...)), got "
+                f"{short_repr(self.value)}"
             )
 
     def __call__(self, given: Presented) -> bool:
@@ -248,9 +249,9 @@ BUILDERS: dict[str, tuple[str, Callable[[ParsedJson, int], Clause]]] = {  # by t
     ),
     "relation": (
         "a relation and a value",
-        lambda data, _: Compare(data["relation"], choices_from_json([data["value"]])[0]),
+        lambda data, _: Compare(data["relation"], choices_from_json([data["value"]], TESTED)[0]),
     ),
-    "in": ("a list of values", lambda data, _: IsIn(tuple(choices_from_json(_listed(data["in"]))))),
+    "in": ("a list of values", lambda data, _: IsIn(tuple(choices_from_json(_listed(data["in"]), TESTED)))),
     "of": ("the name of and a test", lambda data, depth: ValueOf(data["of"], clause_from_json(data["test"], depth))),
     "all": ("a list of clauses", lambda data, depth: AllOf(_clauses_from_json(data["all"], depth))),
     "any": ("a list of clauses", lambda data, depth: AnyOf(_clauses_from_json(data["any"], depth))),

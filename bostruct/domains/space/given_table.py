@@ -155,7 +155,7 @@ def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str,
 
 def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
     try:
-        matrix: npt.NDArray[Any] = np.asarray(given)
+        matrix: npt.NDArray[Any] = np.asanyarray(given)  # a mask stays, and is refused with the column
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -198,6 +198,9 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
 
 def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
     """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
+    if np.ma.is_masked(column):
+        row = labels[int(np.flatnonzero(np.ma.getmaskarray(column))[0])]
+        raise DomainError(f"{where}: expected finite numbers, got a masked one in row {short_repr(row)}")
     if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
         values = [to_python(one) for one in column]
         if values and isinstance(values[0], str):

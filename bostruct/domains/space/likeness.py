@@ -233,6 +233,8 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
         given = given.to_numpy()
         if (rows := find_labeled_rows(owner, choices, labels)) is not None:
             given = given[np.ix_(rows, rows)]
+    if np.ma.is_masked(given):
+        raise DomainError(f"{owner}: expected finite numbers, got masked ones")
     if np.iscomplexobj(given):
         raise DomainError(f"{owner}: expected real numbers, got complex ones")
     try:

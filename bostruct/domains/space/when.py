@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import DomainError, Json, ParsedJson, PredicateError, Presented
-from bostruct.domains.space.choice_json import choice_to_json, choices_from_json
+from bostruct.domains.space.choice_json import TESTED, choice_to_json, choices_from_json
 from bostruct.domains.space.clauses import Clause, clause_from_json
 
 
@@ -142,5 +142,5 @@ def _test_from_json(test: ParsedJson) -> Any:
     if "clause" in test:
         return clause_from_json(test["clause"])
     if "one_of" in test:
-        return OneOf(*choices_from_json(test["one_of"]))
-    return choices_from_json([test["is"]])[0]
+        return OneOf(*choices_from_json(test["one_of"], TESTED))
+    return choices_from_json([test["is"]], TESTED)[0]

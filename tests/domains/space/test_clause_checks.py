@@ -26,9 +26,11 @@ REFUSED = [
     (ValueOf("x", Compare("!=", 10)), r"x != 10: expected .* got 10"),
     (ValueOf("rate", Compare("==", 1 / 3)), "the variable has no 0.333"),
     (ValueOf("order", Compare("==", ["p", "r", "q"])), "the variable has no .* next to it is"),
-    (ValueOf("size", Compare(">", 1)), "> would compare texts such as 'small' by their letters; .* IsIn"),
-    (ValueOf("word", Compare(">", 1)), "> would compare texts such as .* by their letters"),
-    (CompareVariables("size", "<=", "x"), "size: <= would compare texts such as 'small'"),
+    (ValueOf("size", Compare(">", 1)), "> compares numbers, and no values such as 'small'; .* IsIn"),
+    (ValueOf("word", Compare(">", 1)), "> compares numbers, and no values such as"),
+    (ValueOf("order", Compare("<", 1)), r"< compares numbers, and no values such as \('p', 'q', 'r'\); .* IsIn"),
+    (CompareVariables("order", "<", "x"), "order: < compares numbers"),
+    (CompareVariables("size", "<=", "x"), "size: <= compares numbers, and no values such as 'small'"),
     (ValueOf("x", Compare(">", None)), "> does not compare .* with None"),
     (Compare(">", 3), r"expected a test of a point, such as ValueOf\(name, Compare"),
     (ValueOf("x", ValueOf("y", Compare(">", 3))), "expected Compare or IsIn, a test of one value; got y > 3"),
@@ -70,7 +72,7 @@ def test_counts_agree_with_a_function():
     [
         (IsIn(("mid", "huge")), "y: when: size in .*: expected one of .* got 'huge'"),
         (Not(ValueOf("size", IsIn(("mid",)))), "y: when: size .* expected Compare or IsIn, a test of one value"),
-        (Compare(">", 2), "y: when: size > 2: > would compare texts"),
+        (Compare(">", 2), "y: when: size > 2: > compares numbers"),
     ],
 )
 def test_when_refuses_a_test_that_could_never_apply(test: Clause, words: str):

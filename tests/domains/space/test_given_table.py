@@ -157,3 +157,19 @@ REFUSED: list[tuple[object, str]] = [
 def test_what_is_no_table_is_refused_by_name(table, message):
     with pytest.raises(DomainError, match=message):
         bo.Candidates(table)
+
+
+MASKED = np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False])
+
+
+@pytest.mark.parametrize("table", [MASKED[:, None], {"x": MASKED}])
+def test_masked_numbers_are_refused(table):
+    with pytest.raises(DomainError, match="expected finite numbers, got a masked one in row 1"):
+        bo.Candidates(table)
+
+
+def test_masked_matrices_are_refused_and_masks_without_masked_numbers_are_not():
+    distances = np.ma.array([[0.0, 1.0], [1.0, 0.0]], mask=[[0, 1], [0, 0]])
+    with pytest.raises(DomainError, match="distances: expected finite numbers, got masked ones"):
+        bo.Categorical(["a", "b"], distances=distances)
+    assert bo.Categorical(["a", "b"], distances=np.ma.array(distances.data, mask=False)).size == 2

@@ -1,0 +1,56 @@
+"""Choices that read alike in a file are warned of, since their order cannot be told."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+import bostruct as bo
+
+
+class Nameless:
+    """Has no repr of its own."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Nameless) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+
+class Named(Nameless):
+    def __repr__(self) -> str:
+        return f"Named({self.number})"
+
+
+def make_variables(kind):
+    items = [kind(1), kind(2), kind(3)]
+    return {
+        "choice": bo.Categorical(items),
+        "order": bo.Permutation(items),
+        "subset": bo.Subset(items, size=2),
+        "sequence": bo.Sequence(items, length=2),
+    }
+
+
+@pytest.mark.parametrize("name", make_variables(Nameless))
+def test_a_stored_study_warns_of_objects_that_read_alike(name, tmp_path):
+    space = bo.Space({"v": make_variables(Nameless)[name], "b": bool})
+    for _ in range(2):  # made, and opened again
+        with pytest.warns(UserWarning, match="several read <.*Nameless object>. Give them a repr"):
+            bo.Study(space, method="random", storage=tmp_path / "a.db").close()
+    with pytest.warns(UserWarning, match="several read"):
+        bo.Study.load(tmp_path / "a.db", space=space).close()
+
+
+@pytest.mark.parametrize("name", make_variables(Named))
+def test_objects_with_names_and_studies_in_memory_are_not_warned_of(name, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        space = bo.Space({"v": make_variables(Named)[name]})
+        bo.Study(space, method="random", storage=tmp_path / "a.db").close()
+        bo.Study(bo.Space({"v": make_variables(Nameless)[name]}), method="random")
