@@ -6,7 +6,6 @@ import math
 
 from bostruct.contracts import DomainError, Json, ParsedJson, Presented
 
-
 TESTED = "the values of a condition or a clause"
 
 

@@ -85,8 +85,8 @@ def _refuse_no_numbers(relation: str, variable: Variable, where: str, instead: s
     values = variable.choices if isinstance(variable, ChoiceVariable) else [variable.present(variable.fallback())]
     if not is_number and (others := [value for value in values if isinstance(value, str | tuple)]):
         raise DomainError(
-            f"{where}: {relation} compares numbers, and no values such as {short_repr(others[0])}; list the values that "
-            f"are meant by {instead}"
+            f"{where}: {relation} compares numbers, and no values such as {short_repr(others[0])}; list the values "
+            f"that are meant by {instead}"
         )
 
 
