@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import bostruct as bo
+from bostruct.study.alike_choices import warn_of_alike_choices
 
 
 class Nameless:
@@ -45,6 +46,15 @@ def test_a_stored_study_warns_of_objects_that_read_alike(name, tmp_path):
             bo.Study(space, method="random", storage=tmp_path / "a.db").close()
     with pytest.warns(UserWarning, match="several read"):
         bo.Study.load(tmp_path / "a.db", space=space).close()
+
+
+def test_addresses_do_not_tell_objects_apart_and_lists_are_looked_at_one_by_one():
+    alike = '{"x": {"choices": [{"repr": "<f at 0x1>"}, {"repr": "<f at 0x2>"}]}}'
+    with pytest.warns(UserWarning, match="file holds choices by their repr, and several read <f>"):
+        warn_of_alike_choices(alike, "file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warn_of_alike_choices('{"x": [{"repr": "f"}], "y": [{"repr": "f"}, {"repr": "g"}, "f"]}', "file")
 
 
 @pytest.mark.parametrize("name", make_variables(Named))
