@@ -81,7 +81,7 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
 
 
 def check_draw(m: object, rng: object) -> None:
-    """Raise TypeError or ValueError for a number of draws that is none, or for chance that is no generator.
+    """Raise TypeError or ValueError unless m is an integer from 0 and rng a numpy Generator.
 
     m: how many to draw, an int >= 0.
     rng: the `numpy.random.Generator` to draw with.

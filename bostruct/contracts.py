@@ -150,12 +150,16 @@ class HasNeighbors(Domain, Protocol):
     def neighbors(self, x: Point) -> Batch:
         """List all valid points one change away, in a fixed order, without repeats.
 
+        A space whose variable has very many neighbors, such as a subset of half of hundreds of items, may list some.
+
         x: one point.
         """
         ...
 
     def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
-        """Return all of `neighbors` where they are at most m; else m of them, uniformly, in their order.
+        """Return all neighbors where they are at most m; else m of them, uniformly, in the order of `neighbors`.
+
+        Where `neighbors` lists some alone, these are drawn among all, in any order.
 
         x: one point.
         m: the most neighbors returned.

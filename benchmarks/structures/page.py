@@ -101,7 +101,7 @@ def intersect_seeds(seeds: Sequence[Collection[int]]) -> set[int]:
     return set.intersection(*enough) if enough else set()
 
 
-def list_shared(found: Mapping[int, float], shared: AbstractSet[int]) -> list[float]:
+def select_values(found: Mapping[int, float], shared: AbstractSet[int]) -> list[float]:
     """Return the values of a method over the shared seeds; over all of its own where it has few.
 
     found: the values by seed.

@@ -40,8 +40,7 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.permutation import number_names
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
-from bostruct.kernels.space.schedule import ScheduleKernel
-from bostruct.kernels.space.waiting_order import Waits
+from bostruct.kernels.space.schedule import ScheduleKernel, Waits
 from bostruct.kernels.traces import TraceKernel, is_compared
 from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
 from bostruct.surrogates.priors import Normal, bounded_normal

@@ -124,12 +124,12 @@ def _show_variables(variables: Mapping[str, Variable]) -> str:
 
 
 def _list_variables(domain: Domain) -> dict[str, Variable]:
-    """Return the variables of a domain and of its parts, by name; of equal names the first one."""
-    found: dict[str, Variable] = {}
-    for part in domain.parts.values() if has_capability(domain, HasParts) else ():
-        found = _list_variables(part) | found
-    own = domain.variables if has_capability(domain, HasVariables) else {}
-    return dict(own) | found
+    """Return the variables of a domain and of its parts, by name, before which is that of the part and a dot."""
+    found = dict(domain.variables) if has_capability(domain, HasVariables) else {}
+    for part, inner in domain.parts.items() if has_capability(domain, HasParts) else ():
+        for name, variable in _list_variables(inner).items():
+            found[f"{part}.{name}" if part else name] = variable
+    return found
 
 
 def refuse_conditions(method: str, domain: Domain) -> None:

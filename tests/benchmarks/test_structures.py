@@ -259,7 +259,7 @@ def test_the_page_says_whether_the_targets_are_reached(tmp_path):
     assert "and worse on none: reached. The ratio is 0.24; worse on 0 of 1." in text
     assert "| ft06 | 55 | 6 | 3.5 | 0.833 |" in text
     assert "| auto | 6 | 55.83 ± 0.167 | 0.833 | 1 of 6 |" in text
-    assert "ahead in 1 of 3 comparisons. Behind evolution on qap 12. Undecided beside annealing on qap 12." in text
+    assert "ahead in 1 of 3 comparisons. Behind evolution on qap 12. Undecided against annealing on qap 12." in text
     assert "| random | 6 | 32.25 ± 0.0764 | +2.25 [+2.05, +2.45] | **ahead** |" in text
     assert "| Optuna TPE | 2 | 50.5 ± 0.5 | +20.5 | few seeds |" in text  # and takes no seed from the others
     for picture in ("ft06", "qap-12"):

@@ -61,7 +61,7 @@ def test_the_first_real_variable_is_named_with_what_can_search_it():
 @pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": PROGRAMS, "b": BITS})])
 def test_what_has_no_real_passes_and_is_refused_beside_one(domain):
     refuse_numbers("mcts", domain)
-    with pytest.raises(DomainError, match="the Real variable 'rate'"):
+    with pytest.raises(DomainError, match="the Real variable 'rates.rate'"):
         refuse_numbers("mcts", bo.joint_domain({"own": domain, "rates": RATES}))
 
 
@@ -103,13 +103,13 @@ def test_a_structure_of_a_part_is_named_with_the_part(method):
 def test_a_real_variable_of_a_part_is_named():
     with pytest.raises(
         DomainError,
-        match=r"mcts cannot search the Real variable 'rate' and the Real variable 'other'; auto, .* can, .*numbers$",
+        match=r"mcts cannot search the Real variable 'b.c.rate' and the Real variable 'b.c.other'; auto, .* can, .*numbers$",
     ):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
 
 
 def test_parts_and_variables_are_asked_for_and_types_are_not():
-    with pytest.raises(DomainError, match="mcts cannot search the Real variable 'rate'"):
+    with pytest.raises(DomainError, match="mcts cannot search the Real variable 'b.rate'"):
         refuse_numbers("mcts", Wrapped(bo.joint_domain({"a": BITS, "b": RATES})))
     with pytest.raises(DomainError, match="'n' has when="):
         refuse_conditions("combo", Wrapped(bo.Space({"b": bool, "n": bo.Integer(1, 3, when={"b": True})})))
@@ -206,3 +206,9 @@ def test_a_refusal_of_conditions_names_methods_that_search_the_variables():
     wide = bo.Space({"b": bool, "wide": bo.Permutation(range(4), when={"b": True})})
     with pytest.raises(DomainError, match=r"has when=; auto, evolution, hill-climbing, annealing and random can$"):
         methods.searcher("combo", wide)
+
+
+def test_variables_of_one_name_in_two_parts_are_all_looked_at():
+    space = bo.Space({"d": {"x": bool, "y": bool}, "e": {"x": bo.Real(0, 1)}})
+    with pytest.raises(bo.DomainError, match=r"cannot search the Real variable 'e\.x'"):
+        methods.searcher("mcts", space)

@@ -65,12 +65,12 @@ def _check_point_test(leaf: Clause, depth: int, values: Mapping[str, object], wh
         check_value_test(leaf.test, variables[leaf.name], where, depth + 1)
     if isinstance(leaf, CompareVariables) and leaf.relation in ORDERS:
         for name, variable in variables.items():
-            _refuse_no_numbers(leaf.relation, variable, f"{where}: {name}", "ValueOf(name, IsIn((...)))")
+            _require_order(leaf.relation, variable, f"{where}: {name}", "ValueOf(name, IsIn((...)))")
 
 
 def _check_order(test: Compare, variable: Variable, where: str) -> None:
     """Raise DomainError unless a value can be less or greater than that of a comparison."""
-    _refuse_no_numbers(test.relation, variable, where, "IsIn((...))")
+    _require_order(test.relation, variable, where, "IsIn((...))")
     value = variable.present(variable.fallback())
     try:
         bool(RELATIONS[test.relation](value, test.value))
@@ -80,12 +80,16 @@ def _check_order(test: Compare, variable: Variable, where: str) -> None:
         ) from None
 
 
-def _refuse_no_numbers(relation: str, variable: Variable, where: str, instead: str) -> None:
-    is_number = number_grid(variable) is not None
-    values = variable.choices if isinstance(variable, ChoiceVariable) else [variable.present(variable.fallback())]
-    if not is_number and (others := [value for value in values if isinstance(value, str | tuple)]):
+def _require_order(relation: str, variable: Variable, where: str, instead: str) -> None:
+    if number_grid(variable) is not None:
+        return
+    if isinstance(variable, ChoiceVariable):
+        refused = [value for value in variable.choices if isinstance(value, str)]
+    else:  # orders, subsets and sequences would compare item by item
+        refused = [variable.present(variable.fallback())]
+    if refused:
         raise DomainError(
-            f"{where}: {relation} compares numbers, and no values such as {short_repr(others[0])}; list the values "
+            f"{where}: {relation} compares numbers, and no values such as {short_repr(refused[0])}; list the values "
             f"that are meant by {instead}"
         )
 

@@ -43,10 +43,9 @@ class Compare(Clause):
     """A comparison of a value with a constant.
 
     relation: of `RELATIONS`.
-    value: on the right of it. Less and greater compare numbers, and refuse texts, whose letters are no order of
-        choices, and tuples, such as the value of a `Permutation`.
+    value: on the right of it. Less and greater refuse texts, whose letters are no order of choices.
 
-    Raises DomainError for another relation, and for less or greater than a text or a tuple.
+    Raises DomainError for another relation, and for less or greater than a text.
     """
 
     relation: str
@@ -54,10 +53,10 @@ class Compare(Clause):
 
     def __post_init__(self) -> None:
         _check_relation(self.relation)
-        if self.relation in ORDERS and isinstance(self.value, str | tuple | list):
+        if self.relation in ORDERS and isinstance(self.value, str):
             raise DomainError(
-                f"value: {self.relation} compares numbers; list the values that are meant by IsIn((...)), got "
-                f"{short_repr(self.value)}"
+                f"value: {self.relation} would compare texts by their letters; list the texts that are meant by "
+                f"IsIn((...)), got {short_repr(self.value)}"
             )
 
     def __call__(self, given: Presented) -> bool:

@@ -155,7 +155,7 @@ def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str,
 
 def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
     try:
-        matrix: npt.NDArray[Any] = np.asanyarray(given)  # a mask stays, and is refused with the column
+        matrix: npt.NDArray[Any] = np.ma.asarray(given) if np.ma.is_masked(given) else np.asarray(given)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":

@@ -111,8 +111,10 @@ def present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Presented]:
     space: `Space`.
     x: integer row (columns,).
     """
-    split = space.layout.split(x)
-    both = [one for one in zip(space.variables.items(), split, strict=True) if one[1][0] != ABSENT]
+    if len(x) != (width := space.layout.n_columns):
+        raise PointError(f"expected a row of {width} columns, got {len(x)}")
+    pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
+    both = [((name, v), own) for (name, v), own in pairs if own[0] != ABSENT or not v.when]
     for (name, v), own in both:
         _check_value(name, v, own)
     return {name: v.present(own) for (name, v), own in both}

@@ -288,9 +288,9 @@ class Space:
         return row
 
     def present(self, x: IntArray) -> dict[str, Presented]:
-        """Return a point as a dict of the user's values; raise PointError where x has no place in the space.
+        """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables.
 
-        x: integer row (d,).
+        x: integer row (d,). Its conditions and constraints are not checked.
         """
         try:
             known = self._known_values.write(x)

@@ -25,7 +25,7 @@ REMEMBERED = 4  # comparisons: before and after a change, which the factor and t
 
 
 def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = None) -> Array:
-    """Return three distances between orders of w items (3, n, m), each about w / 2 between two orders drawn at random.
+    """Return three distances between orders of w items (3, n, m), of distinct ones about w / 2 between random orders.
 
     xs: n orders, the item in each place (n, w), w at least 2.
     ys: m orders (m, w).
@@ -34,7 +34,9 @@ def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = Non
     The first counts the pairs of items that stand in another order, times 2 / (w - 1) (Kendall); above 64 items it is
     the sum of squared differences of places, times 3 / (w^2 - 1) (Spearman), which is as far apart at most. The second
     is half the number of places that have another item. The third is half the number of neighboring items of the one
-    that are no neighbors in the other. All three are the same whatever the items are called. The array is only read.
+    that are no neighbors in the other; of queues before resources, which stand one after another, neighbors are of one
+    queue, and their share is taken times w - 1. All three are the same whatever the items are called, and in which
+    order the queues stand. The array is only read.
     """
     mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
     return _compare_bytes(mine, theirs, xs.shape[1], resources)
@@ -45,10 +47,20 @@ def _compare_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | No
     """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))
-    sides = 0.5 * (w - 1 - _count_shared(_code_sides(xs), _code_sides(ys), w * w))
+    inner = _find_inner(w, resources)
+    shared = _count_shared(_code_sides(xs)[:, inner], _code_sides(ys)[:, inner], w * w)
+    sides = 0.5 * (w - 1) * (1.0 - shared / len(inner)) if len(inner) else np.zeros(shared.shape)
     found = np.array([w * compare_precedence(xs, ys, resources), places, sides])
     found.flags.writeable = False
     return found
+
+
+def _find_inner(w: int, resources: Resources | None) -> IntArray:
+    """Return the places of queues one after another whose next place is of the same queue, all but the last of one."""
+    if resources is None:
+        return np.arange(w - 1)
+    queues = np.sort(resources)
+    return np.flatnonzero(queues[:-1] == queues[1:])
 
 
 def _code_places(xs: IntArray) -> IntArray:
@@ -150,7 +162,7 @@ class OrderDistances:
 
     @property
     def n_distances(self) -> int:
-        """Three."""
+        """The number of distances, three."""
         return N_DISTANCES
 
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
@@ -167,8 +179,9 @@ class PermutationEffect:
     """The linear effect of an order of w items: the mean of three correlations, each linear in its features.
 
     They are those of Kendall (Spearman above 64 items), of which item stands in which place, and of which items stand
-    side by side; all are 1 between equal orders and 0 on average between orders drawn at random. So sums over pairs
-    that say which of two comes first, over places, or over neighbors, are functions that it learns from few values.
+    side by side. All are 1 between equal orders. Of distinct items without resources they are 0 on average between
+    orders drawn at random; of others they are above it, by a constant that the mean of the model takes. So sums over
+    pairs that say which of two comes first, over places, or over neighbors, are functions learned from few values.
 
     shape: of the orders.
     """

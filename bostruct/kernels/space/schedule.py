@@ -18,9 +18,21 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray, Parameter, Prior
 from bostruct.domains.space.single_changes import SpaceBatch
 from bostruct.kernels.algebra import Pullback, mix_grams, slope_in_odds, weight_of
-from bostruct.kernels.space.waiting_order import Waits, number_items
+from bostruct.kernels.space.canonical_labeling import label_canonically
 
 N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
+
+
+class Waits(NamedTuple):
+    """The items that wait for each other, by what they share.
+
+    resources: the number of the resource of each item (w,), from 0.
+    chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain, in the order of
+        their numbers.
+    """
+
+    resources: tuple[int, ...]
+    chains: tuple[int, ...]
 
 
 class Slots(NamedTuple):
@@ -234,7 +246,7 @@ class ScheduleKernel:
     @cached_property
     def _reference(self) -> tuple[Array, float, float, float]:
         """Mean ends (w,), the root of their summed variance, the mean makespan and its sd, at durations of 1."""
-        w, (items, classes) = len(self.waits.chains), number_items(self.waits)
+        w, (items, classes) = len(self.waits.chains), label_canonically(*self.waits)
         orders = items[np.random.default_rng(0).permuted(np.tile(np.arange(w), (N_REFERENCE, 1)), axis=1)]
         turns = np.argsort(np.array(self.waits.chains)[orders], axis=1, kind="stable")
         np.put_along_axis(orders, turns, np.argsort(self.waits.chains, kind="stable")[None], axis=1)

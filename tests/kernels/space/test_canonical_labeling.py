@@ -1,4 +1,4 @@
-"""The numbering of items that wait: it and the kernel follow the items, however they are listed."""
+"""Canonical labeling: it and the kernels of schedules follow the items, however they are listed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from bostruct.kernels.space.schedule import ScheduleKernel
-from bostruct.kernels.space.waiting_order import Waits, number_items
+from bostruct.kernels.space.canonical_labeling import label_canonically
+from bostruct.kernels.space.permutation import OrderShape, PermutationEffect, compare_queues
+from bostruct.kernels.space.schedule import ScheduleKernel, Waits
 from bostruct.surrogates.priors import Normal
 from tests.strategies import rngs
 
@@ -45,6 +46,12 @@ def test_the_kernel_does_not_depend_on_how_items_are_listed(counts, n_resources,
     theta_of_other = np.append(theta[:-1][np.argsort(numbers)], theta[-1])
     found = theirs.gram(theta_of_other, theirs.prepare(numbers[orders]))
     assert_allclose(found, mine.gram(theta, mine.prepare(orders)), rtol=1e-9, atol=1e-9)
+    if len(chains) > 1:
+        before, after = OrderShape(len(chains), waits.resources), OrderShape(len(chains), other.resources)
+        renamed = numbers[orders]
+        assert_allclose(compare_queues(after, renamed, renamed), compare_queues(before, orders, orders), atol=1e-12)
+        effects = PermutationEffect(after).gram(renamed, renamed), PermutationEffect(before).gram(orders, orders)
+        assert_allclose(*effects, atol=1e-12)
 
 
 @given(st.lists(st.integers(1, 3), min_size=1, max_size=5), st.integers(1, 3), rngs())
@@ -52,8 +59,10 @@ def test_classes_follow_the_items(counts, n_resources, rng):
     chains = np.repeat(np.arange(len(counts)), counts)
     waits = Waits(tuple(rng.integers(n_resources, size=len(chains)).tolist()), tuple(chains.tolist()))
     other, numbers = list_again(waits, rng)
-    assert number_items(other).classes[numbers].tolist() == number_items(waits).classes.tolist()
-    assert sorted(number_items(waits).items) == list(range(len(chains)))
+    assert label_canonically(*other).classes[numbers].tolist() == label_canonically(*waits).classes.tolist()
+    assert sorted(label_canonically(*waits).order) == list(range(len(chains)))
+    with pytest.raises(ValueError, match="read-only"):
+        label_canonically(*waits).order[0] = 7
 
 
 @pytest.mark.parametrize(
@@ -66,11 +75,11 @@ def test_classes_follow_the_items(counts, n_resources, rng):
     ],
 )
 def test_items_that_wait_alike_are_of_one_class(waits, classes):
-    found = number_items(waits).classes.tolist()
+    found = label_canonically(*waits).classes.tolist()
     assert [[one == other for one in found] for other in found] == [
         [one == other for one in classes] for other in classes
     ]
 
 
 def test_five_hundred_items_that_are_all_alike_are_numbered():
-    assert sorted(number_items(Waits((0,) * 500, tuple(range(500)))).items) == list(range(500))
+    assert sorted(label_canonically((0,) * 500, tuple(range(500))).order) == list(range(500))
