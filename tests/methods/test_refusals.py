@@ -61,7 +61,7 @@ def test_the_first_real_variable_is_named_with_what_can_search_it():
 @pytest.mark.parametrize("domain", [BITS, PROGRAMS, bo.mlp_domain(), bo.joint_domain({"a": PROGRAMS, "b": BITS})])
 def test_what_has_no_real_passes_and_is_refused_beside_one(domain):
     refuse_numbers("mcts", domain)
-    with pytest.raises(DomainError, match="the Real variable 'rates.rate'"):
+    with pytest.raises(DomainError, match=r"the Real variable 'rates\.rate'"):
         refuse_numbers("mcts", bo.joint_domain({"own": domain, "rates": RATES}))
 
 
@@ -103,13 +103,13 @@ def test_a_structure_of_a_part_is_named_with_the_part(method):
 def test_a_real_variable_of_a_part_is_named():
     with pytest.raises(
         DomainError,
-        match=r"mcts cannot search the Real variable 'b.c.rate' and the Real variable 'b.c.other'; auto, .* can, .*numbers$",
+        match=r"mcts cannot search the Real variable 'b\.c\.rate' and the Real variable 'b\.c\.other'; auto, .*numbers$",
     ):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
 
 
 def test_parts_and_variables_are_asked_for_and_types_are_not():
-    with pytest.raises(DomainError, match="mcts cannot search the Real variable 'b.rate'"):
+    with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'b\.rate'"):
         refuse_numbers("mcts", Wrapped(bo.joint_domain({"a": BITS, "b": RATES})))
     with pytest.raises(DomainError, match="'n' has when="):
         refuse_conditions("combo", Wrapped(bo.Space({"b": bool, "n": bo.Integer(1, 3, when={"b": True})})))
