@@ -199,7 +199,7 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
 def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
     """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
     if np.ma.is_masked(column):
-        row = labels[int(np.flatnonzero(np.ma.getmaskarray(column))[0])]
+        row = labels[int(np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(column)))[0])]
         raise DomainError(f"{where}: expected finite numbers, got a masked one in row {short_repr(row)}")
     if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
         values = [to_python(one) for one in column]
