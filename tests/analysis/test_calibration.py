@@ -69,5 +69,5 @@ def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
 def test_methods_without_a_gaussian_process_are_refused_in_words():
     study = bo.Study(SPACE, method="smac", seed=0)
     study.optimize(worth, 4, progress=False)
-    with pytest.raises(BostructError, match=r"expected a Gaussian process.*the method has RandomForest"):
+    with pytest.raises(BostructError, match=r"expected a method with a Gaussian process.*auto has one"):
         plot_calibration(study)
