@@ -146,22 +146,10 @@ class WeightedGraph:
 
     size: number of vertices, at least 2.
     edges: (smaller vertex, larger vertex, weight > 0), sorted; each pair of vertices once.
-
-    Raises DomainError for a graph of several parts.
     """
 
     size: int
     edges: tuple[tuple[int, int, float], ...]
-
-    def __post_init__(self) -> None:
-        reached, ends = {0}, [0]
-        while ends:
-            new = [vertex for vertex in self._adjacent[ends.pop()] if vertex not in reached]
-            reached.update(new)
-            ends += new
-        if len(reached) < self.size:
-            apart = min(set(range(self.size)) - reached)
-            raise DomainError(f"WeightedGraph: expected a connected graph, got no path from vertex 0 to {apart}")
 
     def neighbors(self, vertex: int) -> IntArray:
         return np.array(self._adjacent[vertex], dtype=np.int64)

@@ -73,8 +73,3 @@ def test_what_is_no_edge_is_refused(edge, message):
 def test_what_is_no_graph_is_refused(graph, message):
     with pytest.raises(DomainError, match=message):
         weighted_graph(graph)
-
-
-def test_a_graph_of_two_parts_is_refused():
-    with pytest.raises(DomainError, match="expected a connected graph, got no path from vertex 0 to 2"):
-        WeightedGraph(4, ((0, 1, 1.0), (2, 3, 1.0)))
