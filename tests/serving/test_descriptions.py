@@ -83,7 +83,7 @@ def test_what_describes_no_space_is_refused(given):
 
 
 def test_a_variable_that_is_wrong_is_named_with_what_is_missing():
-    with pytest.raises(bo.DomainError, match=r"^x: .*'high' is missing"):
+    with pytest.raises(bo.DomainError, match=r"^x: .*without 'high'"):
         space_from_json(variable(kind="Real", low=0))
 
 
