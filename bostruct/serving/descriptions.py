@@ -120,10 +120,8 @@ def space_from_json(given: ParsedJson) -> Space:
         except DomainError:
             raise
         except MALFORMED as error:
-            missing = f"; {error} is missing" if isinstance(error, KeyError) else ""
-            raise DomainError(
-                f"{name}: expected a variable as `describe` shows it, got {short_repr(described)}{missing}"
-            ) from error
+            expected = f"{name}: expected a variable as `describe` shows it, got {short_repr(described)}"
+            raise DomainError(f"{expected}; {error}") from error
     rules = _read_list("space.constraints", given.get("constraints") or None)
     try:
         return Space(variables, [clause_from_json(rule) for rule in rules])

@@ -95,7 +95,9 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 
 
 def variable_from_json(name: str, data: ParsedJson) -> Variable:
-    """Rebuild a variable from its description; raises DomainError where that is impossible.
+    """Rebuild a variable from its description.
+
+    Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
 
     name: str, what errors call it.
     data: dict that `Variable.to_json` returned.
@@ -114,7 +116,7 @@ def variable_from_json(name: str, data: ParsedJson) -> Variable:
             found.default_columns = tuple(found.decode(data["default"]))
         return found
     except KeyError as error:
-        raise DomainError(f"{name}: expected what to_json of a {kind} returned, got it without {error}") from error
+        raise ValueError(f"{name}: expected what to_json of a {kind} returned, got it without {error}") from error
     except PointError as error:
         raise DomainError(f"{name}: default: {error}") from None
     except DomainError as error:

@@ -563,12 +563,12 @@ class Space:
 
         data: dict, as `to_json` returned it.
 
-        Raises DomainError where that needs code or objects that no file holds, or where a member is missing.
+        Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
         """
         missing = [name for name in ("variables", "constraints") if not isinstance(data, dict) or name not in data]
         if missing:
             without = f"{short_repr(data)} without {' and '.join(missing)}"
-            raise DomainError(f"space: expected what to_json of a Space returned, got {without}")
+            raise ValueError(f"space: expected what to_json of a Space returned, got {without}")
         rules = data["constraints"]
         if rules and not isinstance(rules, list):
             raise DomainError("the space has constraints, whose code no file holds")

@@ -264,7 +264,7 @@ def test_a_row_without_place_in_the_space_is_not_presented(given, row, message):
     ],
 )
 def test_a_description_says_what_it_lacks(data, message):
-    with pytest.raises(DomainError, match=message):
+    with pytest.raises(ValueError, match=message):
         bo.Space.from_json(data)
 
 
