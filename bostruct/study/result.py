@@ -80,12 +80,11 @@ class TrialTable:
         runs.
         """
         pandas = optional_import("pandas", "pandas")
-        frame = pandas.DataFrame(self.rows())
-        if len(frame):
-            finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
-            frame["started"] = pandas.to_datetime(frame["started"], unit="s", utc=True)
-            place = list(frame.columns).index("started") + 1
-            frame.insert(place, "finished", pandas.to_datetime(finished, unit="s", utc=True))
+        rows = self.rows()
+        frame = pandas.DataFrame(rows, columns=self._list_columns(rows))
+        finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
+        frame["started"] = pandas.to_datetime(frame["started"].astype("float64"), unit="s", utc=True)
+        frame.insert(frame.columns.get_loc("started") + 1, "finished", pandas.to_datetime(finished, unit="s", utc=True))
         return frame
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -94,11 +93,14 @@ class TrialTable:
         path: of the file, which is overwritten.
         """
         rows = self.rows()
-        names = list(dict.fromkeys(name for row in rows for name in row))
         with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, names)
+            writer = csv.DictWriter(file, self._list_columns(rows))
             writer.writeheader()
             writer.writerows(rows)
+
+    def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
+        """Return the columns of rows; of none those that each trial has, whatever its point."""
+        return list(dict.fromkeys([*_list_columns(self.goals), *(name for row in rows for name in row)]))
 
 
 @dataclass(frozen=True)
@@ -447,29 +449,26 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
-def _told_values(trial: Trial, goals: Goals) -> dict[str, object]:
-    """Return the columns of what was told: the value, or the values of several objectives, and each constraint.
+def _list_columns(goals: Goals) -> list[str]:
+    """Return the columns that each trial has, but those of its point."""
+    values = ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
+    limited = [*(f"constraint.{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
+    return ["number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"]
 
-    Of a trial without values they are the same, and empty.
-    """
-    names = ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
-    told: dict[str, object] = dict(zip(names, trial.values or [None] * len(names), strict=True))
-    told |= {f"constraint.{limit.name}": trial.constraints.get(limit.name) for limit in goals.limits}
-    return told | ({"feasible": trial.is_feasible if trial.values else None} if goals.limits else {})
+
+def _list_told(trial: Trial, goals: Goals) -> list[object]:
+    """Return each value, each constraint and whether all hold; None of a trial without values."""
+    values: Iterable[object] = trial.values or [None] * goals.n_objectives
+    limited = [trial.constraints.get(limit.name) for limit in goals.limits]
+    feasible = [trial.is_feasible if trial.values else None] if goals.limits else []
+    return [*values, *limited, *feasible]
 
 
 def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
-    seconds = None if trial.finished is None else trial.finished - trial.started
-    row = {
-        "number": trial.number,
-        "status": trial.status,
-        **_told_values(trial, goals),
-        "reason": trial.reason,
-        "origin": trial.origin,
-        "started": trial.started,
-        "seconds": seconds,
-        "suggest_seconds": trial.info.get("suggest_seconds"),
-    }
+    told, seconds = _list_told(trial, goals), None if trial.finished is None else trial.finished - trial.started
+    took = (seconds, trial.info.get("suggest_seconds"))
+    cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
+    row = dict(zip(_list_columns(goals), cells, strict=True))
     if trial.unread is not None:
         row["unread"] = trial.unread
     if isinstance(trial.point, Mapping):

@@ -49,7 +49,19 @@ def test_moments_are_datetimes_in_utc():
     assert before - datetime.timedelta(seconds=1) < frame["started"][0] <= frame["finished"][0]
     assert frame["finished"].isna().tolist() == [False, True]
     assert (frame["finished"] - frame["started"])[0].total_seconds() == pytest.approx(frame["seconds"][0], abs=1e-5)
-    assert len(bo.Study(SPACE).result.to_dataframe()) == 0
+
+
+@pytest.mark.parametrize(("limits", "more"), [(None, []), ({"size": ("<=", 3)}, ["constraint.size", "feasible"])])
+def test_a_study_without_trials_has_the_columns_of_one_with_trials(tmp_path, limits, more):
+    study = bo.Study(SPACE, constraints=limits)
+    frame = study.result.to_dataframe()
+    assert list(frame.columns[: 3 + len(more)]) == ["number", "status", "value", *more]
+    assert len(frame) == 0
+    assert isinstance(frame["started"].dtype, pd.DatetimeTZDtype)
+    study.result.to_csv(tmp_path / "trials.csv")
+    assert list(pd.read_csv(tmp_path / "trials.csv").columns) == [name for name in frame.columns if name != "finished"]
+    study.ask()
+    assert set(frame.columns) == {name for name in study.result.to_dataframe().columns if not name.startswith("point")}
 
 
 def test_a_study_adds_what_another_wrote():
