@@ -10,6 +10,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction, WorthSlopes
+from bostruct.numerics import log_density, log_mean_exp
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
@@ -34,9 +35,9 @@ def log_h(u: Array) -> Array:
     out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * ndtr(v))
     v = u[between]
     remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * erfcx(-v / math.sqrt(2.0))
-    out[between] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(remainder)
+    out[between] = log_density(v) + np.log(remainder)
     v = u[far]
-    out[far] = -0.5 * v * v - math.log(ROOT_2_PI) + np.log(_remainder(v))
+    out[far] = log_density(v) + np.log(_remainder(v))
     return out
 
 
@@ -47,14 +48,6 @@ def _remainder(v: Array) -> Array:
     for k in range(TERMS, 0, -1):
         total = 1.0 - (2 * k + 1) * square * total
     return square * total
-
-
-def log_mean_exp(scores: Array) -> Array:
-    """Return the logarithm of the average of what the scores are logarithms of (m,).
-
-    scores: (s, m).
-    """
-    return np.logaddexp.reduce(scores, axis=0) - math.log(len(scores))
 
 
 @dataclass(frozen=True)

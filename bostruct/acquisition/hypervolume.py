@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.acquisition.functions import log_h, log_mean_exp
+from bostruct.acquisition.functions import log_h
 from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.boxes import Boxes
+from bostruct.numerics import log_density, log_mean_exp
 
-LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits
 ROUNDING = 1e-7  # relative: what the arithmetic of a score may lose, and its bound must not
 BLOCK = 2**18  # logarithms at a time: a block of points with all boxes stays in cache
@@ -142,9 +142,8 @@ def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Predicti
     sd = np.sqrt(prediction.variance)
     z = (spans.edges - prediction.mean[..., None]) / sd[..., None]
     log_side = _log_sides(spans, prediction)
-    of_mean, of_sd = (
-        _at_ends(spans, logs, log_side) for logs in (log_ndtr(z), -0.5 * z * z - LOG_ROOT_2_PI)
-    )  # dE/dmean = -Phi, dE/dsd = phi
+    # dE/dmean = -Phi, dE/dsd = phi
+    of_mean, of_sd = (_at_ends(spans, logs, log_side) for logs in (log_ndtr(z), log_density(z)))
     return Prediction(
         -np.einsum("smb,smb->sm", shares, of_mean[..., spans.of_box]),
         np.einsum("smb,smb->sm", shares, of_sd[..., spans.of_box]) / (2.0 * sd),

@@ -27,10 +27,10 @@ from bostruct.contracts import (
     SuccessModel,
     Surrogate,
 )
+from bostruct.numerics import log_density, log_mean_exp
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
 HELD_OUT = 3  # one point in so many is kept from the models that are compared by it
 FEWEST = 12  # points from which models are compared; with fewer they count the same
 LEAST_WEIGHT = 1e-3  # of a model that takes part, for each prediction costs time
@@ -96,7 +96,7 @@ class RegressedChance:
         """
         label = self.label.predict(xs)
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
-        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
+        return log_mean_exp(chances)
 
     def bound_log_chance(self, xs: Batch) -> Array:
         """Return bounds never below the log chance (m,), quicker where the posterior has bounds: `HasChanceBounds`.
@@ -109,7 +109,7 @@ class RegressedChance:
             return self.log_chance(xs)
         label = self.label.bound_above(xs)
         chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
-        return np.logaddexp.reduce(chances, axis=0) - math.log(len(chances))
+        return log_mean_exp(chances)
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
@@ -125,8 +125,8 @@ class RegressedChance:
             sd = np.sqrt(label.variance)
             z = (label.mean - 0.5) / sd
             logs = log_ndtr(z)
-            chance = np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
-            hazard = np.exp(-0.5 * z * z - LOG_ROOT_2_PI - chance) / len(logs)  # the density over the mean chance
+            chance = log_mean_exp(logs)
+            hazard = np.exp(log_density(z) - chance) / len(logs)  # the density over the mean chance
             return chance, pull(Prediction(hazard / sd, -0.5 * hazard * z / label.variance))
 
         return at_shares

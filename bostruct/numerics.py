@@ -1,0 +1,27 @@
+"""Numbers and means that models and acquisition functions share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bostruct.contracts import Array
+
+LOG_ROOT_2_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+def log_density(z: Array) -> Array:
+    """Return the logarithm of the density of the standard normal distribution, elementwise.
+
+    z: of any shape.
+    """
+    return -0.5 * z * z - LOG_ROOT_2_PI
+
+
+def log_mean_exp(logs: Array) -> Array:
+    """Return the logarithm of the average of what numbers are logarithms of (m,).
+
+    logs: (s, m).
+    """
+    return np.logaddexp.reduce(logs, axis=0) - math.log(len(logs))
