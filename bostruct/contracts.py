@@ -839,6 +839,11 @@ class HasLeaveOneOut(Posterior, Protocol):
         """The n points that it learned from."""
         ...
 
+    @property
+    def values(self) -> Array:
+        """The n values that it learned from (n,), up to rounding."""
+        ...
+
     def leave_one_out(self) -> Prediction:
         """Return mean and variance of each value, its noise included, given all others, (s, n) each.
 

@@ -7,8 +7,17 @@ from typing import TypeGuard
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
 from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
-from bostruct.checks import may_have_covariance
-from bostruct.contracts import Domain, DomainError, LogScoreBuilder, ScoreBuilder, Searcher, Surrogate
+from bostruct.acquisition.pair_search import PairSearch
+from bostruct.checks import has_capability, may_have_covariance
+from bostruct.contracts import (
+    Domain,
+    DomainError,
+    HasNeighborhoods,
+    LogScoreBuilder,
+    ScoreBuilder,
+    Searcher,
+    Surrogate,
+)
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.explained import Explained
@@ -78,10 +87,12 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
+    can_pair = n_limits > 0 and has_capability(searcher.domain, HasNeighborhoods)
     return replace(
         searcher,
         surrogate=Outputs(surrogate, _without_value(surrogate), n_objectives, n_limits),
         exploration=searcher.exploration if n_objectives == 1 else None,
+        maximizer=PairSearch(searcher.maximizer) if can_pair else searcher.maximizer,
     )
 
 

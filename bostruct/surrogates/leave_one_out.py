@@ -19,12 +19,15 @@ def predict_left_out(one: Member) -> Prediction:
     (5.12).
     """
     precision = np.square(one.whitener).sum(axis=0)
-    residual = _multiply_back(one.whitener, one.weights)
-    mean = one.hyper.mean + residual - one.weights / precision
-    return Prediction(mean, np.exp(one.hyper.log_amplitude) / precision)
+    return Prediction(read_values(one) - one.weights / precision, np.exp(one.hyper.log_amplitude) / precision)
 
 
-def _multiply_back(whitener: Array, weights: Array) -> Array:
-    """Return C w, where the whitener is the inverse of the lower Cholesky factor of C."""
-    half = solve_triangular(whitener, weights, lower=True, trans=1)
-    return solve_triangular(whitener, half, lower=True)
+def read_values(one: Member) -> Array:
+    """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
+
+    They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
+
+    one: a member with the weights of n values.
+    """
+    half = solve_triangular(one.whitener, one.weights, lower=True, trans=1)
+    return one.hyper.mean + solve_triangular(one.whitener, half, lower=True)

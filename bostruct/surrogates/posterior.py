@@ -22,7 +22,7 @@ from bostruct.contracts import (
     Prepared,
     SingleGram,
 )
-from bostruct.surrogates.leave_one_out import predict_left_out
+from bostruct.surrogates.leave_one_out import predict_left_out, read_values
 from bostruct.surrogates.members import Member, fit_member
 from bostruct.surrogates.single_bounds import SingleMember, bound_member, prepare_member
 
@@ -217,6 +217,11 @@ class GaussianPosterior:
         ]
         believed = replace(self, xs=augmented, members=members, known=known)
         return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
+
+    @property
+    def values(self) -> Array:
+        """The values that it learned from (n,), in the user's units, up to rounding: `HasLeaveOneOut`."""
+        return self.shift + self.scale * read_values(self.members[0])
 
     def leave_one_out(self) -> Prediction:
         """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.

@@ -1,4 +1,4 @@
-"""Compression of slacks far from 0: a limit that is broken by far should not set the scale where it just holds."""
+"""Compression of slacks far from 0, where they would hide where the limit just holds."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_number
-from bostruct.contracts import Array, Batch, Info, Posterior, State, Surrogate
+from bostruct.checks import check_number, has_capability
+from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, Posterior, State, Surrogate
+from bostruct.numerics import log_density, log_mean_exp
 
 
 @dataclass(frozen=True)
 class SlackWarping:
-    """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form.
+    """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form where that helps.
 
     A slack z, in units of the median distance from 0, becomes sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is
     further away than `beyond`. So 0, where the limit is just kept, stays 0, and no slack changes its sign, as it could
-    if slacks above the median were compressed as `OutputWarping` compresses values. Nearer to 0 nothing changes: a
-    linear slack, such as a weight, stays linear there.
+    if slacks above the median were compressed as `OutputWarping` compresses values.
 
-    surrogate: of the compressed slacks.
+    A few huge slacks, such as a time-out, would set the scale for all others. A sum, such as a weight, would no longer
+    be one: once most trials keep close to the limit, the first ones are far away. So the surrogate learns from the
+    slacks twice, as they are and compressed. The posterior is that which predicts the slacks that are not compressed
+    better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
+
+    surrogate: of the slacks.
     beyond: z above which slacks are compressed, at least 0.
 
     Raises TypeError, ValueError.
@@ -32,21 +37,52 @@ class SlackWarping:
         check_number("beyond", self.beyond, 0.0)
 
     def initial_state(self) -> State:
-        return self.surrogate.initial_state()
+        return {"plain": self.surrogate.initial_state(), "compressed": self.surrogate.initial_state()}
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from n points and their compressed slacks.
+        """Learn from n points and their slacks.
 
         xs: n points.
         values: slacks (n,), in the user's units, at most 0 where the limit is kept.
         state: of `initial_state`, or what the last call returned.
         rng: the only source of chance.
 
-        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
+        Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
+        are. Raises what `surrogate` raises.
         """
-        return self.surrogate.condition(xs, compress_far(values, self.beyond), state, rng)
+        if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed slacks alone
+            state = {"plain": self.surrogate.initial_state(), "compressed": state}
+        told, farthest = compress_far(values, self.beyond), self.beyond * _find_scale(values)
+        plain, learned, info = self.surrogate.condition(xs, values, state["plain"], rng)
+        if told is values:
+            return plain, state | {"plain": learned}, info
+        compressed, learned_too, info_too = self.surrogate.condition(xs, told, state["compressed"], rng)
+        state = {"plain": learned, "compressed": learned_too}
+        if _score_left_out(compressed, farthest) >= _score_left_out(plain, farthest):
+            return compressed, state, info_too | {"compressed": True}
+        return plain, state, info
+
+
+def _score_left_out(posterior: Posterior, farthest: float) -> float:
+    """Return the mean log density of the slacks no further from 0, each given all others; 0 where none can be left out.
+
+    posterior: of slacks.
+    farthest: the distance beyond which slacks may be compressed.
+    """
+    if not has_capability(posterior, HasLeaveOneOut):
+        return 0.0
+    found, values = posterior.leave_one_out(), posterior.values
+    near = np.abs(values) <= farthest
+    sd = np.sqrt(found.variance[:, near])
+    return float(np.mean(log_mean_exp(log_density((values[near] - found.mean[:, near]) / sd) - np.log(sd))))
+
+
+def _find_scale(slacks: Array) -> float:
+    """Return the median distance of slacks from 0."""
+    with np.errstate(over="ignore"):  # the sum of the two in the middle
+        return float(np.median(np.abs(slacks)))
 
 
 def compress_far(slacks: Array, beyond: float) -> Array:
@@ -55,9 +91,7 @@ def compress_far(slacks: Array, beyond: float) -> Array:
     slacks: (n,).
     beyond: as of `SlackWarping`.
     """
-    size = np.abs(slacks)
-    with np.errstate(over="ignore"):  # the sum of the two in the middle
-        scale = float(np.median(size))
+    size, scale = np.abs(slacks), _find_scale(slacks)
     if not 0.0 < scale < np.inf:
         return slacks
     with np.errstate(over="ignore"):

@@ -99,6 +99,11 @@ class TargetFidelityPosterior:
         """The points that the posterior learned from, at their own fidelities."""
         return self._validated.xs
 
+    @property
+    def values(self) -> Array:
+        """The values that the posterior learned from (n,), each at its own fidelity."""
+        return self._validated.values
+
     def leave_one_out(self) -> Prediction:
         """Return mean and variance of each value at its own fidelity given all others, (s, n) each: `HasLeaveOneOut`.
 

@@ -1,0 +1,82 @@
+"""Search by pairs of changes, from where no single change is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bostruct.acquisition.local_search import ascend, sample_neighborhoods
+from bostruct.acquisition.pruning import best
+from bostruct.checks import check_integer, first_occurrences
+from bostruct.contracts import Array, Batch, HasNeighbors, Info, Maximizer, Point, Score
+
+
+@dataclass(frozen=True)
+class PairSearch:
+    """Another search, whose maxima climb on by pairs of changes, as long as one is better.
+
+    Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
+    a pair of changes.
+
+    begin: the other search.
+    ascents: how many of its maxima climb, at least 1.
+    most: pairs of changes of one point that a step looks at, at least 1; of more about that many are drawn.
+    steps: by pairs, of one ascent, at least 1.
+    kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
+
+    Raises TypeError, ValueError.
+    """
+
+    begin: Maximizer
+    ascents: int = 3
+    most: int = 4_000
+    steps: int = 10
+    kept: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("ascents", "most", "steps", "kept"):
+            check_integer(name, getattr(self, name), 1)
+
+    def __call__(
+        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: with neighbors.
+        starts: good points to start from; may be empty.
+        rng: the only source of chance.
+        """
+        maxima, info = self.begin(score, domain, starts, rng)
+        values, n_pairs = score(maxima), 0
+        looked_at = [(maxima, values)]
+        for x, value in zip(maxima, values.tolist()[: self.ascents], strict=False):
+            for _ in range(self.steps):
+                pairs = self._draw_pairs(domain, x, rng)
+                n_pairs += len(pairs)
+                found, scores = _find_best(score, domain, pairs, self.kept)
+                looked_at.append((found, scores))
+                if not len(scores) or scores[0] <= value:
+                    break
+                ends, scores, _ = ascend(score, domain, domain.take(found, [0]), scores[:1], rng, leaps=True)
+                looked_at.append((ends, scores))
+                x, value = ends[0], float(scores[0])
+        points, scores = domain.join(*(one for one, _ in looked_at)), np.concatenate([one for _, one in looked_at])
+        order = np.argsort(-scores, kind="stable")
+        ranked = domain.take(points, order)
+        pairs_info = {"pairs": n_pairs, "best_score": float(scores[order[0]])}
+        return domain.take(ranked, first_occurrences(domain, ranked)), info | pairs_info
+
+    def _draw_pairs(self, domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+        """Return neighbors of the neighbors of a point, each once; the point, and some of its neighbors, among them."""
+        near, _ = sample_neighborhoods(domain, domain.join([x]), self.most, rng)
+        if not len(near):
+            return near
+        far, _ = sample_neighborhoods(domain, near, -(-self.most // len(near)), rng)
+        return domain.take(far, first_occurrences(domain, far))
+
+
+def _find_best(score: Score, domain: HasNeighbors, xs: Batch, k: int) -> tuple[Batch, Array]:
+    chosen, scores = best(score, domain, xs, k)
+    return domain.take(xs, chosen), scores
