@@ -9,33 +9,31 @@ import numpy as np
 from bostruct.acquisition.local_search import ascend, sample_neighborhoods
 from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import Array, Batch, HasNeighbors, Info, Maximizer, Point, Score
+from bostruct.contracts import Batch, HasNeighbors, Info, Maximizer, Point, Score
 
 
 @dataclass(frozen=True)
 class PairSearch:
-    """Another search, whose maxima climb on by pairs of changes, as long as one is better.
+    """Another search, whose best maximum climbs on by pairs of changes, as long as one is better.
 
     Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
     a pair of changes.
 
     begin: the other search.
-    ascents: how many of its maxima climb, at least 1.
     most: pairs of changes of one point that a step looks at, at least 1; of more about that many are drawn.
-    steps: by pairs, of one ascent, at least 1.
+    steps: by pairs, at least 1.
     kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
 
     Raises TypeError, ValueError.
     """
 
     begin: Maximizer
-    ascents: int = 3
     most: int = 4_000
     steps: int = 10
     kept: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("ascents", "most", "steps", "kept"):
+        for name in ("most", "steps", "kept"):
             check_integer(name, getattr(self, name), 1)
 
     def __call__(
@@ -49,19 +47,18 @@ class PairSearch:
         rng: the only source of chance.
         """
         maxima, info = self.begin(score, domain, starts, rng)
-        values, n_pairs = score(maxima), 0
-        looked_at = [(maxima, values)]
-        for x, value in zip(maxima, values.tolist()[: self.ascents], strict=False):
-            for _ in range(self.steps):
-                pairs = self._draw_pairs(domain, x, rng)
-                n_pairs += len(pairs)
-                found, scores = _find_best(score, domain, pairs, self.kept)
-                looked_at.append((found, scores))
-                if not len(scores) or scores[0] <= value:
-                    break
-                ends, scores, _ = ascend(score, domain, domain.take(found, [0]), scores[:1], rng, leaps=True)
-                looked_at.append((ends, scores))
-                x, value = ends[0], float(scores[0])
+        scores, n_pairs = score(maxima), 0
+        x, value, looked_at = maxima[0], float(scores[0]), [(maxima, scores)]
+        for _ in range(self.steps):
+            pairs = self._draw_pairs(domain, x, rng)
+            n_pairs += len(pairs)
+            chosen, scores = best(score, domain, pairs, self.kept)
+            looked_at.append((domain.take(pairs, chosen), scores))
+            if not len(scores) or scores[0] <= value:
+                break
+            ends, scores, _ = ascend(score, domain, domain.take(pairs, chosen[:1]), scores[:1], rng, leaps=True)
+            looked_at.append((ends, scores))
+            x, value = ends[0], float(scores[0])
         points, scores = domain.join(*(one for one, _ in looked_at)), np.concatenate([one for _, one in looked_at])
         order = np.argsort(-scores, kind="stable")
         ranked = domain.take(points, order)
@@ -75,8 +72,3 @@ class PairSearch:
             return near
         far, _ = sample_neighborhoods(domain, near, -(-self.most // len(near)), rng)
         return domain.take(far, first_occurrences(domain, far))
-
-
-def _find_best(score: Score, domain: HasNeighbors, xs: Batch, k: int) -> tuple[Batch, Array]:
-    chosen, scores = best(score, domain, xs, k)
-    return domain.take(xs, chosen), scores

@@ -1,5 +1,7 @@
 """Slacks are compressed around the bound, which stays where it is."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,3 +56,65 @@ def test_one_slack_far_away_does_not_hide_where_the_limit_holds():
         keeps = -prediction.mean[0] / np.sqrt(prediction.variance[0])
         found.append(np.mean(log_ndtr(np.where(slack(test) <= 0.0, keeps, -keeps))))
     assert found[1] > max(found[0] + 0.05, -0.1)
+
+
+def test_a_sum_stays_a_sum_where_most_slacks_are_close_to_the_limit():
+    """Eight of ten weights are within two units of the limit, and the others far away: the sum is learned from all."""
+    space, rng = bits(12), np.random.default_rng(0)
+    weights = rng.uniform(5.0, 30.0, size=12)
+    xs = space.sample(400, rng)
+    total = np.asarray(xs) @ weights
+    limit = float(np.median(total))
+    near = np.flatnonzero(np.abs(total - limit) < 6.0)[:40]
+    chosen = np.concatenate([near, np.argsort(-np.abs(total - limit))[:10]])
+    test = np.setdiff1d(np.arange(400), chosen)
+    model = auto(space).surrogate.surrogate
+    errors = {}
+    for name, surrogate in (("chosen", SlackWarping(model)), ("compressed", Compressed(model))):
+        posterior, _, info = surrogate.condition(
+            space.take(xs, chosen), total[chosen] - limit, surrogate.initial_state(), rng
+        )
+        found = posterior.predict(space.take(xs, test)).mean[0]
+        errors[name] = np.sqrt(np.mean(np.square(found - (total[test] - limit))))
+    assert "compressed" not in info
+    assert errors["chosen"] < 0.5 * errors["compressed"]
+
+
+class Compressed:
+    """A surrogate of slacks that are compressed always."""
+
+    def __init__(self, surrogate):
+        self.surrogate, self.initial_state = surrogate, surrogate.initial_state
+
+    def condition(self, xs, values, state, rng):
+        return self.surrogate.condition(xs, compress_far(values, 3.0), state, rng)
+
+
+@pytest.mark.parametrize("slacks", [[-1.0, 1.0, 2.0, -2.0, 0.5, 1.5], [-1.0, 1.0, 2.0, -2.0, 0.5, 900.0]])
+def test_a_study_that_knew_compressed_slacks_alone_goes_on(slacks):
+    space, rng = bits(4), np.random.default_rng(0)
+    xs, surrogate = space.sample(6, rng), SlackWarping(auto(space).surrogate.surrogate)
+    told = compress_far(np.array(slacks), 3.0)
+    _, old, _ = surrogate.surrogate.condition(xs, told, surrogate.surrogate.initial_state(), rng)
+    _, state, _ = surrogate.condition(xs, np.array(slacks), old, rng)
+    assert state.keys() == {"plain", "compressed"}
+    _, again, _ = surrogate.condition(xs, np.array(slacks), json.loads(json.dumps(state)), rng)
+    assert again.keys() == state.keys()
+
+
+def test_slacks_are_compressed_where_no_value_can_be_left_out():
+    space, rng = bits(4), np.random.default_rng(0)
+    xs, surrogate = space.sample(8, rng), SlackWarping(Forest())
+    _, _, info = surrogate.condition(xs, np.array([1.0, 2.0, -1.0, 1.0, -2.0, 1.0, 2.0, 1e6]), {}, rng)
+    assert info == {"compressed": True}
+
+
+class Forest:
+    """A surrogate whose posterior leaves nothing out."""
+
+    def initial_state(self):
+        return None
+
+    def condition(self, xs, values, state, rng):
+        del xs, values, state, rng
+        return object(), None, {}
