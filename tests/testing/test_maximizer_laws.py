@@ -11,6 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.pair_search import PairSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.testing.maximizer_laws import RandomScore, check_maximizer
 from tests.permutations import Distant, Permutations, Swaps
@@ -32,6 +33,7 @@ def rng() -> np.random.Generator:
         LOCAL,
         LocalSearch(40, 5, 5, leaps=True, most=100),
         LocalSearch(40, 5, 5, distinct=True),
+        PairSearch(LOCAL, most=100),
         Evolution(),
         Sampling(100, 10),
     ],
