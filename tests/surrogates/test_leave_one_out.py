@@ -60,6 +60,12 @@ def test_it_is_the_refit_without_the_value(make):
         np.testing.assert_allclose(found.variance[:, i], refit.variance[:, 0], rtol=1e-5)
 
 
+@pytest.mark.parametrize("make", [mode, chain, with_known_noise])
+def test_the_values_are_those_it_was_told(make):
+    values = told(SPACE, 9)[1] * (40.0 if make is mode else 1.0)
+    assert make().values == pytest.approx(values, rel=1e-9, abs=1e-9)
+
+
 def test_values_that_the_model_interpolates_are_not_predicted_from_themselves():
     posterior = mode()
     error = np.abs(posterior.leave_one_out().mean - posterior.predict(posterior.xs).mean)
