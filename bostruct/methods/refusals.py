@@ -22,7 +22,7 @@ from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.variable import Variable
 
 Capability = TypeVar("Capability")
-ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # methods for each kind of variable, and `random`
+ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # search each kind of variable, as `random` does
 MOST_NAMED = 5  # variables in a message
 WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
 

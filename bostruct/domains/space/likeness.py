@@ -42,7 +42,7 @@ class GivenMatrix:
 
     @property
     def n_distances(self) -> int:
-        """One."""
+        """The number of distances between two values, 1."""
         return 1
 
     @cached_property

@@ -77,7 +77,7 @@ class ConditionalFactor:
 
     @property
     def n_variables(self) -> int:
-        """One."""
+        """The number of variables that the factor compares, 1."""
         return 1
 
     @property

@@ -98,7 +98,7 @@ class JohnsonFactor:
 
     @property
     def n_parameters(self) -> int:
-        """One for each variable, c."""
+        """The number of parameters, one for each variable."""
         return self.n_variables
 
     @property

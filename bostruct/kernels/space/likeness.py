@@ -90,7 +90,7 @@ class LikenessDistances:
 
     @property
     def width(self) -> int:
-        """One."""
+        """The number of columns of a value, 1: the position of a choice."""
         return 1
 
     @property

@@ -75,7 +75,7 @@ class SequenceFactor:
 
     @property
     def n_parameters(self) -> int:
-        """One for each distance of each variable."""
+        """The number of parameters, one for each distance of each variable."""
         return self.shape.n_distances * self.n_variables
 
     @property
