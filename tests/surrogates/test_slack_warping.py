@@ -1,6 +1,7 @@
 """Slacks are compressed around the bound, which stays where it is."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
+from bostruct import problems
 from bostruct.methods import auto
-from bostruct.surrogates.slack_warping import SlackWarping, compress_far
+from bostruct.surrogates.slack_warping import SlackWarping, choose_near, compress_far
 from tests.laws.maxsat import bits
 
 FLOATS = st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12).map(np.array)
@@ -50,7 +52,7 @@ def test_one_slack_far_away_does_not_hide_where_the_limit_holds():
 
     model = auto(space).surrogate.surrogate
     found = []
-    for surrogate in (model, SlackWarping(model)):
+    for surrogate in (model, SlackWarping(model, space.take)):
         posterior = surrogate.condition(xs, slack(xs), surrogate.initial_state(), generator)[0]
         prediction = posterior.predict(test)
         keeps = -prediction.mean[0] / np.sqrt(prediction.variance[0])
@@ -70,7 +72,7 @@ def test_a_sum_stays_a_sum_where_most_slacks_are_close_to_the_limit():
     test = np.setdiff1d(np.arange(400), chosen)
     model = auto(space).surrogate.surrogate
     errors = {}
-    for name, surrogate in (("chosen", SlackWarping(model)), ("compressed", Compressed(model))):
+    for name, surrogate in (("chosen", SlackWarping(model, space.take)), ("compressed", Compressed(model))):
         posterior, _, info = surrogate.condition(
             space.take(xs, chosen), total[chosen] - limit, surrogate.initial_state(), rng
         )
@@ -93,7 +95,7 @@ class Compressed:
 @pytest.mark.parametrize("slacks", [[-1.0, 1.0, 2.0, -2.0, 0.5, 1.5], [-1.0, 1.0, 2.0, -2.0, 0.5, 900.0]])
 def test_a_study_that_knew_compressed_slacks_alone_goes_on(slacks):
     space, rng = bits(4), np.random.default_rng(0)
-    xs, surrogate = space.sample(6, rng), SlackWarping(auto(space).surrogate.surrogate)
+    xs, surrogate = space.sample(6, rng), SlackWarping(auto(space).surrogate.surrogate, space.take)
     told = compress_far(np.array(slacks), 3.0)
     _, old, _ = surrogate.surrogate.condition(xs, told, surrogate.surrogate.initial_state(), rng)
     _, state, _ = surrogate.condition(xs, np.array(slacks), old, rng)
@@ -104,7 +106,7 @@ def test_a_study_that_knew_compressed_slacks_alone_goes_on(slacks):
 
 def test_slacks_are_compressed_where_no_value_can_be_left_out():
     space, rng = bits(4), np.random.default_rng(0)
-    xs, surrogate = space.sample(8, rng), SlackWarping(Forest())
+    xs, surrogate = space.sample(8, rng), SlackWarping(Forest(), space.take)
     _, _, info = surrogate.condition(xs, np.array([1.0, 2.0, -1.0, 1.0, -2.0, 1.0, 2.0, 1e6]), {}, rng)
     assert info == {"compressed": True}
 
@@ -118,3 +120,27 @@ class Forest:
     def condition(self, xs, values, state, rng):
         del xs, values, state, rng
         return object(), None, {}
+
+
+def test_of_many_slacks_those_near_the_limit_and_the_last_are_kept():
+    slacks = np.array([-9.0, 0.1, -8.0, -0.2, 7.0, -6.0, 0.3, 5.0])
+    assert choose_near(slacks, 4).tolist() == [1, 3, 6, 7]  # 0.1 and -0.2, then the last two
+    assert choose_near(slacks, 5).tolist() == [1, 3, 5, 6, 7]
+    assert choose_near(slacks, 8).tolist() == list(range(8))
+
+
+def test_of_many_points_those_near_the_limit_tell_where_it_holds():
+    """Most points keep the limit, so the smallest slacks, those that a model of values learns from, are far away."""
+    problem = problems.load("max3sat:variables=16,clauses=80,seed=1")
+    space, rng = problem.space, np.random.default_rng(0)
+    xs = space.sample(900, rng)
+    values = np.array([problem(space.present(x)) for x in xs])
+    slacks, told = values - np.quantile(values, 0.95), np.arange(600)
+    test = told[-1] + 1 + np.flatnonzero(np.abs(slacks[600:]) < np.quantile(np.abs(slacks), 0.3))
+    model = auto(space).surrogate.surrogate
+    few = replace(model, quiet=replace(model.quiet, most=150), noisy=replace(model.noisy, most=150))
+    errors = []
+    for surrogate in (SlackWarping(few, space.take, most=600), SlackWarping(few, space.take, most=150)):
+        posterior = surrogate.condition(space.take(xs, told), slacks[told], surrogate.initial_state(), rng)[0]
+        errors.append(np.sqrt(np.mean(np.square(posterior.predict(space.take(xs, test)).mean[0] - slacks[test]))))
+    assert errors[1] < 0.8 * errors[0]
