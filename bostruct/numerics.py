@@ -1,4 +1,4 @@
-"""Numbers and means that models and acquisition functions share."""
+"""The standard normal log density, and means of exponentials, in logarithms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def log_density(z: Array) -> Array:
 
 
 def log_mean_exp(logs: Array) -> Array:
-    """Return the logarithm of the average of what numbers are logarithms of (m,).
+    """Return log(mean(exp(logs))) over the first axis (m,).
 
     logs: (s, m).
     """

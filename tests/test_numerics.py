@@ -1,4 +1,4 @@
-"""Numbers and means that models and acquisition functions share."""
+"""The log density is that of scipy, and means of exponentials do not overflow."""
 
 from __future__ import annotations
 

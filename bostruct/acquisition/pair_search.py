@@ -11,6 +11,8 @@ from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, first_occurrences
 from bostruct.contracts import Batch, HasNeighbors, Info, Maximizer, Point, Score
 
+ASCENT = 10  # times as many neighbors as pairs are looked at by single changes after a step
+
 
 @dataclass(frozen=True)
 class PairSearch:
@@ -20,7 +22,7 @@ class PairSearch:
     a pair of changes.
 
     begin: the other search.
-    most: pairs of changes of one point that a step looks at, at least 1; of more about that many are drawn.
+    most: pairs of changes of one point that a step looks at, at least 1. Where there are more, about as many are drawn.
     steps: by pairs, at least 1.
     kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
 
@@ -56,7 +58,8 @@ class PairSearch:
             looked_at.append((domain.take(pairs, chosen), scores))
             if not len(scores) or scores[0] <= value:
                 break
-            ends, scores, _ = ascend(score, domain, domain.take(pairs, chosen[:1]), scores[:1], rng, leaps=True)
+            top = domain.take(pairs, chosen[:1])
+            ends, scores, _ = ascend(score, domain, top, scores[:1], rng, True, ASCENT * self.most, self.most)
             looked_at.append((ends, scores))
             x, value = ends[0], float(scores[0])
         points, scores = domain.join(*(one for one, _ in looked_at)), np.concatenate([one for _, one in looked_at])
@@ -66,7 +69,7 @@ class PairSearch:
         return domain.take(ranked, first_occurrences(domain, ranked)), info | pairs_info
 
     def _draw_pairs(self, domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
-        """Return neighbors of the neighbors of a point, each once; the point, and some of its neighbors, among them."""
+        """Return the neighbors of the neighbors of a point, each once; the point is one of them."""
         near, _ = sample_neighborhoods(domain, domain.join([x]), self.most, rng)
         if not len(near):
             return near

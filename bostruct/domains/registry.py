@@ -45,7 +45,7 @@ def register_domain(kind: str, builder: Callable[[ParsedJson], Domain]) -> None:
 
     kind: the name under which ``to_json()["domain"]`` of your domain goes.
     builder: description -> an equal domain, where description is what `to_json` returned; raises DomainError where that
-        does not hold enough. To register the same function again changes nothing.
+        does not hold enough, ValueError where it is malformed. To register the same function again changes nothing.
 
     Raises TypeError, and ValueError for a kind that another function builds.
     """
@@ -75,7 +75,9 @@ def as_domain(given: object) -> Domain:
 
 
 def domain_from_json(data: ParsedJson) -> Domain:
-    """Rebuild a domain from its description; raises DomainError where the file does not hold enough.
+    """Rebuild a domain from its description; raises DomainError where it does not hold enough.
+
+    Raises ValueError, or another error of parsing, where the description is malformed.
 
     data: dict that `to_json` of a domain returned. A kind that the package does not have is looked up among the entry
         points `bostruct.domains` of installed packages.

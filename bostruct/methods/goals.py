@@ -8,7 +8,7 @@ from typing import TypeGuard
 from bostruct.acquisition.functions import ProbabilityOfImprovement
 from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.pair_search import PairSearch
-from bostruct.checks import has_capability, may_have_covariance
+from bostruct.checks import has_capability, has_continuous, may_have_covariance
 from bostruct.contracts import (
     Domain,
     DomainError,
@@ -29,6 +29,8 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
@@ -87,12 +89,12 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
-    can_pair = n_limits > 0 and has_capability(searcher.domain, HasNeighborhoods)
+    can_pair = has_capability(searcher.domain, HasNeighborhoods) and not has_continuous(searcher.domain)
     return replace(
         searcher,
-        surrogate=Outputs(surrogate, _without_value(surrogate, searcher.domain), n_objectives, n_limits),
+        surrogate=Outputs(surrogate, _without_value(surrogate), n_objectives, n_limits),
         exploration=searcher.exploration if n_objectives == 1 else None,
-        maximizer=PairSearch(searcher.maximizer) if can_pair else searcher.maximizer,
+        maximizer=PairSearch(searcher.maximizer) if n_limits and can_pair else searcher.maximizer,
     )
 
 
@@ -110,8 +112,16 @@ def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_
     return WithinLimits(promise, ProbabilityOfImprovement(), domain.take, n_objectives) if n_limits else promise
 
 
-def _without_value(surrogate: Surrogate, domain: Domain) -> Surrogate:
+def _without_value(surrogate: Surrogate) -> Surrogate:
     """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
     if isinstance(surrogate, AtTargetFidelity):
-        return replace(surrogate, surrogate=_without_value(surrogate.surrogate, domain))
-    return SlackWarping(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate, domain.take)
+        return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
+    return SlackWarping(_learn_near_zero(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate))
+
+
+def _learn_near_zero(surrogate: Surrogate) -> Surrogate:
+    """Return the surrogate that learns from the slacks nearest to 0 where it cannot learn from all."""
+    if isinstance(surrogate, NoiseSelection):
+        quiet, noisy = (replace(one, near_zero=True) for one in (surrogate.quiet, surrogate.noisy))
+        return replace(surrogate, quiet=quiet, noisy=noisy)
+    return replace(surrogate, near_zero=True) if isinstance(surrogate, MAPGP) else surrogate

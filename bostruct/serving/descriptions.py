@@ -121,7 +121,7 @@ def space_from_json(given: ParsedJson) -> Space:
             raise
         except MALFORMED as error:
             expected = f"{name}: expected a variable as `describe` shows it, got {short_repr(described)}"
-            raise DomainError(f"{expected}; {error}") from error
+            raise DomainError(f"{expected}; {error}" if isinstance(error, ValueError) else expected) from error
     rules = _read_list("space.constraints", given.get("constraints") or None)
     try:
         return Space(variables, [clause_from_json(rule) for rule in rules])

@@ -99,8 +99,8 @@ class TrialTable:
             writer.writerows(rows)
 
     def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
-        """Return the columns of rows; of none those that each trial has, whatever its point."""
-        return list(dict.fromkeys([*_list_columns(self.goals), *(name for row in rows for name in row)]))
+        """Return the columns that every trial has, and then all others of the rows, in order."""
+        return list(dict.fromkeys([*_list_fixed_columns(self.goals), *(name for row in rows for name in row)]))
 
 
 @dataclass(frozen=True)
@@ -449,7 +449,7 @@ def _indent_text(name: str, text: str) -> str:
     return f"{name:<12} " + f"\n{margin}".join(lines)
 
 
-def _list_columns(goals: Goals) -> list[str]:
+def _list_fixed_columns(goals: Goals) -> list[str]:
     """Return the columns that each trial has, but those of its point."""
     values = ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
     limited = [*(f"constraint.{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
@@ -468,7 +468,7 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     told, seconds = _list_told(trial, goals), None if trial.finished is None else trial.finished - trial.started
     took = (seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
-    row = dict(zip(_list_columns(goals), cells, strict=True))
+    row = dict(zip(_list_fixed_columns(goals), cells, strict=True))
     if trial.unread is not None:
         row["unread"] = trial.unread
     if isinstance(trial.point, Mapping):

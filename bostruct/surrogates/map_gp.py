@@ -87,6 +87,7 @@ class MAPGP:
     most: how many points to learn from, at least 2: of more data those of `choose_local`; None for all.
     latest: how many of the last points are among these in any case, at least 0 and at most half of them; 0 without
         `most`.
+    near_zero: True where, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
     variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
     Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
@@ -101,6 +102,7 @@ class MAPGP:
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
     most: int | None = field(default=None, metadata=ADDED_LATER)
     latest: int = field(default=0, metadata=ADDED_LATER)
+    near_zero: bool = field(default=False, metadata=ADDED_LATER)
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
@@ -165,7 +167,8 @@ class MAPGP:
         check_values(values)
         variances = known_variances(self.variances, len(values))
         if self.most is not None and len(values) > self.most:
-            kept = choose_local(self.kernel, self.join, xs, values, self.most, self.latest)
+            ranked = np.abs(values) if self.near_zero else values
+            kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, has_capability
-from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, IntArray, Posterior, State, Surrogate
+from bostruct.checks import check_number, has_capability
+from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, NumericalError, Posterior, State, Surrogate
 from bostruct.numerics import log_density, log_mean_exp
+
+ROUNDING = 1e-6  # relative: slacks as far away as the compression begins are near, however their model rounds them
 
 
 @dataclass(frozen=True)
@@ -26,22 +27,16 @@ class SlackWarping:
     better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
 
     surrogate: of the slacks.
-    take: the domain's, chooses points of a batch.
     beyond: z above which slacks are compressed, at least 0.
-    most: how many points to learn from, at least 2: of more the half is those whose slacks are nearest to 0, and the
-        others are the last told.
 
     Raises TypeError, ValueError.
     """
 
     surrogate: Surrogate
-    take: Callable[[Batch, IntArray], Batch]
     beyond: float = 3.0
-    most: int = 1_000
 
     def __post_init__(self) -> None:
         check_number("beyond", self.beyond, 0.0)
-        check_integer("most", self.most, 2)
 
     def initial_state(self) -> State:
         return {"plain": self.surrogate.initial_state(), "compressed": self.surrogate.initial_state()}
@@ -57,37 +52,33 @@ class SlackWarping:
         rng: the only source of chance.
 
         Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
-        are. Raises what `surrogate` raises.
+        are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
+        only where neither could.
         """
         if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed slacks alone
             state = {"plain": self.surrogate.initial_state(), "compressed": state}
-        if len(values) > self.most:
-            kept = choose_near(values, self.most)
-            xs, values = self.take(xs, kept), values[kept]
-        told, farthest = compress_far(values, self.beyond), self.beyond * _find_scale(values)
-        plain, learned, info = self.surrogate.condition(xs, values, state["plain"], rng)
-        if told is values:
-            return plain, state | {"plain": learned}, info
-        compressed, learned_too, info_too = self.surrogate.condition(xs, told, state["compressed"], rng)
-        state = {"plain": learned, "compressed": learned_too}
-        if _score_left_out(compressed, farthest) >= _score_left_out(plain, farthest):
-            return compressed, state, info_too | {"compressed": True}
-        return plain, state, info
-
-
-def choose_near(slacks: Array, most: int) -> IntArray:
-    """Return the positions of the slacks to learn from, ascending: a half is nearest to 0, the others were told last.
-
-    slacks: (n,).
-    most: how many to keep, at least 2 and at most n.
-    """
-    nearest = np.argsort(np.abs(slacks), kind="stable")[: most // 2]
-    others = np.setdiff1d(np.arange(len(slacks)), nearest)
-    return np.union1d(nearest, others[len(others) - (most - most // 2) :])
+        told, failed = compress_far(values, self.beyond), list[NumericalError]()
+        found = dict[str, tuple[Posterior, State, Info]]()
+        both = {"plain": values} if told is values else {"compressed": told, "plain": values}
+        for name, slacks in both.items():
+            try:
+                found[name] = self.surrogate.condition(xs, slacks, state[name], rng)
+            except NumericalError as error:
+                failed.append(error)
+        if not found:
+            raise failed[0]
+        farthest = self.beyond * _find_scale(values)
+        best = max(found, key=lambda name: _score_left_out(found[name][0], farthest))  # the first one of equals
+        posterior, _, info = found[best]
+        note: Info = {"compressed": True} if best == "compressed" else {}
+        note |= {"failed": str(failed[0])} if failed else {}
+        return posterior, state | {name: learned for name, (_, learned, _) in found.items()}, info | note
 
 
 def _score_left_out(posterior: Posterior, farthest: float) -> float:
-    """Return the mean log density of the slacks no further from 0, each given all others; 0 where none can be left out.
+    """Return the mean log density of the slacks near 0, each given all others; 0 without such slacks.
+
+    It is 0, too, where the posterior leaves no value out.
 
     posterior: of slacks.
     farthest: the distance beyond which slacks may be compressed.
@@ -95,7 +86,9 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
     if not has_capability(posterior, HasLeaveOneOut):
         return 0.0
     found, values = posterior.leave_one_out(), posterior.values
-    near = np.abs(values) <= farthest
+    near = np.abs(values) <= farthest * (1.0 + ROUNDING)
+    if not near.any():
+        return 0.0
     sd = np.sqrt(found.variance[:, near])
     return float(np.mean(log_mean_exp(log_density((values[near] - found.mean[:, near]) / sd) - np.log(sd))))
 

@@ -60,15 +60,16 @@ def test_what_is_found_is_valid_in_order_each_once_and_no_worse(space, rng):
     size = int(np.prod(space.n_choices))
     score = TableScore(space.n_choices, rng.normal(size=size), np.zeros(size))
     seed = int(rng.integers(2**32))
-    begun, _ = ONE(score, space, space.sample(1, rng), np.random.default_rng(seed))
-    found, info = PairSearch(ONE)(score, space, space.sample(1, rng), np.random.default_rng(seed))
+    starts = space.sample(1, rng)
+    begun, _ = ONE(score, space, starts, np.random.default_rng(seed))
+    found, info = PairSearch(ONE)(score, space, starts, np.random.default_rng(seed))
     for x in found:
         space.check(x)
     scores = score(found)
     assert len(set(space.keys(found))) == len(found)
     assert scores[0] == info["best_score"]
     assert np.all(np.diff(scores) <= 0.0)
-    assert set(space.keys(begun)) <= set(space.keys(found)) or scores[0] >= score(begun)[0]
+    assert set(space.keys(begun)) <= set(space.keys(found))
     json.dumps(info)
 
 
