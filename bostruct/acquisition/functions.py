@@ -10,7 +10,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction, WorthSlopes
-from bostruct.numerics import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_mean_exp
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference

@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 from bostruct.acquisition.functions import log_h
 from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.boxes import Boxes
-from bostruct.numerics import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_mean_exp
 
 CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits
 ROUNDING = 1e-7  # relative: what the arithmetic of a score may lose, and its bound must not

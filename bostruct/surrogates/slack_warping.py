@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_number, has_capability
 from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, NumericalError, Posterior, State, Surrogate
-from bostruct.numerics import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_mean_exp
 
 ROUNDING = 1e-6  # relative: slacks as far away as the compression begins are near, however their model rounds them
 

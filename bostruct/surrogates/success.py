@@ -27,7 +27,7 @@ from bostruct.contracts import (
     SuccessModel,
     Surrogate,
 )
-from bostruct.numerics import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_mean_exp
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 

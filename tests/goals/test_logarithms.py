@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bostruct.numerics import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_mean_exp
 
 
 def test_the_density_is_that_of_scipy():
