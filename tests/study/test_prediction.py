@@ -67,7 +67,7 @@ def test_several_objectives_and_limits_are_predicted_together() -> None:
         return {"value": (total, 50.0 + 3.0 * point["b0"] - total), "constraints": {"w": total}}
 
     limits = {"w": ("<=", 3.5)}
-    study = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"], constraints=limits)
+    study = bo.Study(SPACE, seed=2, directions=["minimize", "maximize"], constraints=limits)
     study.optimize(both, 30, progress=False)
     found = study.predict(POINTS)
     totals = np.array([float(sum(point.values())) for point in POINTS])
