@@ -50,6 +50,12 @@ class TableScore:
     slack: Array
     scored: list[int] = field(default_factory=list)
 
+    @classmethod
+    def draw(cls, n_choices: Array, rng: np.random.Generator) -> TableScore:
+        """Draw the score of each point from the standard normal distribution; the bounds are the scores."""
+        size = int(np.prod(n_choices))
+        return cls(n_choices, rng.normal(size=size), np.zeros(size))
+
     def __call__(self, xs: Batch) -> Array:
         at = np.ravel_multi_index(np.asarray(xs).T, tuple(self.n_choices))
         self.scored += at.tolist()

@@ -75,12 +75,12 @@ def as_domain(given: object) -> Domain:
 
 
 def domain_from_json(data: ParsedJson) -> Domain:
-    """Rebuild a domain from its description; raises DomainError where it does not hold enough.
-
-    Raises ValueError, or another error of parsing, where the description is malformed.
+    """Rebuild a domain from its description.
 
     data: dict that `to_json` of a domain returned. A kind that the package does not have is looked up among the entry
         points `bostruct.domains` of installed packages.
+
+    Raises DomainError where it does not hold enough, ValueError or another error of parsing where it is malformed.
     """
     kind = data.get("domain")
     if kind in BUILDERS:

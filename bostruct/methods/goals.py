@@ -45,7 +45,7 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     Bayesian optimization whose score is a logarithm gets a surrogate for each objective and each limit. The score is
     that of the method for one objective, and the logarithm of the expected hypervolume improvement for several, plus
     the logarithm of the chance that all limits are kept. What explores by the progress of one value is left out for
-    several objectives.
+    several objectives. Under limits the search of a space without continuous numbers goes on by pairs of changes.
 
     Any other searcher sees the history's values, which for one objective order feasible points before all others. Of
     several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points, and random

@@ -56,8 +56,7 @@ def test_where_no_single_change_is_allowed_another_search_takes_over():
 def test_ends_are_valid_points_no_worse_than_the_starts_in_order(space, rng):
     if np.prod(space.n_choices) > 10_000:
         return
-    size = int(np.prod(space.n_choices))
-    score = TableScore(space.n_choices, rng.normal(size=size), np.zeros(size))
+    score = TableScore.draw(space.n_choices, rng)
     starts = space.sample(2, rng)
     ends, info = JointAscent(random=2, most_steps=3)(score, space, starts, rng)
     for x in ends:

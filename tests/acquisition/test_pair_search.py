@@ -57,8 +57,7 @@ def test_no_more_pairs_are_looked_at_than_asked_for():
 def test_what_is_found_is_valid_in_order_each_once_and_no_worse(space, rng):
     if np.prod(space.n_choices) > 10_000:
         return
-    size = int(np.prod(space.n_choices))
-    score = TableScore(space.n_choices, rng.normal(size=size), np.zeros(size))
+    score = TableScore.draw(space.n_choices, rng)
     seed = int(rng.integers(2**32))
     starts = space.sample(1, rng)
     begun, _ = ONE(score, space, starts, np.random.default_rng(seed))

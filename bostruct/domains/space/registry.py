@@ -97,10 +97,10 @@ def _is_monotone(values: np.ndarray[Any, Any]) -> bool:
 def variable_from_json(name: str, data: ParsedJson) -> Variable:
     """Rebuild a variable from its description.
 
-    Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
-
     name: str, what errors call it.
     data: dict that `Variable.to_json` returned.
+
+    Raises DomainError where that needs code or objects that no file holds, ValueError where a member is missing.
     """
     kind = data.get("kind")
     if kind not in KINDS:
