@@ -11,9 +11,9 @@ verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.
 
 --quick takes five seeds of six problems, 50 trials, by cheap methods of this package alone, in a few minutes.
 
-PYTHON is the interpreter of the peers, in whose environment botorch, bounce, optuna, smac and this package's
-dependencies are installed; by default the running one. A peer that is not installed there is left out, and the tables
-say so. DIR has the tables that some problems are, see docs/peers.md; without it they are skipped.
+PYTHON is the interpreter of the peers, in whose environment botorch, bounce, cmaes, kernel_tuner, optuna, smac and this
+package's dependencies are installed; by default the running one. A peer that is not installed there is left out, and
+the tables say so. DIR has the tables that some problems are, see docs/peers.md; without it they are skipped.
 """
 
 from __future__ import annotations

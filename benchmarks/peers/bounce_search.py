@@ -9,13 +9,12 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
-from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from benchmarks.peers.searches import Point, Steps, Task, is_order, list_unconditional, range_of
+from benchmarks.peers.stepping import step_through
 
 BUDGET = 100  # evaluations for which it plans its embeddings
 FIRST_EMBEDDING = 5  # dimensions, and initial points
@@ -62,31 +61,6 @@ def bounce(task: Task, initial: Sequence[Point], seed: int) -> Steps:
         ).run()
 
     yield from step_through(run)
-
-
-def step_through(run: Callable[[Callable[[Point], float]], None]) -> Steps:
-    """Yield the points that a peer evaluates, which calls the objective itself.
-
-    run: called with the objective, in a thread of its own.
-    """
-    asked: SimpleQueue[Point | BaseException] = SimpleQueue()
-    told: SimpleQueue[float] = SimpleQueue()
-
-    def value_of(point: Point) -> float:
-        asked.put(point)
-        return told.get()
-
-    def target() -> None:
-        try:
-            run(value_of)
-            raise RuntimeError("the peer ended its search")
-        except BaseException as error:
-            asked.put(error)
-
-    Thread(target=target, daemon=True).start()
-    while not isinstance(point := asked.get(), BaseException):
-        told.put((yield point))
-    raise point
 
 
 def _is_number(variable: Any) -> bool:

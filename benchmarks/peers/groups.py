@@ -9,6 +9,8 @@ from pathlib import Path
 from benchmarks.peers import tables, tasks
 from benchmarks.peers.bits import BITS, LARGE
 from benchmarks.peers.bounce_search import bounce
+from benchmarks.peers.catcma_search import catcma
+from benchmarks.peers.kernel_tuner_search import kernel_tuner
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
 from benchmarks.peers.priors import PRIORS
@@ -34,6 +36,7 @@ GENERATED: dict[str, Callable[[int], Task]] = {
     **LARGE,
 }
 TableMaker = Callable[[int, Path], Task]
+KERNELS = tuple(name for name in MEASURED if name.startswith("kernel"))
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
 TRAINED: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
 TABLES: dict[str, TableMaker] = {**TRAINED, **MEASURED}
@@ -70,9 +73,13 @@ GROUPS: dict[str, tuple[str, ...]] = {
 WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants", "large"))
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
-ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce)}
-WITHOUT_CONDITIONS = ("BoTorch", "Bounce")
-ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | PRIORS | VARIANTS
+ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce), "CatCMA": partial(penalize, catcma)}
+WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA")
+ON_KERNELS: dict[str, Search] = {
+    "Kernel Tuner GA": partial(kernel_tuner, "genetic_algorithm"),
+    "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),
+}
+ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | ON_KERNELS | PRIORS | VARIANTS
 # Of bits, with at most 3,000 monomials of two of them.
 WITH_BOCS = {
     "max-3-sat 60/300",
@@ -124,4 +131,6 @@ def list_searches(group: str, problem: str) -> list[str]:
     if problem not in WITH_BOCS:
         without.add("bocs")
     searches = ON_ALL | ON_CHOICES if group in CHOICES else ON_ALL
+    if problem in KERNELS:
+        searches = searches | ON_KERNELS
     return [name for name in searches if name not in without]

@@ -14,7 +14,8 @@ from benchmarks.chaos.results import append_result, read_results, read_revision
 from benchmarks.peers.run import Run
 from benchmarks.speed.__main__ import machine
 
-PACKAGES = ("botorch", "bounce", "gpytorch", "optuna", "smac", "torch", "scikit-learn", "scipy", "numpy")
+PEERS = ("botorch", "bounce", "cmaes", "gpytorch", "kernel_tuner", "optuna", "smac")
+PACKAGES = (*PEERS, "torch", "scikit-learn", "scipy", "numpy")
 RUN = {*Run._fields, "improvements", "evaluated", "cut", "seconds"}  # fields of a line
 MISSING = {*Run._fields, "missing"}
 CONDITIONS = {"command", "machine", "revision", "versions"}

@@ -43,7 +43,7 @@ INTRODUCTION = """\
 
 <!-- Written by `python -m benchmarks.peers.publish`; not to be edited. -->
 
-`auto` beside other methods of this package, Optuna, BoTorch, Bounce and SMAC3.
+`auto` beside other methods of this package, Optuna, BoTorch, Bounce, CatCMA, SMAC3 and Kernel Tuner.
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which all searches

@@ -14,7 +14,6 @@ import bostruct as bo
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import priors
 from benchmarks.peers import run as run_module
-from benchmarks.peers.bounce_search import step_through
 from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
 from benchmarks.peers.groups import GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
 from benchmarks.peers.measured import DEVICES, REACTIONS
@@ -22,6 +21,7 @@ from benchmarks.peers.orders import SEQUENCE
 from benchmarks.peers.record import append_run, format_command, read_file
 from benchmarks.peers.run import N_INITIAL, Run, draw_initial, evaluate, is_missing, take, value_of
 from benchmarks.peers.searches import Coder, exists, penalize
+from benchmarks.peers.stepping import step_through
 from benchmarks.peers.tables import FCNET, HPOBENCH, HPOBENCH_SETS
 from benchmarks.peers.tasks import ackley, hartmann, levy, rosenbrock
 from benchmarks.peers.variants import VARIANTS
