@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+LOST = "hypervolume lost"  # the name of the measure
+
 
 def scale_to_box(objectives: Sequence[float], corners: Sequence[tuple[float, float]]) -> np.ndarray:
     """Return objectives on the scale of a box, whose corners become 0 and 1 (k,).

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.experiments.fronts import find_losses
+from benchmarks.experiments.fronts import LOST, find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
 from benchmarks.experiments.searches import SEARCHES, Search, list_steps
 from benchmarks.peers.run import Run, describe, draw_initial, time_search
@@ -97,7 +97,7 @@ def judge_failures(instance: Instance, trials: Trials, search: Search) -> dict[s
 def judge_front(instance: Instance, trials: Trials, search: Search) -> dict[str, float]:
     """Return the hypervolume that is lost in the end."""
     del search
-    return {"hypervolume lost": score_front(instance, trials)[-1]}
+    return {LOST: score_front(instance, trials)[-1]}
 
 
 TAKE_NOISY = partial(take_run, score_values, judge_truth)

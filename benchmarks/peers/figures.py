@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from benchmarks.peers.curves import Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors, space_trials
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import N_INITIAL
-from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Index, find_best_known
+from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Found, Index, find_best_known
 
 STYLE: Any = {"font.size": 9, "svg.hashsalt": "bostruct", "svg.fonttype": "none", "path.simplify": False}
 COLORS = {  # told apart by color-blind readers; methods of this package but auto are dashed
@@ -52,11 +52,14 @@ LEAST_GAP = 1e-6  # that a logarithmic axis shows
 LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
 BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend
 EARLY = 20  # trials; worse values are above the axis
+LOST = "hypervolume lost"  # the measure of runs of several objectives
 
 
 @mpl.rc_context(STYLE)
 def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     """Draw the mean best values on a problem against trials and against CPU seconds, side by side.
+
+    Of several objectives, the values are the hypervolume that is lost.
 
     Where a search has other seeds than `auto`, its curve is moved by the difference of the lowest values known, so that
     instances that are easy for all do not look like a gain.
@@ -91,9 +94,15 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     right.set(xscale="log", xlabel="CPU seconds of suggestions")
     right.xaxis.set_major_locator(LogLocator(10, numticks=12))
     right.xaxis.set_minor_locator(NullLocator())
-    left.set_ylabel("mean best − optimum" if problem in OPTIMA else "mean best value")
+    left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(runs)}")
     _put_legend(right, {name: f"{name} ({len(runs[name])})" for name in order}, BESIDE)
     return figure
+
+
+def _name_values(runs: Mapping[str, Mapping[int, Found]]) -> str:
+    """Return the name of the values of runs: the best one so far, or what of the volume of a front is lost."""
+    measures = {name for own in runs.values() for found in own.values() for name in found.get("measures", ())}
+    return LOST if LOST in measures else "best value"
 
 
 @mpl.rc_context(STYLE)

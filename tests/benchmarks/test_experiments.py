@@ -15,7 +15,7 @@ from benchmarks.experiments import __main__ as command
 from benchmarks.experiments import batches, comparisons, costs, judging, report, searches, targets
 from benchmarks.experiments.before import FOLDER, AutoBefore, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
-from benchmarks.experiments.fronts import find_losses
+from benchmarks.experiments.fronts import LOST, find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
 from benchmarks.experiments.run import take
 from benchmarks.peers.record import append_run, read_file
@@ -375,10 +375,29 @@ def test_means_are_over_shared_seeds_which_few_seeds_do_not_shrink():
     del index["knapsack 40", "auto"][0]
     index["knapsack 40", "auto"][9] = found_at(700.0, best=700.0)  # a seed that evolution lacks
     text = report.format_group(index, GROUPS["limits"])
-    assert "| auto | 7 | 1 ± 0 |" in text
-    assert "| evolution | 9 | 1 ± 0 |" in text
+    assert "| auto | 6 of 7 | 1 ± 0 |" in text
+    assert "| evolution | 6 of 9 | 1 ± 0 |" in text
     assert "| random | 3 | 2 ± 0 |" in text
     assert "| BoTorch | 1 | 5 |" in text
+
+
+def test_a_run_without_a_value_is_not_among_the_seeds_of_a_mean_best():
+    index = {("max-3-sat 60 in batches", "batches of 8"): {s: found_at(1.0) | {"evaluated": 160} for s in range(6)}}
+    index["max-3-sat 60 in batches", "batches of 8"][5]["improvements"] = []
+    text = report.format_group(index, GROUPS["batch"])
+    assert "| batches of 8 | 5 of 6 | 160 | 1 ± 0 |" in text
+
+
+def test_the_figures_of_several_objectives_are_of_the_hypervolume_that_is_lost():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    assert figures.LOST == LOST
+    for group, said in ((GROUPS["objectives"], "Hypervolume lost"), (GROUPS["limits"], "Best values")):
+        problem, measure = group.problems[0], group.measures[0]
+        index = make_index(problem, measure, auto=[0.1] * 5, random=[0.2] * 5)
+        assert f"![{said} on {problem}]" in report.format_group(index, group)
+        label = figures.draw_problem(index, problem, group.searches).axes[0].get_ylabel()
+        assert label == ("mean hypervolume lost" if measure == LOST else "mean best value")
+    assert {GROUPS[name].measures for name in ("objectives", "three objectives")} == {(LOST,)}
 
 
 def test_a_group_says_of_which_package_auto_before_is():
