@@ -10,7 +10,6 @@ import numpy as np
 from bostruct.analysis.picture_style import (
     BLUE,
     GRAY,
-    INK,
     clear_frame,
     curve_style,
     describe_runs,
@@ -20,6 +19,7 @@ from bostruct.analysis.picture_style import (
     set_title,
     shorten_label,
 )
+from bostruct.analysis.point_labels import label_points
 from bostruct.checks import short_repr
 from bostruct.contracts import Array
 from bostruct.display import new_axes
@@ -60,28 +60,27 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
         axes.scatter(
             *_read(broken, objectives), s=18, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1
         )
-    if result.goals.n_objectives == 2 and front:
-        _draw_stair(result, front, objectives, axes)
+    stair = _draw_stair(result, front, objectives, axes) if result.goals.n_objectives == 2 else np.empty((0, 2))
     if front:
         axes.scatter(*_read(front, objectives), s=34, color=BLUE, label=f"front of {len(front)}", zorder=4)
     for name, position in (("x", objectives[0]), ("y", objectives[1])):
         axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
     clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
-    _name_ends(axes, front, objectives)
     set_title(axes, result, _name_projection(result.goals.n_objectives, objectives))
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
     put_legend_below(axes)
+    label_points(axes, _list_ends(front, objectives), np.column_stack(_read(told, objectives)), stair)
     return axes
 
 
-def _name_ends(axes: Axes, front: list[Trial], objectives: tuple[int, int]) -> None:
-    """Write the numbers of the trials at both ends of the front beside them."""
-    ends = sorted(front, key=lambda trial: trial.values[objectives[0]])
-    for trial in dict.fromkeys([ends[0].number, ends[-1].number]) if ends else ():
-        xs, ys = _read([one for one in front if one.number == trial], objectives)
-        axes.annotate(f"trial {trial}", (xs[0], ys[0]), (6, 6), textcoords="offset points", fontsize=9, color=INK)
+def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[str, float, float]]:
+    """Return the names and places of the trials at both ends of the front."""
+    across, up = objectives
+    ends = sorted(front, key=lambda trial: trial.values[across])
+    named = {trial.number: trial for trial in (*ends[:1], *ends[-1:])}
+    return [(f"trial {number}", trial.values[across], trial.values[up]) for number, trial in named.items()]
 
 
 def _name_projection(k: int, objectives: tuple[int, int]) -> str:
@@ -106,13 +105,17 @@ def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float]
     return [trial.values[across] for trial in trials], [trial.values[up] for trial in trials]
 
 
-def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int], axes: Axes) -> None:
-    """Draw the border of what the front dominates, out to the worst values in the picture."""
+def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int], axes: Axes) -> Array:
+    """Draw the border of what the front dominates, and return its corners (n, 2)."""
+    if not front:
+        return np.empty((0, 2))
     xs, ys = (np.array(numbers) for numbers in _read(front, objectives))
     order = np.argsort(xs, kind="stable")
     xs, ys = xs[order], ys[order]
     is_least = result.goals.directions[objectives[0]] == "minimize"
     axes.plot(xs, ys, drawstyle="steps-post" if is_least else "steps-pre", color=BLUE, linewidth=1.4, zorder=3)
+    corners = np.repeat(np.column_stack([xs, ys]), 2, axis=0)
+    return np.column_stack([corners[1:, 0], corners[:-1, 1]] if is_least else [corners[:-1, 0], corners[1:, 1]])
 
 
 def plot_hypervolume(

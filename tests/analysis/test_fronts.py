@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import bostruct as bo
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
@@ -103,6 +106,25 @@ def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
         plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
     with pytest.raises(ValueError, match="expected at least one Result"):
         plot_hypervolume({})
+
+
+def test_ends_of_the_front_are_named_where_they_cover_nothing(result: bo.Result) -> None:
+    rng = np.random.default_rng(5)
+    shares, more = rng.random(60), rng.exponential(0.15, (60, 2))
+    values = np.column_stack([shares**2, (1.0 - shares) ** 2]) + more * rng.random((60, 2))
+    trials = tuple(bo.Trial(i, {"a": i}, "completed", values=tuple(row)) for i, row in enumerate(values.tolist()))
+    crowded = bo.Result(trials, tuple(range(60)), Goals(("minimize", "minimize")), 0, "x", "y")
+    for drawn in (crowded, result):
+        axes = plot_front(drawn)
+        axes.figure.draw_without_rendering()
+        assert len(axes.texts) == 2
+        dots = axes.transData.transform([trial.values for trial in drawn.trials])
+        front = sorted(drawn.pareto_front, key=lambda trial: trial.values)
+        stair = axes.transData.transform([(b.values[0], a.values[1]) for a, b in pairwise(front)])
+        for label in axes.texts:
+            box = Text.get_window_extent(label)
+            assert not any(box.contains(x, y) for x, y in (*dots, *stair))
+            assert axes.get_tightbbox().contains(box.x0, box.y0)
 
 
 def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective() -> None:
