@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, require_result, set_title
+from bostruct.analysis.picture_inputs import require_result, take_panels
+from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
 from bostruct.analysis.tables import pluralize
 from bostruct.analysis.value_axis import choose_scale
-from bostruct.checks import short_repr
 from bostruct.display import new_axes
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -55,13 +55,9 @@ def draw_calibration(
     objective: that they are of, its position from 0.
     axes: two of them to draw on; None for those of a new figure.
 
-    Raises MissingExtra, ValueError.
+    Raises MissingExtra, TypeError, ValueError.
     """
-    if axes is None:
-        axes = new_axes(9.6, 4.2, 1, 2)
-    pair = np.asarray(axes, dtype=object).ravel()
-    if len(pair) != 2:
-        raise ValueError(f"axes: expected two of them, got {short_repr(axes)}")
+    pair = take_panels(new_axes(9.6, 4.2, 1, 2) if axes is None else axes, 2, "two of them")
     of_objective = f", objective {objective}" if result.goals.n_objectives > 1 else ""
     _draw_predictions(pair[0], found, result.goals.directions[objective] + "d" + of_objective)
     _draw_residuals(pair[1], found)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bostruct.analysis.importances import DesignData, read_design
-from bostruct.analysis.picture_style import name_objective, require_result, set_title, shorten_label
+from bostruct.analysis.picture_inputs import require_result, take_axes
+from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
-from bostruct.display import new_axes, show_count
+from bostruct.display import show_count
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
 from bostruct.surrogates.conditional_fanova import mean_of_draws
@@ -69,7 +70,7 @@ def plot_effects(
     result = require_result(study)
     data = read_design(result, seed, objective)
     names = [feature.name for feature in data.features]
-    if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
+    if not isinstance(pair, list | tuple) or len(pair) != 2 or pair[0] == pair[1]:
         raise ValueError(f"pair: expected two names of variables, got {short_repr(pair)}")
     for name in pair:
         check_choice("pair", name, names)
@@ -78,7 +79,7 @@ def plot_effects(
     forest = grow_forest(data.design, scale_to_unit(data.values), seed, TREES)
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(data.values)), float(np.max(data.values))
-    axes: Axes = new_axes(6.4, 4.6) if ax is None else ax
+    axes = take_axes(ax, 6.4, 4.6)
     told = name_objective(result, objective)
     direction = result.goals.directions[objective]
     _draw_map(axes, low + (high - low) * means.T, scales, direction, f"mean {told} ({direction}d), darker is better")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bostruct.analysis.picture_inputs import list_runs, require_result, take_axes
 from bostruct.analysis.picture_style import (
     BLUE,
     GRAY,
@@ -15,14 +16,12 @@ from bostruct.analysis.picture_style import (
     describe_runs,
     escape_dollars,
     put_legend_below,
-    require_result,
     set_title,
     shorten_label,
 )
 from bostruct.analysis.point_labels import label_points
-from bostruct.checks import short_repr
+from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
-from bostruct.display import new_axes
 from bostruct.goals.pareto import default_reference
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -47,8 +46,8 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
     result = require_result(result)
-    _check(result, objectives)
-    axes: Axes = new_axes(7.2, 4.6) if ax is None else ax
+    objectives = _check(result, objectives)
+    axes = take_axes(ax, 7.2, 4.6)
     told = result.list_completed()
     front = list(result.pareto_front) if result.has_feasible else []
     on_front = {trial.number for trial in front}
@@ -90,14 +89,20 @@ def _name_projection(k: int, objectives: tuple[int, int]) -> str:
     return f"projection (objectives {drawn}, not {', '.join(hidden)})" if hidden else ""
 
 
-def _check(result: Result, objectives: tuple[int, int]) -> None:
+def _check(result: Result, objectives: object) -> tuple[int, int]:
+    """Return the positions of two objectives; raise TypeError or ValueError where they cannot be drawn."""
     k = result.goals.n_objectives
     if k < 2:
         raise ValueError("result: expected one of several objectives; plot_history draws one of a single objective")
-    if len(objectives) != 2 or not all(position in range(k) for position in objectives):
-        raise ValueError(f"objectives: expected two positions from 0 to {k - 1}, got {short_repr(objectives)}")
+    wanted = f"objectives: expected two different positions from 0 to {k - 1}, got {short_repr(objectives)}"
+    if not isinstance(objectives, Sequence | np.ndarray) or isinstance(objectives, str):
+        raise TypeError(wanted)
+    pair = [check_integer("objectives", position, 0) for position in objectives]
+    if len(pair) != 2 or pair[0] == pair[1] or not all(position in range(k) for position in pair):
+        raise ValueError(wanted)
     if not result.list_completed():
         raise ValueError("result: expected at least one completed trial, got none")
+    return pair[0], pair[1]
 
 
 def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
@@ -135,7 +140,7 @@ def plot_hypervolume(
     runs = [result for group in groups.values() for result in group]
     _check_goals(runs)
     corner = find_corner(runs) if reference is None else reference
-    axes: Axes = new_axes(8.2, 4.2) if ax is None else ax
+    axes = take_axes(ax, 8.2, 4.2)
     for number, (name, group) in enumerate(groups.items()):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
@@ -181,7 +186,8 @@ def _group_results(results: object) -> dict[str, list[Result]]:
     if not isinstance(results, Mapping):
         alone = require_result(results)
         return {alone.method: [alone]}
-    return {name: [require_result(one) for one in group] for name, group in results.items() if group}
+    listed = {name: list_runs(str(name), group) for name, group in results.items()}
+    return {name: group for name, group in listed.items() if group}
 
 
 def find_corner(runs: list[Result]) -> list[float] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bostruct.analysis.histories import choose_run_scale
+from bostruct.analysis.picture_inputs import list_told, require_result, require_single, take_axes
 from bostruct.analysis.picture_style import (
     BLUE,
     GRAY,
@@ -15,16 +16,13 @@ from bostruct.analysis.picture_style import (
     clear_frame,
     compress_beginning,
     count_beginning,
-    list_told,
     name_trial,
     put_legend_below,
-    require_result,
     set_title,
 )
 from bostruct.analysis.value_axis import is_beyond
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
-from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
@@ -49,7 +47,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
     Raises MissingExtra without matplotlib; BostructError for other methods, for studies whose trials were made before
     parents were recorded, and where no trial has completed; TypeError.
     """
-    result = require_result(result)
+    result = require_single("result", require_result(result))
     told = list_told(result, 0)
     places = {number: at for at, number in enumerate(result.order, start=1)}
     pairs = list_pairs(told)
@@ -59,7 +57,7 @@ def plot_genealogy(result: Result | Study, ax: Axes | None = None) -> Axes:
             "annealing and hill-climbing do, other methods choose points from all that was told"
         )
     scale = choose_run_scale(result)
-    axes: Axes = new_axes(7.2, 4.4) if ax is None else ax
+    axes = take_axes(ax, 7.2, 4.4)
     scale.apply(axes, result.direction)
     beginning = count_beginning(result)
     compress_beginning(axes, beginning, len(result.order), f"first {beginning}")

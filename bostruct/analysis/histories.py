@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.picture_inputs import check_optimum, require_result, require_single, take_axes
 from bostruct.analysis.picture_style import (
     BEGINNING,
     GRAY,
@@ -17,12 +18,9 @@ from bostruct.analysis.picture_style import (
     count_beginning,
     name_trial,
     put_legend_below,
-    require_result,
     set_title,
 )
 from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, is_beyond, pick_what_matters
-from bostruct.contracts import BostructError
-from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
@@ -69,16 +67,12 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     Raises MissingExtra without matplotlib, TypeError, BostructError for several objectives, and ValueError where no
     trial has finished.
     """
-    result = require_result(result)
-    if result.goals.n_objectives > 1:
-        raise BostructError(
-            f"result: the study has {result.goals.n_objectives} objectives, and this picture is of one; "
-            "plot_front draws the best of several, plot_hypervolume their run"
-        )
+    result = require_single("result", require_result(result))
+    check_optimum(optimum)
     steps = result.incumbents
     if not steps:
         raise ValueError("result: expected at least one finished trial, got none")
-    axes: Axes = new_axes(7.2, 4.4) if ax is None else ax
+    axes = take_axes(ax, 7.2, 4.4)
     told = [_Told(at, step.told) for at, step in enumerate(steps, start=1)]
     best = np.array([math.nan if step.best_value is None else step.best_value for step in steps])
     beginning = count_beginning(result)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.picture_inputs import take_axes
 from bostruct.analysis.picture_style import (
     BLUE,
     INK,
@@ -21,7 +22,6 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.checks import check_integer, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
-from bostruct.display import new_axes
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
@@ -136,6 +136,7 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
             "study: expected a result that knows its space; this one was pickled, pass the study itself"
         )
     check_integer("objective", objective, 0, result.goals.n_objectives - 1)
+    check_integer("seed", seed, 0)
     described = _find_choices(domain)
     if (left_out := _parts_without_choices(described)) == ("",):
         raise BostructError(f"study: expected points made of named choices, got those of {short_repr(domain)}")
@@ -188,7 +189,7 @@ def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) 
     named = [(name, effect, BLUE) for name, effect in found.main.items()]
     named += [(" x ".join(both), effect, ORANGE) for both, effect in found.pairs.items()]
     shown = sorted(named, key=lambda bar: -bar[1].share)[:most][::-1]
-    axes: Axes = new_axes(7.2, 1.6 + 0.28 * len(shown)) if ax is None else ax
+    axes = take_axes(ax, 7.2, 1.6 + 0.28 * len(shown))
     for place, (_, effect, color) in enumerate(shown):
         is_vague = effect.is_vague
         look: dict[str, Any] = (

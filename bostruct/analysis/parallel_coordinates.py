@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bostruct.analysis.picture_inputs import list_told, require_result, take_axes
 from bostruct.analysis.picture_style import (
     GRAY,
     INK,
     ORANGE,
-    list_told,
     name_objective,
-    require_result,
     set_title,
     shorten_label,
 )
@@ -23,7 +22,6 @@ from bostruct.analysis.slice_panels import GOLDEN
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import optional_import
 from bostruct.contracts import Array, IntArray
-from bostruct.display import new_axes
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
@@ -58,7 +56,7 @@ def plot_parallel_coordinates(
     trials = list_told(result, objective)
     table = read_columns(result, trials, names)
     columns = table.columns if names is not None else table.columns[:MOST_COLUMNS]
-    axes: Axes = new_axes(2.0 + 1.0 * max(len(columns), 4), 4.2) if ax is None else ax
+    axes = take_axes(ax, 2.0 + 1.0 * max(len(columns), 4), 4.2)
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     values = np.array([trial.values[objective] for trial in trials])
     ranks = np.argsort(np.argsort(sign * values, kind="stable"), kind="stable")  # 0 is the best

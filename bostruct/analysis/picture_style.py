@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Array, BostructError
+from bostruct.contracts import Array
 from bostruct.display import printable
-from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -49,31 +47,6 @@ def curve_style(number: int) -> CurveStyle:
         DASHES[(number + 2 * lap) % len(DASHES)],
         MARKS[(number + 3 * lap) % len(MARKS)],
     )
-
-
-def require_result(study: object) -> Result:
-    """Return the result of a study, or the result itself; raise TypeError for anything else.
-
-    study: a Study or a Result.
-    """
-    result = getattr(study, "result", study)
-    if not isinstance(result, Result):
-        raise TypeError(f"result: expected a Result or a Study, got {short_repr(study)}")
-    return result
-
-
-def list_told(result: Result, objective: int) -> list[Trial]:
-    """Return the completed trials that were kept, in the order told; raise BostructError without any, ValueError.
-
-    result: of a study.
-    objective: the position of the objective to draw, from 0.
-    """
-    if not 0 <= objective < result.goals.n_objectives:
-        raise ValueError(f"objective: expected 0 to {result.goals.n_objectives - 1}, got {short_repr(objective)}")
-    completed = result.list_completed()
-    if not completed:
-        raise BostructError("result: expected at least one completed trial, got none")
-    return completed
 
 
 def count_beginning(result: Result) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.analysis.histories import draw_optimum, plot_history
+from bostruct.analysis.picture_inputs import check_optimum, list_runs, require_result, require_single, take_axes
 from bostruct.analysis.picture_style import (
     GRAY,
     clear_frame,
@@ -22,13 +23,13 @@ from bostruct.analysis.picture_style import (
     shorten_label,
 )
 from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
-from bostruct.checks import short_repr
 from bostruct.contracts import Array
-from bostruct.display import new_axes
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from bostruct.study.study import Study
 
 BoolArray = npt.NDArray[np.bool_]
 MOST_BANDS = 3  # curves with a band each; of more, their intervals stand at the end of the run alone
@@ -49,7 +50,7 @@ class _Curve(NamedTuple):
 
 
 def plot_convergence(
-    results: Result | Sequence[Result] | Mapping[str, Sequence[Result]],
+    results: Result | Study | Sequence[Result | Study] | Mapping[str, Sequence[Result | Study]],
     ax: Axes | None = None,
     optimum: float | None = None,
 ) -> Axes:
@@ -61,20 +62,22 @@ def plot_convergence(
     of `plot_history`.
 
     results: a mapping of names to several results each; several results, as one curve; or one result, as
-        `plot_history` draws it.
+        `plot_history` draws it. A study stands for its result.
     ax: axes to draw on, None for those of a new figure.
     optimum: drawn as a line where known.
 
-    Raises MissingExtra without matplotlib, TypeError or ValueError where there is no result to draw.
+    Raises MissingExtra without matplotlib, BostructError for several objectives, TypeError or ValueError where there is
+    no result to draw.
     """
-    if isinstance(results, Result):
-        return plot_history(results, ax, optimum)
+    if isinstance(getattr(results, "result", results), Result):
+        return plot_history(require_result(results), ax, optimum)
+    check_optimum(optimum)
     groups = _group_results(results)
     curves = [_average(label, group) for label, group in groups.items()]
     runs = [result for group in groups.values() for result in group]
     direction, beginning = runs[0].direction, min(map(count_beginning, runs))
     longest = int(max(curve.trials[-1] for curve in curves))
-    axes: Axes = new_axes(8.6, 4.6) if ax is None else ax
+    axes = take_axes(ax, 8.6, 4.6)
     scale = choose_scale(*_values_of(curves, beginning, direction, optimum))
     scale.apply(axes, direction)
     compress_beginning(axes, beginning, longest, f"first {beginning}")
@@ -119,18 +122,17 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     return np.arange(first + 1, longest + 1, dtype=np.float64), padded[:, first:]
 
 
-def _group_results(results: Sequence[Result] | Mapping[str, Sequence[Result]]) -> dict[str, list[Result]]:
+def _group_results(results: object) -> dict[str, list[Result]]:
+    """Return the results of each curve by its name; raise TypeError where one has none, BostructError."""
     groups = results if isinstance(results, Mapping) else {"": results}
-    named = {str(label): list(group) for label, group in groups.items()}
-    for group in named.values():
-        if not group or not all(isinstance(result, Result) for result in group):
-            raise TypeError(
-                f"results: expected a Result, several, or names with several each, got {short_repr(results)}"
-            )
-    if not named:
-        raise TypeError("results: expected at least one Result, got none")
+    named = {str(label): list_runs(str(label), group) for label, group in groups.items()}
+    if not named or not all(named.values()):
+        raise TypeError("results: expected at least one Result for each curve, got none")
+    for result in (result for group in named.values() for result in group):
+        require_single("results", result)
     if "" in named:
-        named = {f"mean of {len(named[''])} runs": named[""]}
+        count = len(named[""])
+        named = {"1 run" if count == 1 else f"mean of {count} runs": named[""]}
     return named
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.analysis.picture_inputs import check_variable_names
 from bostruct.analysis.picture_style import shorten_label
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables
@@ -75,8 +76,9 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     names: of the variables, in the order wanted; None for all.
 
     Raises BostructError for points that are not made of named variables and where none can be drawn, ValueError for an
-    unknown name.
+    unknown name and for none, TypeError for anything but names.
     """
+    check_variable_names(names)
     points = [flatten_point(trial.point) for trial in trials]
     known = dict.fromkeys(name for point in points for name, value in point.items() if not isinstance(value, Mapping))
     variables = _find_variables(result)

@@ -9,18 +9,16 @@ import numpy as np
 
 from bostruct.analysis.histories import choose_run_scale
 from bostruct.analysis.importances import Effect, importance
+from bostruct.analysis.picture_inputs import list_told, require_result, take_panels
 from bostruct.analysis.picture_style import (
     GRAY,
     clear_frame,
-    list_told,
     name_objective,
-    require_result,
     set_title,
 )
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
 from bostruct.analysis.slice_panels import Slice, draw_panel, put_slice_legend
 from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
-from bostruct.checks import short_repr
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
@@ -126,10 +124,7 @@ def put_lacking_last(columns: Sequence[PointColumn], best: int | None) -> list[P
 def _take_panels(axes: NDArray[np.object_] | None, count: int) -> NDArray[np.object_]:
     """Return one axes a variable, those that are left over switched off in a figure of our own."""
     if axes is not None:
-        panels = np.asarray(axes, dtype=object).ravel()
-        if len(panels) != count:
-            raise ValueError(f"axes: expected one for each of {count} variables, got {short_repr(axes)}")
-        return panels
+        return take_panels(axes, count, f"one for each of {count} variables")
     across = min(count, ACROSS)
     rows = -(-count // across)
     panels = np.asarray(new_axes(max(3.2 * across, LEAST_WIDTH), 2.6 * rows + 0.4, rows, across), dtype=object).ravel()

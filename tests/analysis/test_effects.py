@@ -52,12 +52,16 @@ def test_title_and_shades_say_which_of_several_objectives_they_show():
 def test_numbers_are_named_on_their_scale():
     axes = plot_effects(study(), ("r", "c"))
     assert axes.get_xticklabels()[0].get_text() == "0.0001"
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(ValueError, match="pair: expected two names of variables, got"):
         plot_effects(study(n=3), ("a", "a"))
+    with pytest.raises(ValueError, match="pair: expected two names of variables, got 5"):
+        plot_effects(study(n=3), 5)
+    with pytest.raises(TypeError, match="seed: expected an integer, got 'x'"):
+        plot_effects(study(n=3), ("a", "b"), seed="x")
     with pytest.raises(ValueError, match="pair: "):
         plot_effects(study(n=3), ("a", "z"))
     with pytest.raises(BostructError, match="at least two completed trials"):

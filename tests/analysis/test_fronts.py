@@ -98,14 +98,23 @@ def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
     single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
     with pytest.raises(ValueError, match="expected one of several objectives"):
         plot_front(single)
-    with pytest.raises(ValueError, match="objectives: expected two positions from 0 to 1"):
-        plot_front(result, objectives=(0, 2))
+    for outside in ((0, 2), (0, 0), (0, 1, 0)):
+        with pytest.raises(ValueError, match="objectives: expected two different positions from 0 to 1, got"):
+            plot_front(result, objectives=outside)  # type: ignore[arg-type]
+    for wrong in (0, None, "01", {0, 1}):
+        with pytest.raises(TypeError, match="objectives: expected two different positions from 0 to 1, got"):
+            plot_front(result, objectives=wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"objectives: expected an integer, got 0\.0"):
+        plot_front(result, objectives=(0.0, 1.0))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="expected a Result"):
         plot_front([result])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one completed trial"):
         plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
     with pytest.raises(ValueError, match="expected at least one Result"):
         plot_hypervolume({})
+    for alone, told in ((result, "a Result"), (None, "None"), (5, "5"), ("x", "'x'")):
+        with pytest.raises(TypeError, match=rf"results: expected a list of results for 'a', .*, got {told}$"):
+            plot_hypervolume({"a": alone})  # type: ignore[dict-item]
 
 
 def test_ends_of_the_front_are_named_where_they_cover_nothing(result: bo.Result) -> None:

@@ -115,6 +115,11 @@ def test_an_optimum_far_away_is_named_and_does_not_flatten_the_run():
 
 
 def test_what_cannot_be_drawn_is_refused():
+    for optimum in ("low", float("nan")):
+        with pytest.raises((TypeError, ValueError), match="optimum: expected"):
+            plot_history(result([1.0]), optimum=optimum)
+    with pytest.raises(TypeError, match="ax: expected axes of matplotlib, got 5"):
+        plot_history(result([1.0]), ax=5)
     with pytest.raises(TypeError, match="result: expected a Result or a Study, got 'result'"):
         plot_history("result")
     with pytest.raises(ValueError, match="expected at least one finished trial"):

@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.analysis import plots
-from bostruct.contracts import MissingExtra
+from bostruct.contracts import BostructError, MissingExtra
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 
@@ -88,7 +88,19 @@ def test_draws_on_the_axes_given():
     assert result([1.0]).plot(ax=axes) is axes
 
 
-@pytest.mark.parametrize("nothing", [[], {}, {"auto": []}, "results"])
+def test_what_cannot_be_averaged_is_refused():
+    with pytest.raises(
+        TypeError, match=r"results: expected a list of results for 'a', such as \[result\], got a Result"
+    ):
+        plots.plot_convergence({"a": result([1.0])})
+    two = bo.Result((), (), Goals(("minimize", "minimize")), 0, "fake", "done")
+    with pytest.raises(BostructError, match=r"results: the study has 2 objectives.*plot_hypervolume"):
+        plots.plot_convergence([two])
+    with pytest.raises(TypeError, match="optimum: expected a number, got 'low'"):
+        plots.plot_convergence([result([1.0])], optimum="low")
+
+
+@pytest.mark.parametrize("nothing", [[], {}, {"auto": []}, "results", 5, None])
 def test_nothing_to_draw_is_refused(nothing):
     with pytest.raises(TypeError, match="results: expected"):
         plots.plot_convergence(nothing)

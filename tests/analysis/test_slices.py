@@ -72,6 +72,26 @@ def test_what_cannot_be_drawn_is_refused():
         plot_slices(study("random", 2), ["x", "c"], axes=np.empty(1, dtype=object))
 
 
+@pytest.mark.parametrize("objective", ["seconds", 1.0, None, 1])
+def test_the_position_of_an_objective_is_checked(objective):
+    done = study("random", 3)
+    for draw in (plot_slices, bo.plot_parallel_coordinates):
+        with pytest.raises((TypeError, ValueError), match=r"objective: expected (an integer|between 0 and 0), got"):
+            draw(done, objective=objective)
+
+
+def test_names_and_axes_are_checked():
+    done = study("random", 3)
+    for draw in (plot_slices, bo.plot_parallel_coordinates):
+        for names in ("x", 5):
+            with pytest.raises(TypeError, match="names: expected a list of names of variables, got"):
+                draw(done, names)
+        with pytest.raises(ValueError, match="names: expected at least one name"):
+            draw(done, [])
+    with pytest.raises(TypeError, match="axes: expected axes of matplotlib, got None"):
+        plot_slices(done, ["x", "c"], axes=[None, None])
+
+
 def list_heights(panel) -> tuple[list[float], list[float]]:
     """Return places and means of the bars of a model on a panel."""
     (bars,) = (one for one in panel.containers if one.get_label().startswith("model"))
