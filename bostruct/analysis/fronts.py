@@ -13,8 +13,11 @@ from bostruct.analysis.picture_style import (
     GRAY,
     clear_frame,
     curve_style,
-    describe_runs,
+    describe_limits,
+    describe_means,
     escape_dollars,
+    explain_lack,
+    name_trials,
     put_legend_below,
     set_title,
     shorten_label,
@@ -22,12 +25,14 @@ from bostruct.analysis.picture_style import (
 from bostruct.analysis.point_labels import label_points
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
+from bostruct.display import printable
 from bostruct.goals.pareto import default_reference
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
     from bostruct.study.study import Study
 
@@ -66,7 +71,7 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
         axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
     clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
-    set_title(axes, result, _name_projection(result.goals.n_objectives, objectives))
+    set_title(axes, result, _name_projection(result.goals.n_objectives, objectives), note=describe_limits(result))
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
     put_legend_below(axes)
@@ -141,12 +146,32 @@ def plot_hypervolume(
     _check_goals(runs)
     corner = find_corner(runs) if reference is None else reference
     axes = take_axes(ax, 8.2, 4.2)
+    drawn = _draw_volumes(axes, groups, corner)
+    place = "" if corner is None else f"\nup to the corner ({', '.join(f'{one:.4g}' for one in corner)})"
+    axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
+    clear_frame(axes)
+    name_trials(axes, max(len(run.order) for run in runs))
+    if not any(np.any(line.get_ydata()) for line in drawn):
+        _explain_zero(axes, drawn, runs)
+    if len(runs) == 1:
+        (label,) = groups
+        named = f"{shorten_label(label)}: " if label != runs[0].method else ""
+        set_title(axes, runs[0], f"{named}hypervolume")
+        return axes
+    axes.set_title(describe_means("hypervolume", groups.values()), loc="left", fontsize=10)
+    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
+    return axes
+
+
+def _draw_volumes(axes: Axes, groups: Mapping[str, list[Result]], corner: Sequence[float] | None) -> list[Line2D]:
+    """Draw the mean volume of each name, and return the curves."""
+    drawn: list[Line2D] = []
     for number, (name, group) in enumerate(groups.items()):
         volumes = [result.hypervolumes(corner) for result in group]
         longest = max(map(len, volumes))
         padded = np.array([[*one, *(one[-1:] or (0.0,)) * (longest - len(one))] for one in volumes])
         style = curve_style(number)
-        axes.plot(
+        drawn += axes.plot(
             range(1, longest + 1),
             padded.mean(axis=0),
             drawstyle="steps-post",
@@ -157,18 +182,24 @@ def plot_hypervolume(
             markevery=max(longest // 8, 1),
             label=shorten_label(name),
         )
-    place = "" if corner is None else f"\nup to the corner ({', '.join(f'{one:.4g}' for one in corner)})"
-    axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
-    clear_frame(axes)
-    if len(runs) == 1:
-        (label,) = groups
-        named = f"{shorten_label(label)}: " if label != runs[0].method else ""
-        set_title(axes, runs[0], f"{named}hypervolume")
-        return axes
-    told = escape_dollars(describe_runs(list(groups.values())))
-    axes.set_title(f"mean hypervolume of {told}", loc="left", fontsize=10)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=9, handlelength=3.6)
-    return axes
+    return drawn
+
+
+def _explain_zero(axes: Axes, drawn: list[Line2D], runs: list[Result]) -> None:
+    """Say why all volumes are zero, on an axis from there up."""
+    if any(run.has_feasible for run in runs):
+        reason = "no trial is better than the corner in every objective"
+    elif len(runs) == 1:
+        reason = explain_lack(runs[0])
+    elif any(run.list_completed() for run in runs):
+        limits = ", ".join(map(str, runs[0].goals.limits))
+        reason = escape_dollars(printable(f"no trial of {len(runs)} runs keeps all limits: {limits}"))
+    else:
+        reason = f"no trial of {len(runs)} runs has completed"
+    axes.set(ylim=(0.0, 1.0), yticks=[0.0])
+    for line in drawn:
+        line.set(clip_on=False, zorder=3)  # in front of the frame
+    axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center", color=GRAY)
 
 
 def _check_goals(runs: list[Result]) -> None:

@@ -16,17 +16,26 @@ from bostruct.analysis.picture_style import (
     clear_frame,
     compress_beginning,
     count_beginning,
+    describe_limits,
+    explain_lack,
     name_trial,
     put_legend_below,
     set_title,
 )
-from bostruct.analysis.value_axis import ValueScale, choose_scale, first_that_matters, is_beyond, pick_what_matters
+from bostruct.analysis.value_axis import (
+    ValueScale,
+    choose_scale_of_most,
+    first_that_matters,
+    is_beyond,
+    pick_what_matters,
+)
+from bostruct.analysis.value_marks import ValueMark, mark_border, mark_values
+from bostruct.contracts import Array
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import PathCollection
 
     from bostruct.study.study import Study
 
@@ -41,6 +50,8 @@ ORIGINS = {  # color-blind safe: Okabe and Ito
     "added": ("#009E73", "s"),
     "double": ("#009E73", "D"),
 }
+BROKEN = ValueMark("breaks a limit", GRAY, size=20.0, is_hollow=True)
+STOPPED = ValueMark("stopped early", GRAY, "_", 36.0)
 WITHOUT_VALUE = {"failed": ("x", "#D55E00"), "infeasible": ("|", INK)}  # at the worse border
 
 
@@ -56,9 +67,10 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
 
     The axis of values shows what happened after the initial phase: it is linear, logarithmic where positive values
     spread over decades, and values beyond its ends are triangles at the border, which the axis counts. The initial
-    phase is on gray and takes little room. Values are marked by how their points were chosen, hollow where they break a
-    limit, with bars of one standard deviation where their noise was told or they were measured several times. Trials
-    that failed or were infeasible are marked at the border.
+    phase is on gray and takes little room. Values are marked by how their points were chosen, with bars of one standard
+    deviation where their noise was told or they were measured several times. They are hollow where they break a limit,
+    and dashes where a stopping rule ended the trial early. Trials that failed or were infeasible are marked at the
+    border. Where no trial keeps all limits, the title names the limits and the nearest trial.
 
     result: a result or a study, of one objective.
     ax: axes to draw on, None for those of a new figure.
@@ -79,7 +91,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     scale = choose_run_scale(result, optimum)
     scale.apply(axes, result.direction)
     compress_beginning(axes, beginning, len(steps), f"first {beginning}")
-    outside = _draw_values(axes, told)
+    outside = _mark_values(axes, told, steps[-1].trial)
     _draw_without_value(axes, told, result.direction)
     _draw_best(axes, result, best)
     if optimum is not None:
@@ -87,7 +99,7 @@ def plot_history(result: Result | Study, ax: Axes | None = None, optimum: float 
     marks = " ▲▼" if outside else ""
     axes.set(xlabel="trials finished", ylabel=f"value ({result.direction}d){scale.describe(outside)}{marks}")
     clear_frame(axes)
-    set_title(axes, result)
+    set_title(axes, result, note=describe_limits(result))
     put_legend_below(axes)
     return axes
 
@@ -112,38 +124,48 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     optimum: shown where it is near; None where unknown.
     """
     steps, beginning = result.incumbents, count_beginning(result)
-    told = [step.told for step in steps]
-    values = np.array([trial.value for trial in told if trial.status == "completed"], dtype=np.float64)
-    chosen = [trial.value for trial in told if trial.is_feasible and trial.origin not in BEGINNING]
+    told = [step.told for step in steps if step.told.status == "completed"]
+    chosen = [trial for trial in told if trial.origin not in BEGINNING]
+    kept = _list_values([trial for trial in chosen if trial.is_feasible])
     best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]
     late = np.array([value for value in best if value is not None], dtype=np.float64)
-    matters = pick_what_matters(values, late, np.array(chosen, dtype=np.float64), result.direction, optimum)
-    return choose_scale(values, matters)
+    values = _list_values(told)
+    matters = pick_what_matters(values, late, kept, result.direction, optimum)
+    return choose_scale_of_most(values, matters, _list_values(chosen), result.direction)
 
 
-def _draw_values(axes: Axes, told: list[_Told]) -> int:
-    """Mark every value, and return how many lie beyond the axis."""
+def _list_values(trials: Sequence[Trial]) -> Array:
+    return np.array([trial.value for trial in trials], dtype=np.float64)
+
+
+def _mark_values(axes: Axes, told: list[_Told], best: Trial | None) -> int:
+    """Mark every value but the best one, which gets a star, and return how many lie beyond the axis."""
     completed = [one for one in told if one.trial.status == "completed"]
-    for origin in dict.fromkeys(one.trial.origin for one in completed):
-        color, marker = ORIGINS.get(origin, (GRAY, "x"))
-        own = [(one.at, one.trial.value) for one in completed if one.trial.origin == origin and one.trial.is_feasible]
-        if own:
-            xs, ys = zip(*own, strict=True)
-            axes.scatter(xs, ys, s=18, color=color, marker=marker, alpha=0.85, linewidths=0, label=origin, zorder=2)
-    broken = [(one.at, one.trial.value) for one in completed if one.trial.broken]
-    if broken:
-        xs, ys = zip(*broken, strict=True)
-        axes.scatter(xs, ys, s=20, facecolors="none", edgecolors=GRAY, label="breaks a limit", zorder=1)
+    others = [one for one in completed if best is None or one.trial.number != best.number]
+    kept = [one for one in others if one.trial.is_feasible]
+    whole = [one for one in kept if one.trial.stopped_at is None]
+    marks = [
+        (ValueMark(origin, *ORIGINS.get(origin, (GRAY, "x"))), [one for one in whole if one.trial.origin == origin])
+        for origin in dict.fromkeys(one.trial.origin for one in whole)
+    ]
+    marks.append((STOPPED, [one for one in kept if one.trial.stopped_at is not None]))
+    marks.append((BROKEN, [one for one in others if one.trial.broken]))
     _draw_noise(axes, completed)
-    return _mark_outside(axes, completed)
+    return sum(
+        mark_values(axes, np.array([one.at for one in own]), np.array([one.trial.value for one in own]), mark)
+        for mark, own in marks
+    )
 
 
 def _draw_noise(axes: Axes, completed: list[_Told]) -> None:
     """Draw one standard deviation of the noise to either side, as told, or of the mean of several measurements."""
     noisy = [(one.at, one.trial.value, sd) for one in completed if (sd := _noise_of(one.trial)) is not None]
     if noisy:
-        at, values, sds = zip(*noisy, strict=True)
-        axes.errorbar(at, values, sds, fmt="none", ecolor=GRAY, elinewidth=0.8, label="noise, one s.d.", zorder=1)
+        at, values, sds = np.array(noisy, dtype=np.float64).T
+        low, high = axes.get_ylim()
+        is_seen = bool(np.any((values + sds >= low) & (values - sds <= high)))
+        label = "noise, one s.d." if is_seen else None
+        axes.errorbar(at, values, sds, fmt="none", ecolor=GRAY, elinewidth=0.8, label=label, zorder=1)
 
 
 def _noise_of(trial: Trial) -> float | None:
@@ -152,22 +174,6 @@ def _noise_of(trial: Trial) -> float | None:
     if len(trial.repeats) > 1:
         return float(np.std(trial.repeats, ddof=1) / math.sqrt(len(trial.repeats)))
     return None
-
-
-def _mark_outside(axes: Axes, completed: list[_Told]) -> int:
-    """Draw triangles at the border, where values lie beyond it, and return how many do."""
-    count, (low, high) = 0, axes.get_ylim()
-    for is_out, height, marker in (
-        (lambda value: value > high, 0.955, "^"),
-        (lambda value: value < low, 0.045, "v"),
-    ):
-        beyond = [one for one in completed if is_out(one.trial.value)]
-        count += len(beyond)
-        kept = [one for one in beyond if one.trial.is_feasible]
-        colors = [ORIGINS.get(one.trial.origin, (GRAY, ""))[0] for one in kept]
-        mark_border(axes, [one.at for one in kept], height, 16, colors, marker)
-        mark_broken_at_border(axes, [one.at for one in beyond if one.trial.broken], height, marker)
-    return count
 
 
 def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
@@ -180,49 +186,21 @@ def _draw_without_value(axes: Axes, told: list[_Told], direction: str) -> None:
             marks.set(label=f"{len(own)} {status}", linewidths=1.2, clip_on=False, zorder=4)
 
 
-def mark_border(
-    axes: Axes, at: Sequence[float], height: float, size: float, colors: list[str], marker: str
-) -> PathCollection:
-    """Draw marks at a share of the axes' height, which no value decides, and return them.
-
-    axes: of the picture.
-    at: places on the x axis.
-    height: share from the lower end, in [0, 1].
-    size: in square points.
-    colors: one for each mark, or one for all.
-    marker: as matplotlib takes it.
-    """
-    place = axes.get_xaxis_transform()
-    return axes.scatter(at, [height] * len(at), s=size, color=colors, marker=marker, transform=place, zorder=2)
-
-
-def mark_broken_at_border(axes: Axes, at: Sequence[float], height: float, marker: str) -> None:
-    """Draw hollow marks at a share of the axes' height, for trials that break a limit.
-
-    axes: of the picture.
-    at: places on the x axis; may be empty.
-    height: share from the lower end, in [0, 1].
-    marker: as matplotlib takes it.
-    """
-    mark_border(axes, at, height, 16, [GRAY], marker).set(facecolor="none", linewidth=1.0)
-
-
 def _draw_best(axes: Axes, result: Result, best: np.ndarray) -> None:
-    """Draw the best so far as a stair, and name the best trial; say so where there is none."""
+    """Draw the best so far as a stair, and name the best trial; say so where no trial has a value."""
     trial = result.incumbents[-1].trial
     if trial is None:
-        if not any(marked.get_label() == "breaks a limit" for marked in axes.collections):
+        if not result.list_completed():
             axes.set_yticks([])
-        axes.text(0.5, 0.5, "no trial has a value that counts", transform=axes.transAxes, ha="center", color=GRAY)
+            axes.text(0.5, 0.5, explain_lack(result), transform=axes.transAxes, ha="center", va="center", color=GRAY)
         return
     at = np.arange(1, len(best) + 1)
     is_known = ~np.isnan(best)
-    axes.plot(
-        at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label="best so far", zorder=3
-    )
+    label = "best so far" if is_known.sum() > 1 else None  # a line of one point is not seen
+    axes.plot(at[is_known], best[is_known], drawstyle="steps-post", color=INK, linewidth=1.8, label=label, zorder=3)
     found, value = result.order.index(trial.number) + 1, float(best[-1])
     axes.scatter([found], [value], s=90, marker="*", color=INK, zorder=5)
-    label = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, where no value is
+    name = f"\N{BLACK STAR} best {value:.6g}, {name_trial(result, trial.number)}"  # above the axes, where no value is
     axes.annotate(
-        label, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
+        name, (1, 1), (0, 3), "axes fraction", "offset points", ha="right", va="bottom", fontsize=9, color=INK
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array
+from bostruct.checks import optional_import
+from bostruct.contracts import Array, BostructError
 from bostruct.display import printable
 from bostruct.study.result import Result
 
@@ -20,7 +22,9 @@ DASHES: tuple[Any, ...] = ("solid", (0, (5, 2)), "solid", (0, (4, 1.5, 1, 1.5)),
 MARKS = "os^DvPX*<>"
 BEGINNING = ("given", "initial", "added", "double")  # origins of trials whose points the method did not choose itself
 UNNAMED = "study"  # the name of a study whose user gave it none
+LEGEND_ROOM = 36.0  # points below the axes: of numbers and a name
 MOST_LETTERS = 32  # of a name on an axis
+NOTE_WIDTH, MOST_LINES = 84, 4  # letters of a line, and lines, of what a picture says of a lack
 
 
 class CurveStyle(NamedTuple):
@@ -47,6 +51,30 @@ def curve_style(number: int) -> CurveStyle:
         DASHES[(number + 2 * lap) % len(DASHES)],
         MARKS[(number + 3 * lap) % len(MARKS)],
     )
+
+
+def explain_lack(result: Result) -> str:
+    """Say why no trial counts: none has completed, or none keeps all limits, and which one is the nearest.
+
+    result: of a study, none of whose trials is feasible.
+    """
+    try:
+        front = result.pareto_front
+    except BostructError as error:
+        told = printable(str(error))
+        parts = [told] if len(told) <= NOTE_WIDTH else told.split("; ")
+        lines = [line for part in parts for line in textwrap.wrap(part, NOTE_WIDTH)]
+        more = [f"{lines[MOST_LINES - 1][: NOTE_WIDTH - 2]} …"] if len(lines) > MOST_LINES else lines[MOST_LINES - 1 :]
+        return escape_dollars("\n".join([*lines[: MOST_LINES - 1], *more]))
+    raise AssertionError(f"{len(front)} trials count")
+
+
+def describe_limits(result: Result) -> str:
+    """Say that no trial keeps all limits, and which one is the nearest; empty where one does, or none has a value.
+
+    result: of a study.
+    """
+    return "" if result.has_feasible or not result.list_completed() else explain_lack(result)
 
 
 def count_beginning(result: Result) -> int:
@@ -93,16 +121,18 @@ def name_trial(result: Result, number: int) -> str:
     return f"trial {number}, the {write_ordinal(result.order.index(number) + 1)} to finish"
 
 
-def set_title(axes: Axes, result: Result, what: str = "", *, has_second: bool = False) -> None:
+def set_title(axes: Axes, result: Result, what: str = "", *, note: str = "", has_second: bool = False) -> None:
     """Write above a picture of which study it is, its method, and how many trials were told.
 
     axes: of the picture.
     result: of the study.
     what: shown, in front of that; empty where the axes say it.
+    note: below that; empty for none.
     has_second: whether a second title will stand on the right of the same axes, which gets a line of its own below.
     """
     told = escape_dollars(describe_study(result))
-    title = (f"{what} of {told}" if what else told) + ("\n" if has_second else "")
+    lines = [f"{what} of {told}" if what else told, *([note] if note else []), *([""] if has_second else [])]
+    title = "\n".join(lines)
     axes.set_title(title, loc="left", fontsize=10, pad=14)
 
 
@@ -116,16 +146,20 @@ def describe_study(result: Result) -> str:
     return f"{name}{_leave_out_middle(result.method, MOST_LETTERS)}, {count} trial{'s' * (count != 1)}"
 
 
-def describe_runs(groups: Collection[Sequence[Result]]) -> str:
-    """Return how many runs a picture averages and of how many trials, and the name of the study where all have one.
+def describe_means(what: str, groups: Collection[Sequence[Result]]) -> str:
+    """Say what a picture averages over how many runs of how many trials, and the name of the study where all have one.
 
+    what: is drawn, of each run; its mean where a curve has several.
     groups: the runs of each curve, at least one.
     """
     runs = [result for group in groups for result in group]
     counts, trials = _write_range(map(len, groups)), _write_range(len(result.order) for result in runs)
     names = {result.name for result in runs} - {"", UNNAMED}
     name = f" of {_leave_out_middle(names.pop(), 48)}" if len({result.name for result in runs}) == 1 and names else ""
-    return f"{counts} run{'s' * (counts != '1')}{name}, {trials} trial{'s' * (trials != '1')}"
+    mean = "mean " * (counts != "1")
+    each = " each" * (len(groups) > 1 and " to " not in counts)
+    told = f"{counts} run{'s' * (counts != '1')}{each}{name}, {trials} trial{'s' * (trials != '1')}"
+    return f"{mean}{what} of {escape_dollars(told)}"
 
 
 def _write_range(numbers: Iterable[int]) -> str:
@@ -175,7 +209,8 @@ def put_legend_below(axes: Axes, columns: int = 5) -> None:
             handles,
             labels,
             loc="upper center",
-            bbox_to_anchor=(0.5, -0.13),
+            bbox_to_anchor=(0.5, 0.0),
+            borderaxespad=LEGEND_ROOM / 9.0,
             ncols=-(-len(labels) // rows),
             frameon=False,
             fontsize=9,
@@ -190,13 +225,8 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     total: number of trials.
     label: of the gray stretch.
     """
-    from matplotlib.ticker import MaxNLocator
-
     axes.set_xlim(0.5, max(total, 1) + 0.5)
-    if total <= 8:
-        axes.set_xticks(range(1, total + 1))
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+    name_trials(axes, total)
     if not 0 < beginning < total:
         return
     border = beginning + 0.5
@@ -210,6 +240,18 @@ def compress_beginning(axes: Axes, beginning: int, total: int, label: str) -> No
     axes.set_xticks(_choose_ticks(beginning, total, slope))
     place = axes.get_xaxis_transform()
     axes.text(0.5, 1.01, label, transform=place, ha="left", va="bottom", fontsize=8, color=GRAY)
+
+
+def name_trials(axes: Axes, total: int) -> None:
+    """Mark whole trials on the x axis.
+
+    axes: whose x axis counts trials from 1.
+    total: number of trials.
+    """
+    if total <= 8:
+        axes.set_xticks(range(1, total + 1))
+    else:
+        axes.xaxis.set_major_locator(optional_import("matplotlib.ticker", "plot").MaxNLocator(8, integer=True))
 
 
 def _bend(x: Array, border: float, slope: float) -> Array:

@@ -18,8 +18,7 @@ from bostruct.analysis.picture_style import (
     compress_beginning,
     count_beginning,
     curve_style,
-    describe_runs,
-    escape_dollars,
+    describe_means,
     shorten_label,
 )
 from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
@@ -90,8 +89,7 @@ def plot_convergence(
     axes.set(xlabel="trials finished", ylabel=f"best value ({direction}d){scale.describe(0)}{start}")
     clear_frame(axes)
     error = ", ± one standard error" if any(curve.error is not None for curve in curves) else ""
-    told = escape_dollars(describe_runs(groups.values()))
-    axes.set_title(f"mean best value of {told}{error}", loc="left", fontsize=10, pad=14)
+    axes.set_title(f"{describe_means('best value', groups.values())}{error}", loc="left", fontsize=10, pad=14)
     _put_legend_beside(axes, curves, direction)
     return axes
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.histories import mark_border, mark_broken_at_border
 from bostruct.analysis.picture_style import BEGINNING, BLUE, GRAY, INK, ORANGE, shorten_label
 from bostruct.analysis.point_columns import PointColumn
 from bostruct.analysis.value_labels import label_values
+from bostruct.analysis.value_marks import ValueMark, mark_values
 from bostruct.checks import optional_import
 from bostruct.contracts import Array
 from bostruct.study.history import Trial
@@ -26,7 +26,8 @@ LETTER = 5.0  # points that a letter takes below an axis
 LINE = 10.0  # points that a line of letters takes
 STEEP = 1.5  # lines apart, below which slanted labels overlap
 GOLDEN = 0.6180339887498949  # multiples of it spread evenly: jitter that is the same every time
-INITIAL = "#999999"
+INITIAL, CHOSEN = ValueMark("initial", "#999999", "s", 16.0), ValueMark("chosen by the method", BLUE, size=16.0)
+BROKEN = ValueMark("breaks a limit", GRAY, size=16.0, is_hollow=True)
 
 
 class Slice(NamedTuple):
@@ -60,19 +61,10 @@ def draw_panel(
     is_kept = np.array([trial.is_feasible for trial in trials])
     if found is not None:
         _draw_slice(axes, column, found)
-    for own, look in (
-        (is_kept & is_early, {"color": INITIAL, "marker": "s", "label": "initial"}),
-        (is_kept & ~is_early, {"color": BLUE, "marker": "o", "label": "chosen by the method"}),
-        (~is_kept, {"facecolors": "none", "edgecolors": GRAY, "linewidths": 1.0, "label": "breaks a limit"}),
-    ):
-        if own.any():
-            axes.scatter(places[own], values[own], s=16, zorder=2, **{"linewidths": 0, "alpha": 0.85, **look})
-    low, high = axes.get_ylim()
-    for is_out, height, marker in ((values > high, 0.955, "^"), (values < low, 0.045, "v")):
-        if (is_out := is_out & ~np.isnan(places)).any():
-            colors = [INITIAL if early else BLUE for early in is_early[is_out & is_kept]]
-            mark_border(axes, places[is_out & is_kept].tolist(), height, 16, colors, marker)
-            mark_broken_at_border(axes, places[is_out & ~is_kept].tolist(), height, marker)
+    is_dot = ~np.isnan(places)
+    is_dot[[] if best is None else best] = False  # which is a star
+    for own, mark in ((is_kept & is_early, INITIAL), (is_kept & ~is_early, CHOSEN), (~is_kept, BROKEN)):
+        mark_values(axes, places[own & is_dot], values[own & is_dot], mark)
     if best is not None and not np.isnan(column.places[best]):
         at, value = column.places[best : best + 1], values[best : best + 1]
         axes.scatter(at, value, s=110, marker="*", color=INK, zorder=4, label="best")

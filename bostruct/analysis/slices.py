@@ -13,6 +13,7 @@ from bostruct.analysis.picture_inputs import list_told, require_result, take_pan
 from bostruct.analysis.picture_style import (
     GRAY,
     clear_frame,
+    describe_limits,
     name_objective,
     set_title,
 )
@@ -53,7 +54,8 @@ def plot_slices(
     """Draw values against each variable, the most important first, and return the matplotlib axes (k,).
 
     A line and its 95 % band are what the method's model expects, noise aside, where one variable of the best point
-    changes and all others stay. A method without a model draws trials alone. Categories stand side by side, jittered.
+    changes and all others stay. A method without a model draws trials alone, and so does a study in which no trial
+    keeps all limits, which the title says. Categories stand side by side, jittered.
     Trials of the initial phase are gray, the best one is a star. Values beyond the axis are triangles at the border.
 
     result: a result or a study over a space of named variables.
@@ -85,7 +87,9 @@ def plot_slices(
     told = name_objective(result, objective)
     outside = int(is_beyond(panels[0], values).sum())
     panels[0].set_ylabel(f"{told}{scale.describe(outside)}{' ▲▼' if outside else ''}", fontsize=9)
-    set_title(panels[0], result, "slices through the best", has_second=bool(hidden) and len(panels) == 1)
+    what = "slices through the best" if slices else "values by variable"
+    note = describe_limits(result)
+    set_title(panels[0], result, what, note=note, has_second=bool(hidden) and len(panels) == 1)
     if axes is None:
         put_slice_legend(panels)
     if hidden:

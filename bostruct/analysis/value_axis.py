@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.checks import optional_import
 from bostruct.contracts import Array
 
 if TYPE_CHECKING:
@@ -18,9 +19,13 @@ ROOMY = 1.6  # all values are shown where they take at most so many times the ro
 LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
-LARGEST = float(np.finfo(np.float64).max) / 4.0  # that an axis reaches; matplotlib computes twice its length
+LARGEST = float(np.finfo(np.float64).max) / 32.0  # that an axis reaches; matplotlib computes ten times its length
 MOST_DECADES = 150  # of a logarithmic axis that matplotlib finds ticks for; beyond them it computes 10**309
 TICKS = 6  # of one with more
+FEW_DECADES = 2.2  # of a logarithmic axis that names numbers between powers of ten
+HALF, MOST = 0.5, 0.8  # of what the method chose: the share that is shown at any price, and where that costs little
+CHEAP = 3.0  # times the room of what matters
+WORSE_SHARE, BETTER_SHARE = 0.8, 0.9  # of what the method chose, not beyond the worse end, and not the better end
 BETTER_PAD, WORSE_PAD = 0.11, 0.13  # shares of the height: room for triangles at both ends, and at one for failures
 
 
@@ -57,6 +62,8 @@ class ValueScale(NamedTuple):
         padded = np.array([ends[0] - pads[0] * width, ends[1] + pads[1] * width])
         low, high = np.asarray(transform.inverted().transform(np.clip(padded, *bounds))).tolist()
         axes.set_ylim(low, high)
+        if self.kind == "log":
+            _name_steps(axes, math.log10(high) - math.log10(low))
         if self.kind == "log" and math.log10(high) - math.log10(low) > MOST_DECADES:
             axes.set_yticks(10.0 ** np.round(np.linspace(math.log10(low), math.log10(high), TICKS + 2)[1:-1]))
             axes.set_yticks([], minor=True)
@@ -68,6 +75,14 @@ class ValueScale(NamedTuple):
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
         return f"{kind}, {outside} beyond" if outside else kind
+
+
+def _name_steps(axes: Axes, decades: float) -> None:
+    """Name numbers between powers of ten, too, where an axis has few of them; all of them in full."""
+    ticker = optional_import("matplotlib.ticker", "plot")
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+    if decades <= FEW_DECADES:
+        axes.yaxis.set_major_locator(ticker.LogLocator(10.0, subs=(1.0, 2.0, 5.0)))
 
 
 def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
@@ -104,6 +119,28 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
     return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
 
 
+def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction: str) -> ValueScale:
+    """Choose a scale that shows what matters and, where that is but a part of it, most of what the method chose.
+
+    Values that break a limit are no part of what matters, and may be far better. At least half of what the method chose
+    is shown, and most of it where what matters keeps a third of the height.
+
+    values, matters: as of `choose_scale`.
+    chosen: values of the points that the method chose, those that break a limit included (k,); empty for none.
+    direction: ``minimize`` or ``maximize``.
+    """
+    scale = choose_scale(values, matters)
+    several = np.clip(chosen if len(chosen) else values, -LARGEST, LARGEST)
+    shown = np.mean((several >= scale.low) & (several <= scale.high)) if len(several) else 1.0
+    if shown >= MOST:
+        return scale
+    shares = np.array([1.0 - BETTER_SHARE, WORSE_SHARE])
+    ends = np.quantile(several, shares if direction == "minimize" else 1.0 - shares)
+    wide = choose_scale(values, np.concatenate([matters, ends]))
+    is_cheap = wide.kind == scale.kind == "linear" and wide.high - wide.low <= CHEAP * (scale.high - scale.low)
+    return wide if shown < HALF or is_cheap else scale
+
+
 def first_that_matters(beginning: int, total: int) -> int:
     """Return the trial, from 1, from which on the best so far must be seen well: the last of the initial phase.
 
@@ -123,7 +160,7 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
     optimum: shown where it is no farther from the best than the best has come; None where unknown.
     """
     several = np.clip(chosen if len(chosen) >= 4 else values, -LARGEST, LARGEST)
-    share = 0.8 if direction == "minimize" else 0.2
+    share = WORSE_SHARE if direction == "minimize" else 1.0 - WORSE_SHARE
     found = [incumbents, np.quantile(several, [share])] if len(several) else [incumbents]
     inner = np.clip(np.concatenate(found), -LARGEST, LARGEST)
     if optimum is not None and abs(optimum) <= LARGEST and len(inner):

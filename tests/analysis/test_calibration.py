@@ -45,7 +45,7 @@ def test_all_trials_are_drawn():
     residuals = sorted(y for marked in right.collections for _, y in marked.get_offsets())
     assert residuals == pytest.approx(sorted(np.clip(found.residuals, -6.0, 6.0)))
     assert left.get_title(loc="left") == "leave-one-out of auto, 16 trials"
-    left.figure.canvas.draw()
+    left.figure.draw_without_rendering()
 
 
 def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
@@ -60,7 +60,7 @@ def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
     found = left_out(5)._replace(told=np.where(np.arange(100) < 2, 9.0, 0.5))
     _, right = draw_calibration(study.result, found, 0, None)
     figure = right.figure
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     title = next(one for one in right.get_children() if getattr(one, "get_text", str)().startswith("98 of"))
     assert title.get_text().endswith("2 beyond 3 s.d.")
     assert title.get_window_extent().x1 <= figure.bbox.width

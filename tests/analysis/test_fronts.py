@@ -63,6 +63,8 @@ def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> Non
     assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"
     assert axes.get_ylabel().endswith("up to the corner (8, 0)")
     assert plot_hypervolume({"mine": [result]}).get_title(loc="left") == "mine: hypervolume of random, 32 trials"
+    title = plot_hypervolume({"a": [result], "b": [result]}).get_title(loc="left")
+    assert title == "hypervolume of 1 run each, 32 trials"
     title = plot_hypervolume({"a": [result, result], "b": [result]}).get_title(loc="left")
     assert title == "mean hypervolume of 1 to 2 runs, 32 trials"
 
@@ -136,6 +138,24 @@ def test_ends_of_the_front_are_named_where_they_cover_nothing(result: bo.Result)
             assert axes.get_tightbbox().contains(box.x0, box.y0)
 
 
+def test_volumes_of_runs_that_keep_no_limit_are_zero_for_a_reason() -> None:
+    def heavy(point: dict[str, int]) -> dict[str, object]:
+        return {"value": (1.0 * point["a"], 2.0), "constraints": {"w": 9.0 - point["b"]}}
+
+    done = bo.minimize(heavy, SPACE, 8, method="random", seed=0, **GOALS | {"constraints": {"w": ("<=", 1.0)}})
+    alone, several = plot_hypervolume(done), plot_hypervolume({"x": [done], "y": [done]})
+    for axes, said in (
+        (alone, "no trial keeps all limits: w <= 1\nthe nearest of 8 completed"),
+        (several, "of 2 runs"),
+    ):
+        (text,) = axes.texts
+        assert said in text.get_text()
+        assert axes.get_xticks().tolist() == list(range(1, 9))
+        assert axes.get_ylim()[0] == 0.0
+    assert several.get_title(loc="left") == "hypervolume of 1 run each, 8 trials"
+    assert "no trial keeps all limits: w <= 1" in plot_front(done).get_title(loc="left")
+
+
 def test_a_trial_that_breaks_a_limit_is_hollow_among_the_values_of_one_objective() -> None:
     def heavy(point: dict[str, int]) -> dict[str, object]:
         return {"value": -float(point["a"]), "constraints": {"w": float(point["a"])}}
@@ -156,8 +176,9 @@ def test_a_trial_that_breaks_a_limit_is_hollow_where_its_value_is_beyond_the_axi
     broken = sum(bool(trial.broken) for trial in done.trials)
     for axes in (bo.plot_history(done), bo.plot_slices(done)[0]):
         hollow = [marks for marks in axes.collections if len(marks.get_facecolor()) == 0]
-        at_border = [marks for marks in hollow if marks.get_label().startswith("_")]
+        at_border = [marks for marks in hollow if marks.get_offset_transform() == axes.get_xaxis_transform()]
         assert sum(len(marks.get_offsets()) for marks in at_border) == broken
+        assert [marks.get_label() for marks in at_border] == ["breaks a limit"]  # where no other mark is seen
 
 
 def test_points_on_the_corner_count_and_trials_that_were_not_kept_are_not_there() -> None:

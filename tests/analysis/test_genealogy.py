@@ -36,7 +36,7 @@ def test_the_parent_on_record_is_one_change_away(method):
     assert axes.get_title(loc="left") == f"genealogy of {method}, 40 trials"
     lines = max((found.get_paths() for found in axes.collections), key=len)
     assert len(lines) == sum(trial.status == "completed" for trial in with_parents)
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_the_line_of_the_best_ends_at_a_trial_without_a_parent():

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.analysis import histories
 from bostruct.analysis.histories import plot_history
 from bostruct.contracts import BostructError
-from bostruct.goals.declared import Goals
+from bostruct.goals.declared import Goals, Limit
 from bostruct.study.history import Trial
 from bostruct.testing.searcher_laws import ORIGINS
 from tests.analysis.test_plots import curve, result
@@ -34,9 +34,9 @@ def test_failures_are_marked_and_the_line_begins_at_the_first_value():
 
 
 def test_every_value_is_marked_by_its_origin():
-    axes = plot_history(result([5.0, 3.0, None, 1.0], ["initial", "initial", "model", "model"]))
+    axes = plot_history(result([5.0, 3.0, None, 1.0, 2.0], ["initial", "initial", "model", "model", "model"]))
     assert marks(axes)["initial"] == [[1, 5], [2, 3]]
-    assert marks(axes)["model"] == [[4, 1]]
+    assert marks(axes)["model"] == [[5, 2]]  # the best one is a star
 
 
 def test_every_origin_of_a_method_has_a_look_of_its_own():
@@ -48,7 +48,7 @@ def test_the_best_is_named_with_its_value_and_trial():
     axes = plot_history(result([5.0, 3.25, 7.0]))
     (label,) = [text for text in axes.texts if "best" in text.get_text()]
     assert label.get_text() == "\N{BLACK STAR} best 3.25, trial 1, the 2nd to finish"
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
     assert label.get_window_extent().y0 >= axes.get_window_extent().y1  # no value is there
 
 
@@ -57,12 +57,12 @@ def test_a_title_names_study_method_and_trials():
     study.optimize(lambda point: 1.0 * point["a"], 2, progress=False)
     axes = plot_history(study)
     assert axes.get_title(loc="left") == r"flags of \$gcc: random, 2 trials"
-    axes.figure.canvas.draw()  # a dollar sign is no formula
+    axes.figure.draw_without_rendering()  # a dollar sign is no formula
 
 
 def test_the_initial_phase_takes_a_seventh_of_the_width():
     axes = plot_history(result([9.0] * 40 + [5.0, 4.0, 3.0] * 10, ["initial"] * 40 + ["model"] * 30))
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
     start, border, end = (axes.transData.transform((x, 5.0))[0] for x in (0.5, 40.5, 70.5))
     assert (border - start) / (end - start) == pytest.approx(1 / 7, abs=0.01)
     assert axes.get_xticks().tolist() == [40, 45, 50, 55, 60, 65, 70]
@@ -97,8 +97,9 @@ def test_noise_is_drawn_as_told_and_as_measured():
 @pytest.mark.parametrize("values", [[None, None], [None]])
 def test_a_run_without_a_value_says_so(values):
     axes = plot_history(result(values))
-    assert "no trial has a value that counts" in {text.get_text() for text in axes.texts}
-    axes.figure.canvas.draw()
+    told = f"no trial has completed: {len(values)} trials, {len(values)} failed, 0 infeasible"
+    assert told in {text.get_text() for text in axes.texts}
+    axes.figure.draw_without_rendering()
 
 
 def test_a_single_trial_is_drawn():
@@ -112,6 +113,65 @@ def test_an_optimum_far_away_is_named_and_does_not_flatten_the_run():
     axes = plot_history(result([5.0, 3.0, 2.0]), optimum=-1e6)
     assert axes.get_ylim()[0] > 0.0
     assert "optimum -1e+06, not in the picture" in {text.get_text() for text in axes.get_legend().get_texts()}
+
+
+def limited(n: int, kept: set[int], values: list[float] | None = None) -> bo.Result:
+    """Make a run in which few trials keep a limit on `l`; their values are worse."""
+    rng = np.random.default_rng(0)
+    trials = []
+    for i in range(n):
+        told = 9.5 if i in kept else float(rng.normal(5.0 - 0.1 * i))
+        origin, broken = "initial" if i < 10 else "model", () if i in kept else ("l",)
+        constraints = {"l": 0.5 if i in kept else 1.25 + 0.5 * (i != 20)}
+        told = told if values is None else values[i]
+        trials.append(Trial(i, {}, "completed", told, info={"origin": origin}, constraints=constraints, broken=broken))
+    return bo.Result(tuple(trials), tuple(range(n)), Goals(("minimize",), (Limit("l", "<=", 1.0),)), 0, "fake", "done")
+
+
+@pytest.mark.parametrize("at", [33, 59])
+def test_most_of_what_the_method_chose_is_seen_where_few_trials_keep_a_limit(at):
+    done = limited(60, {at})
+    axes = plot_history(done)
+    low, high = axes.get_ylim()
+    chosen = [trial.value for trial in done.trials[10:]]
+    assert sum(low <= value <= high for value in chosen) > 0.6 * len(chosen)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert labels == ["breaks a limit", *["best so far"] * (at < 59)]  # no dot but the star, and no line of one point
+
+
+def test_trials_that_break_a_limit_by_far_do_not_squeeze_the_others():
+    values = [-1e6 if i % 4 == 0 else 5.0 - 0.05 * i for i in range(60)]
+    axes = plot_history(limited(60, {i for i in range(60) if i % 4}, values))
+    assert axes.get_ylim()[0] > 0.0
+    beyond = [one for one in axes.collections if one.get_label() == "breaks a limit"]
+    assert [len(one.get_offsets()) for one in beyond] == [15]  # triangles alone, which the legend shows
+    assert beyond[0].get_offset_transform() == axes.get_xaxis_transform()
+
+
+def test_a_run_without_a_trial_that_keeps_the_limits_names_them_and_the_nearest():
+    axes = plot_history(limited(40, set()))
+    name, limits, nearest = axes.get_title(loc="left").split("\n")
+    assert (name, limits) == ("fake, 40 trials", "no trial keeps all limits: l <= 1")
+    assert nearest == "the nearest of 40 completed trials is 20, whose l is 1.25"
+    assert not [text for text in axes.texts if "no trial" in text.get_text()]
+    axes.figure.draw_without_rendering()
+
+
+def test_trials_that_were_stopped_early_have_a_mark_of_their_own():
+    values = [5.0, 4.0, 4.5, 3.0, 3.5, 2.0]
+    infos = [{"origin": "model"} | ({"stopped_at": 2} if i in (2, 4) else {}) for i in range(6)]
+    trials = tuple(Trial(i, {}, "completed", values[i], info=infos[i]) for i in range(6))
+    axes = plot_history(bo.Result(trials, tuple(range(6)), Goals(("minimize",)), 0, "fake", "done"))
+    assert marks(axes)["stopped early"] == [[3, 4.5], [5, 3.5]]
+    assert marks(axes)["model"] == [[1, 5.0], [2, 4.0], [4, 3.0]]
+    assert "stopped early" in {text.get_text() for text in axes.get_legend().get_texts()}
+
+
+def test_the_noise_of_values_beyond_the_axis_is_not_in_the_legend():
+    values = [1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]
+    trials = tuple(Trial(i, {}, "completed", value, sd=None if i else 0.5) for i, value in enumerate(values))
+    axes = plot_history(bo.Result(trials, tuple(range(10)), Goals(("minimize",)), 0, "fake", "done"))
+    assert "noise, one s.d." not in {text.get_text() for text in axes.get_legend().get_texts()}
 
 
 def test_what_cannot_be_drawn_is_refused():

@@ -34,7 +34,7 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
     best = max(axes.get_lines(), key=lambda line: line.get_zorder())
     assert best.get_label() == f"best, trial {done.best_trial.number}"
     assert np.asarray(best.get_ydata())[-1] == 1.0
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
@@ -48,6 +48,6 @@ def test_better_is_up(direction):
 
 
 def test_one_trial_is_drawn_and_none_is_refused():
-    plot_parallel_coordinates(study(1)).figure.canvas.draw()
+    plot_parallel_coordinates(study(1)).figure.draw_without_rendering()
     with pytest.raises(BostructError, match="at least one completed trial"):
         plot_parallel_coordinates(result([None]))

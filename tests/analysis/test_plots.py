@@ -88,6 +88,17 @@ def test_draws_on_the_axes_given():
     assert result([1.0]).plot(ax=axes) is axes
 
 
+def test_single_runs_have_no_mean_and_a_study_stands_for_its_result():
+    one = result([4.0, 2.0])
+    axes = plots.plot_convergence({"a": [one], "b": [one]})
+    assert axes.get_title(loc="left") == "best value of 1 run each, 2 trials"
+    assert curve(plots.plot_convergence([one]), "1 run")[1] == [4.0, 2.0]
+    study = bo.Study({"a": bool}, method="random", seed=0)
+    study.optimize(lambda point: 1.0 * point["a"], 2, progress=False)
+    assert plots.plot_convergence(study).get_title(loc="left") == "random, 2 trials"
+    assert plots.plot_convergence({"a": [study]}).get_title(loc="left") == "best value of 1 run, 2 trials"
+
+
 def test_what_cannot_be_averaged_is_refused():
     with pytest.raises(
         TypeError, match=r"results: expected a list of results for 'a', such as \[result\], got a Result"

@@ -35,7 +35,7 @@ def test_the_model_goes_through_the_best_point():
     expected = done.predict([{**best, "x": float(x)} for x in xs[::10]]).mean
     np.testing.assert_allclose(ys[::10], expected)
     assert panels[0].get_title(loc="left") == "slices through the best of auto, 20 trials"
-    panels[0].figure.canvas.draw()
+    panels[0].figure.draw_without_rendering()
 
 
 def test_integers_have_integer_ticks():
@@ -58,7 +58,7 @@ def test_without_a_model_trials_are_drawn_alone():
 
 
 def test_a_single_trial_and_two_objectives_are_drawn():
-    plot_slices(study("random", 1))[0].figure.canvas.draw()
+    plot_slices(study("random", 1))[0].figure.draw_without_rendering()
     both = bo.Study(SPACE, seed=0, directions=["minimize", "maximize"])
     both.optimize(lambda point: (worth(point), point["x"]), 12, progress=False)
     (panel,) = plot_slices(both, ["x"], objective=1)
@@ -70,6 +70,23 @@ def test_what_cannot_be_drawn_is_refused():
         plot_slices(result([None]))
     with pytest.raises(ValueError, match="axes: expected one for each of 2 variables"):
         plot_slices(study("random", 2), ["x", "c"], axes=np.empty(1, dtype=object))
+
+
+def test_without_a_trial_that_keeps_the_limits_there_are_no_slices_and_the_title_says_why():
+    done = bo.Study(SPACE, method="auto", seed=0, constraints={"l": ("<=", 1.0)})
+    done.optimize(lambda point: {"value": worth(point), "constraints": {"l": 2.0 + point["x"]}}, 12, progress=False)
+    panels = plot_slices(done, ["x", "c"])
+    what, limits, nearest = panels[0].get_title(loc="left").split("\n")
+    assert (what, limits) == ("values by variable of auto, 12 trials", "no trial keeps all limits: l <= 1")
+    assert nearest.startswith("the nearest of 12 completed trials is ")
+    assert plot_slices(study("random", 6))[0].get_title(loc="left") == "values by variable of random, 6 trials"
+
+
+def test_the_best_trial_is_a_star_alone():
+    for panel in plot_slices(study("random", 6), ["x", "c"]):
+        marked = {one.get_label(): len(one.get_offsets()) for one in panel.collections}
+        assert marked["best"] == 1
+        assert sum(marked.values()) == 6
 
 
 @pytest.mark.parametrize("objective", ["seconds", 1.0, None, 1])
@@ -133,7 +150,7 @@ def test_values_near_the_largest_float_are_drawn():
     values = iter([1.0, 3.0, 1e308, -1e308] * 3)
     done.optimize(lambda _: next(values), 12, progress=False)
     for axes in (bo.plot_history(done), plot_slices(done)[0]):
-        axes.figure.canvas.draw()
+        axes.figure.draw_without_rendering()
         assert np.all(np.isfinite(axes.get_ylim()))
 
 
@@ -152,7 +169,7 @@ def test_titles_and_legend_of_one_panel_fit_and_do_not_meet():
     done.optimize(lambda point: point["rate"], 12, progress=False)
     (panel,) = bo.plot_slices(done)
     figure = panel.figure
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     found = {text.get_text(): text.get_window_extent() for text in panel.findobj(Text) if text.get_text()}
     title = next(extent for text, extent in found.items() if text.startswith("slices through the best of soldering"))
     assert found["not drawn: order"].y1 <= title.y0 + title.height / 2  # beside the second line, which is empty

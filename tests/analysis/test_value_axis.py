@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from bostruct.analysis.value_axis import choose_scale, is_beyond, pick_what_matters
+from bostruct.analysis.value_axis import choose_scale, choose_scale_of_most, is_beyond, pick_what_matters
 
 NUMBERS = st.lists(st.floats(-1e9, 1e9, allow_nan=False, allow_subnormal=False), min_size=1, max_size=20)
 SIZES = (1.7e308, 1e308, 1e300, 1e160, 3.0, 1.0, 1e-160, 5e-324, 0.0)
@@ -52,14 +52,34 @@ def test_a_near_optimum_is_shown_and_a_far_one_is_not():
 def test_numbers_of_any_size_are_drawn_without_a_warning(values, chosen, direction):
     told, picked = np.array(values), np.array(chosen)
     axes = Figure().subplots()
-    choose_scale(told, pick_what_matters(told, told, picked, direction, None)).apply(axes, direction)
+    matters = pick_what_matters(told, told[:1], picked, direction, None)
+    choose_scale_of_most(told, matters, picked, direction).apply(axes, direction)
     low, high = axes.get_ylim()
     assert np.isfinite([low, high]).all()
     assert low < high
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
 
 
 def test_a_value_in_the_margin_is_not_beyond():
     axes = Figure().subplots()
     choose_scale(np.array([1.0, 2.0]), np.array([1.0, 2.0])).apply(axes, "minimize")
     assert is_beyond(axes, np.array([0.8, 0.95, 1.0, 2.1, 2.2])).tolist() == [True, False, False, False, True]
+
+
+def test_most_of_what_was_chosen_is_inside_whatever_else_matters():
+    chosen, matters = np.linspace(0.0, 10.0, 41), np.array([30.0, 31.0])
+    for sign, direction in ((1.0, "minimize"), (-1.0, "maximize")):
+        scale = choose_scale_of_most(sign * chosen, sign * matters, sign * chosen, direction)
+        assert scale.low <= min(sign * matters) <= max(sign * matters) <= scale.high
+        assert np.mean((sign * chosen >= scale.low) & (sign * chosen <= scale.high)) >= 0.7
+    mostly = np.array([*[30.5] * 25, *chosen[:15]])
+    assert choose_scale_of_most(mostly, matters, mostly, "minimize") == choose_scale(mostly, matters)
+
+
+def test_numbers_between_powers_of_ten_are_named_in_full():
+    axes = Figure().subplots()
+    choose_scale(np.empty(0), np.array([0.2, 6.0])).apply(axes, "minimize")
+    axes.figure.draw_without_rendering()
+    named = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"0.2", "0.5", "1", "2", "5"} <= set(named)
+    assert not any(label.get_text() for label in axes.get_yticklabels(minor=True))

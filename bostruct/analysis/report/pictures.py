@@ -146,7 +146,7 @@ PICTURES = (
         lambda run: (WIDE, count_rows(run) * (1.3 + 0.24 * count_bars(run))),
     ),
     Picture(
-        "Slices through the best point, along the most important variables",
+        "Slices along the most important variables",
         lambda run: bool(sort_variables(run, 0)),
         draw_slices,
         describe_slices,

@@ -1,0 +1,39 @@
+"""Marks of values: all are drawn, those beyond the axis as triangles, and the legend shows a mark that is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+
+from bostruct.analysis.value_marks import ValueMark, mark_values
+
+MARK = ValueMark("model", "#0072B2")
+
+
+@given(st.lists(st.floats(-3.0, 3.0, allow_nan=False), max_size=8))
+def test_triangles_stand_for_all_values_beyond_the_axis(values):
+    axes = Figure().subplots()
+    axes.set_ylim(-1.0, 1.0)
+    count = mark_values(axes, np.arange(len(values)), np.array(values), MARK)
+    at_border = [one for one in axes.collections if one.get_offset_transform() == axes.get_xaxis_transform()]
+    heights = [height for one in at_border for _, height in one.get_offsets().tolist()]
+    assert count == len(heights) == sum(abs(value) > 1.0 for value in values)
+    assert heights.count(0.955) == sum(value > 1.0 for value in values)
+    named = [one for one in axes.collections if one.get_label() == "model"]
+    assert len(named) == bool(values)
+    if values:
+        assert (named[0] in at_border) == (count == len(values))
+
+
+@pytest.mark.parametrize("mark", [MARK, MARK._replace(is_hollow=True), MARK._replace(marker="_")])
+def test_a_mark_has_its_color(mark):
+    axes = Figure().subplots()
+    axes.set_ylim(-1.0, 1.0)
+    mark_values(axes, np.arange(2), np.array([0.0, 2.0]), mark)
+    for drawn in axes.collections:
+        colors = drawn.get_edgecolor() if mark.is_hollow else drawn.get_facecolor()
+        assert np.allclose(colors[:, :3], [0.0, 0x72 / 255, 0xB2 / 255])
+        assert len(drawn.get_facecolor()) == (0 if mark.is_hollow else 1)
