@@ -13,6 +13,7 @@ from typing import Literal
 from bostruct.checks import short_repr
 
 Status = Literal["completed", "failed", "infeasible"]
+MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
 
 
 @dataclass(frozen=True)
@@ -46,17 +47,15 @@ class Outcome:
                 object.__setattr__(self, name, _check_reason(name, reason))
         for name, numbers in (("values", self.values), ("repeats", self.repeats)):
             if numbers != ():
-                _check_numbers(name, numbers)
                 # no negative zero: the database would not keep its sign
-                object.__setattr__(self, name, tuple([number + 0.0 for number in numbers]))
-        if self.constraints != {}:
-            if not isinstance(self.constraints, Mapping) or not all(isinstance(key, str) for key in self.constraints):
-                raise TypeError(f"constraints: expected numbers by name, got {short_repr(self.constraints)}")
-            _check_numbers("constraints", tuple(self.constraints.values()))
-        object.__setattr__(self, "constraints", dict(self.constraints))  # the giver may change theirs
+                object.__setattr__(self, name, tuple([number + 0.0 for number in _read_numbers(name, numbers)]))
+        measured = dict(_check_names(self.constraints))  # the giver may change theirs
+        for name, number in measured.items():
+            measured[name] = _read_numbers(f"constraints[{name!r}]", (number,))[0]
+        object.__setattr__(self, "constraints", measured)
         for name, number in (("cost", self.cost), ("sd", self.sd)):
             if number is not None:
-                _check_numbers(name, (number,), low=0.0)
+                object.__setattr__(self, name, _read_numbers(name, (number,), low=0.0)[0])
 
     @classmethod
     def of_value(cls, value: float) -> Outcome:
@@ -64,9 +63,9 @@ class Outcome:
 
         value: a finite number.
 
-        Raises TypeError for what is no float, ValueError for one that is not finite.
+        Raises TypeError for what is no number, ValueError for one that is not finite.
         """
-        _check_numbers("values", (value,))
+        value = _read_numbers("values", (value,))[0]
         made = cls.__new__(cls)
         object.__setattr__(made, "values", (value + 0.0,))
         object.__setattr__(made, "constraints", {})  # all else is the default of the class
@@ -97,14 +96,23 @@ def _check_reason(name: str, reason: object) -> str:
     return storable(reason)
 
 
-def _check_numbers(name: str, numbers: object, low: float = -math.inf) -> None:
-    """Raise TypeError unless all are floats in a tuple, ValueError unless all are finite and at least `low`."""
-    if numbers == ():
-        return
-    if not isinstance(numbers, tuple) or not all(map(isinstance, numbers, repeat(float))):
-        raise TypeError(f"{name}: expected numbers of type float, got {short_repr(numbers)}")
+def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[float, ...]:
+    """Return floats; raise TypeError unless all are numbers in a tuple, ValueError unless finite and at least `low`."""
+    if not isinstance(numbers, tuple):
+        raise TypeError(f"{name}: expected a tuple of numbers, got {_short(numbers)}")
+    if not all(map(isinstance, numbers, repeat(float))):
+        numbers = tuple(as_number(name, number) for number in numbers)
     if not (all(map(math.isfinite, numbers)) and min(numbers) >= low):
-        raise ValueError(f"{name}: expected finite numbers{' from 0' if low == 0 else ''}, got {short_repr(numbers)}")
+        shown = numbers[0] if len(numbers) == 1 else numbers
+        raise ValueError(f"{name}: expected finite numbers{' from 0' if low == 0 else ''}, got {short_repr(shown)}")
+    return numbers
+
+
+def _check_names(constraints: object) -> Mapping[str, object]:
+    """Return constraints; raise TypeError unless they are a mapping from names."""
+    if not isinstance(constraints, Mapping) or not all(isinstance(name, str) for name in constraints):
+        raise TypeError(f"constraints: expected numbers by name, got {_short(constraints)}")
+    return constraints
 
 
 def as_number(name: str, value: object) -> float:
@@ -146,10 +154,22 @@ def outcome_of(value: object) -> Outcome:
     Raises TypeError, and ValueError for an outcome that cannot be.
     """
     if isinstance(value, Outcome):
-        return value
+        return _check_mean(value)
     if isinstance(value, Mapping):
         return _read_parts(value)
     return _make_outcome(value)
+
+
+def _check_mean(outcome: Outcome) -> Outcome:
+    """Return an outcome as it is; raise ValueError where its value is not the mean of its repeats."""
+    if outcome.repeats and len(outcome.values) == 1:
+        mean, largest = _mean(outcome.repeats), max(map(abs, outcome.repeats))
+        if not math.isclose(outcome.values[0], mean, rel_tol=0.0, abs_tol=MEAN_ROUNDING * largest):
+            raise ValueError(
+                f"values: expected the mean of the repeats {short_repr(outcome.repeats)}, {mean!r}, got "
+                f"{outcome.values[0]!r}"
+            )
+    return outcome
 
 
 def parse_outcome(
@@ -252,9 +272,8 @@ def _read_repeats(repeats: object) -> tuple[float, ...]:
 def _read_constraints(constraints: object) -> dict[str, float]:
     if constraints is None:
         return {}
-    if not isinstance(constraints, Mapping) or not all(isinstance(name, str) for name in constraints):
-        raise TypeError(f"constraints: expected numbers by name, got {_short(constraints)}")
-    return {name: as_number(f"constraints[{name!r}]", number) for name, number in constraints.items()}
+    measured = _check_names(constraints)
+    return {name: as_number(f"constraints[{name!r}]", number) for name, number in measured.items()}
 
 
 def storable(text: str) -> str:

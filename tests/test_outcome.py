@@ -32,7 +32,23 @@ def test_an_outcome_of_one_value_is_as_any_other(value: float) -> None:
     assert quick.constraints is not Outcome.of_value(value).constraints
 
 
-@pytest.mark.parametrize(("value", "error"), [(1, TypeError), ("1", TypeError), (math.nan, ValueError)])
+def test_whole_numbers_and_those_of_numpy_are_numbers() -> None:
+    found = Outcome((np.float32(1.5), 2), constraints={"bytes": 10**9}, cost=3, repeats=(np.int64(4),))
+    assert found == Outcome((1.5, 2.0), constraints={"bytes": 1e9}, cost=3.0, repeats=(4.0,))
+    parts = (*found.values, *found.constraints.values(), found.cost, *found.repeats)
+    assert {type(one) for one in parts} == {float}
+    assert type(Outcome((1.0,), sd=np.float64(2.0)).sd) is np.float64  # which is a float
+
+
+def test_an_objective_that_returns_a_value_beside_other_repeats_is_refused() -> None:
+    mean = Outcome((2.0,), repeats=(1.0, 3.0))
+    assert outcome_of(mean) is mean
+    assert outcome_of(Outcome((0.1,), repeats=(0.1, 0.1, 0.1))).values == (0.1,)
+    with pytest.raises(ValueError, match=r"^values: expected the mean of the repeats \(5.0, 7.0\), 6.0, got 1.0$"):
+        outcome_of(Outcome((1.0,), repeats=(5.0, 7.0)))
+
+
+@pytest.mark.parametrize(("value", "error"), [(True, TypeError), ("1", TypeError), (math.nan, ValueError)])
 def test_an_outcome_of_what_is_no_value_is_refused(value: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match=r"^values: expected"):
         Outcome.of_value(value)
@@ -45,12 +61,17 @@ def test_an_outcome_of_what_is_no_value_is_refused(value: Any, error: type[Excep
         ({"values": (1.0,), "failed": "x"}, ValueError, "exactly one"),
         ({"failed": "x", "infeasible": "y"}, ValueError, "exactly one"),
         ({"failed": 3}, TypeError, "^failed: expected a reason"),
-        ({"values": [1.0]}, TypeError, "^values: expected numbers of type float"),
-        ({"values": (1,)}, TypeError, "^values"),
+        ({"values": [1.0]}, TypeError, r"^values: expected a tuple of numbers, got \[1.0\]"),
+        ({"values": ("1",)}, TypeError, "^values: expected a number, got '1'"),
+        ({"values": (True,)}, TypeError, "^values: expected a number"),
         ({"values": (math.nan,)}, ValueError, "^values: expected finite"),
         ({"values": (1.0,), "constraints": {1: 1.0}}, TypeError, "^constraints: expected numbers by name"),
         ({"values": (1.0,), "constraints": [1.0]}, TypeError, "^constraints"),
-        ({"values": (1.0,), "constraints": {"a": math.inf}}, ValueError, "^constraints: expected finite"),
+        (
+            {"values": (1.0,), "constraints": {"a": math.inf}},
+            ValueError,
+            r"^constraints\['a'\]: expected finite .*inf",
+        ),
         ({"values": (1.0,), "cost": -1.0}, ValueError, "^cost: expected finite numbers from 0"),
         ({"values": (1.0,), "sd": "1"}, TypeError, "^sd"),
         ({"values": (1.0,), "repeats": (1.0, math.inf)}, ValueError, "^repeats"),

@@ -10,7 +10,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 
 from bostruct.checks import check_number
 from bostruct.contracts import Array, Prediction, WorthSlopes
-from bostruct.goals.logarithms import log_density, log_mean_exp
+from bostruct.goals.logarithms import hazard, log_density, log_mean_exp
 
 ROOT_2_PI = math.sqrt(2.0 * math.pi)
 SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
@@ -39,6 +39,15 @@ def log_h(u: Array) -> Array:
     v = u[far]
     out[far] = log_density(v) + np.log(_remainder(v))
     return out
+
+
+def _slope_of_log_h(u: Array, log_value: Array) -> Array:
+    """Return the derivative Phi / h of log h; far in the tail the difference of two logarithms has no digits."""
+    slope = np.exp(log_ndtr(u) - log_value)
+    far = u < SERIES_FROM
+    remainder = _remainder(u[far])
+    slope[far] = (remainder - 1.0) / u[far] / remainder
+    return slope
 
 
 def _remainder(v: Array) -> Array:
@@ -105,7 +114,7 @@ class LogExpectedImprovement:
         """
         u, sd = _standardize(prediction, incumbent)
         log_worth = log_h(u)
-        slope = np.exp(log_ndtr(u) - log_worth)
+        slope = _slope_of_log_h(u, log_worth)
         return WorthSlopes(np.log(sd) + log_worth, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
 
     def average(self, scores: Array) -> Array:
@@ -218,9 +227,8 @@ class ProbabilityOfImprovement:
         incumbent: the value to improve on, in the user's units.
         """
         u, sd = _standardize(prediction, incumbent - self.margin)
-        log_worth = log_ndtr(u)
-        slope = np.exp(-0.5 * u * u - log_worth) / ROOT_2_PI
-        return WorthSlopes(log_worth, -slope / sd, -0.5 * slope * u / prediction.variance)
+        slope = hazard(u)
+        return WorthSlopes(log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
 
     def average(self, scores: Array) -> Array:
         return log_mean_exp(scores)

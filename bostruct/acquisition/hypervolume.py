@@ -16,6 +16,7 @@ from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.boxes import Boxes
 from bostruct.goals.logarithms import log_density, log_mean_exp
 
+FARTHEST = -1e6  # standard deviations from an edge: logarithms of what is rarer have no digits to subtract
 CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits
 ROUNDING = 1e-7  # relative: what the arithmetic of a score may lose, and its bound must not
 BLOCK = 2**18  # logarithms at a time: a block of points with all boxes stays in cache
@@ -123,8 +124,8 @@ def _same_samples(predictions: Sequence[Prediction]) -> list[Prediction]:
 
 def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     """Return the logarithm of the expected length of each side above the value (s, m, p)."""
-    mean, sd = prediction.mean[..., None], np.sqrt(prediction.variance)[..., None]
-    expected = np.log(sd) + log_h((spans.edges - mean) / sd)  # E max(edge - f, 0)
+    sd = np.sqrt(prediction.variance)[..., None]
+    expected = np.log(sd) + log_h(_standardize(spans.edges, prediction))  # E max(edge - f, 0)
     high = expected[..., spans.high]
     apart = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
     with np.errstate(divide="ignore", invalid="ignore"):  # where rounding made `apart` negative, which is set below
@@ -133,14 +134,20 @@ def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     if len(at[0]):  # the integral of the distribution function over the side, by its middle
         low, high_edge = spans.edges[spans.low][at[-1]], spans.edges[spans.high][at[-1]]
         middle = (0.5 * low + 0.5 * high_edge - prediction.mean[at[:-1]]) / sd[at[:-1]][:, 0]
+        middle = np.maximum(middle, FARTHEST)
         found[at] = np.log(high_edge - low) + log_ndtr(middle)
     return found
+
+
+def _standardize(edges: Array, prediction: Prediction) -> Array:
+    """Return how many standard deviations edges are above the mean (s, m, e), at least `FARTHEST`."""
+    return np.maximum((edges - prediction.mean[..., None]) / np.sqrt(prediction.variance)[..., None], FARTHEST)
 
 
 def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Prediction:
     """Return the derivatives in mean and variance of the logarithm of the sum over boxes, (s, m) each."""
     sd = np.sqrt(prediction.variance)
-    z = (spans.edges - prediction.mean[..., None]) / sd[..., None]
+    z = _standardize(spans.edges, prediction)
     log_side = _log_sides(spans, prediction)
     # dE/dmean = -Phi, dE/dsd = phi
     of_mean, of_sd = (_at_ends(spans, logs, log_side) for logs in (log_ndtr(z), log_density(z)))

@@ -144,8 +144,8 @@ class Goals:
         for limit in (limit for limit in self.limits if limit.name not in outcome.constraints):
             raise LimitError(
                 f"constraints: expected a number for {limit.name!r}, on which the study has a limit, got "
-                f"{', '.join(map(repr, outcome.constraints)) or 'none'}: tell "
-                f'{{"value": ..., "constraints": {{{limit.name!r}: ...}}}}'
+                f"{', '.join(map(repr, outcome.constraints)) or 'none'}; return or tell "
+                f"{{'value': ..., 'constraints': {{{limit.name!r}: ...}}}}"
             )
         return outcome
 
@@ -213,7 +213,10 @@ def declare_goals(
     seconds = None if suggest_seconds is None else check_number("suggest_seconds", suggest_seconds, 1e-3)
     goals = Goals(_read_directions(direction, directions), _read_limits(constraints), repeats == "auto", seconds)
     if goals.repeats and not goals.is_single:
-        raise ValueError("repeats: expected None for several objectives, and with constraints")
+        raise ValueError(
+            f"repeats: expected None for several objectives, and with constraints, got {repeats!r}; "
+            "with constraints you may tell repeats=[...] of each trial"
+        )
     return goals
 
 

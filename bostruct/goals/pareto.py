@@ -15,6 +15,7 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 
 REFERENCE_MARGIN = 0.1  # of the range of the non-dominated points, as in BoTorch's infer_reference_point
+FAR = 3.0  # violation from which on a merit grows by its logarithm
 SPACINGS = 4.0  # of floats at the worst point: the least margin
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -154,7 +155,8 @@ def merit(objectives: Array, slacks: Array) -> Array:
     """Return one value to minimize for each point (n,), by which points are ordered as they should be.
 
     One objective (Deb 2000): feasible points have their value. Infeasible points have the largest value of a feasible
-    point plus their violation, in units of the range of feasible values. Several objectives (Deb et al. 2002): each has
+    point plus their violation, in units of the range of feasible values. Beyond 3 a violation z is 3 + log(1 + z - 3),
+    so that a huge one does not set the scale for a model of merits. Several objectives (Deb et al. 2002): each has
     its position in NSGA-II's order, by rank and then by crowding distance, from 0; equals share the first of theirs.
     A feasible point always comes before an infeasible one.
 
@@ -175,6 +177,7 @@ def merit(objectives: Array, slacks: Array) -> Array:
 
 def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_]) -> Array:
     """Return the values of feasible points, and what is larger than all of them elsewhere (n,)."""
+    violations = np.where(violations > FAR, FAR + np.log1p(np.maximum(violations - FAR, 0.0)), violations)
     if not feasible.any():
         return violations
     values = np.minimum(values, np.nextafter(LARGEST, 0.0))  # what is larger than all of them is a float
@@ -186,7 +189,7 @@ def _penalize(values: Array, violations: Array, feasible: npt.NDArray[np.bool_])
 
 
 def hypervolume(front: Array, reference: Array) -> float:
-    """Return the volume of what some points dominate and a reference point bounds.
+    """Return the volume of what some points dominate and a reference point bounds, infinity where no float is as large.
 
     front: (n, k); points that are dominated, or not below the reference in each objective, add nothing.
     reference: (k,).
@@ -225,7 +228,8 @@ def _sum_exclusive(front: Array, reference: Array) -> float:
     order = front[np.argsort(-front[:, -1], kind="stable")]  # those after a point reach as far in the last objective
     heights, flat, corner = reference[-1] - order[:, -1], order[:, :-1], reference[:-1]
     exclusive = [exclusive_volume(x, flat[i:], corner) for i, x in enumerate(flat, 1)]
-    return float(heights @ exclusive)
+    with np.errstate(over="ignore"):
+        return float(heights @ exclusive)
 
 
 def _minimal(points: Array) -> Array:

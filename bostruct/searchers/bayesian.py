@@ -55,6 +55,7 @@ from bostruct.contracts import (
 )
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.joint import choose_beside
+from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
@@ -232,8 +233,9 @@ class BayesianSearch:
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
 
-        A surrogate of several outputs predicts the first objective; any other one learns from the points that keep all
-        limits alone. These are eligible; where no point keeps all, all are.
+        A surrogate of several outputs predicts the first objective, and the points that `find_kept` finds are eligible.
+        Any other one learns from the points that keep all limits alone, which are eligible. Where no point keeps all,
+        all are.
 
         history: at least one completed point.
         state: of the last suggestion.
@@ -245,6 +247,9 @@ class BayesianSearch:
         if not has_capability(self.surrogate, LearnsOutputs) and not eligible.all():
             told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
         posterior, _, _ = self._condition(told, state, rng)
+        if kept.any() and has_capability(posterior, HasOutputs):
+            slacks = posterior.outputs[history.objectives.shape[1] :]
+            eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
         return Appraisal(eligible, posterior.predict(history.completed))
 
     def bound_regret_probability(

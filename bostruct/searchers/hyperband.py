@@ -7,7 +7,7 @@ is asked for, one that is among the best share of its rung goes up; where there 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,6 +31,7 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
+from bostruct.goals.pareto import merit
 
 MAX_DRAWS = 100
 
@@ -205,12 +206,22 @@ class Hyperband:
         return None
 
 
+def merits_of(history: HistoryView, places: Sequence[int]) -> list[float]:
+    """Return one number to minimize for some completed points, by how they compare with each other alone.
+
+    history: of these points.
+    places: their positions among the completed points.
+    """
+    return merit(history.objectives[places], history.slacks[places]).tolist()
+
+
 @dataclass(frozen=True)
 class Rungs:
     """The points of a history by bracket and level.
 
     bracket, highest: the lowest and the highest level of each point, by its key without fidelity. bracket_sizes: number
-    of points in each bracket. entries: (value, order, point) of completed trials, by bracket and level.
+    of points in each bracket. entries: (merit, order, point) of completed trials, by bracket and level; the merit is
+    among those of the same bracket and level, since values at other levels do not compare.
     """
 
     bracket: dict[Hashable, int]
@@ -236,13 +247,17 @@ class Rungs:
         bracket_sizes = [0] * len(fidelities.costs)
         for level in bracket.values():
             bracket_sizes[level] += 1
-        entries: dict[tuple[int, int], list[tuple[float, int, Point]]] = {}
-        for order, (x, value) in enumerate(zip(told, history.values.tolist(), strict=True)):
-            entries.setdefault((bracket[keys[order]], levels[order]), []).append((value, order, x))
+        places: dict[tuple[int, int], list[int]] = {}
+        for order in range(len(told)):
+            places.setdefault((bracket[keys[order]], levels[order]), []).append(order)
+        entries = {
+            place: [(value, order, told[order]) for value, order in zip(merits_of(history, own), own, strict=True)]
+            for place, own in places.items()
+        }
         return cls(bracket, highest, bracket_sizes, entries)
 
     def completed(self, bracket: int, level: int) -> list[tuple[float, int, Point]]:
-        """Return (value, order, point) of the completed trials at one level of a bracket, in the order told.
+        """Return (merit, order, point) of the completed trials at one level of a bracket, in the order told.
 
         bracket: the level at which its points begin, from 0.
         level: at least `bracket`.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
 from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
@@ -18,6 +19,7 @@ from bostruct.contracts import (
     HistoryView,
     LogScoreBuilder,
     Posterior,
+    Prediction,
     Score,
     State,
 )
@@ -26,6 +28,7 @@ from bostruct.searchers.scores import AcquisitionScore, believe_where_possible
 from bostruct.searchers.views import Take, keep
 
 BOUND = 0.0  # of a slack: a limit is kept at and below it
+LEAST_CHANCE = 0.25  # that a limit is kept which was told to be: with noise a lucky number is no proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +95,8 @@ class ScoredChance:
 class WithinLimits:
     """A builder of scores that multiplies what a point promises by the chance that it keeps all limits.
 
-    What it promises is measured against the points that keep all limits (Gelbart et al. 2014, Gardner et al. 2014).
-    Where no point does yet, the chance alone is the score.
+    What it promises is measured against the points that keep all limits (Gelbart et al. 2014, Gardner et al. 2014), as
+    `find_kept` finds them. Where no point does yet, the chance alone is the score.
 
     score: of the objectives, given the points that keep all limits; its scores must be logarithms.
     chance: log P(f < incumbent) of a slack and of the incumbent 0, such as `ProbabilityOfImprovement`; a logarithm.
@@ -127,7 +130,7 @@ class WithinLimits:
         outputs = _outputs_of(posterior)
         slacks = outputs[self.n_objectives :]
         chances = self._score_chances(slacks)
-        kept = np.flatnonzero(is_feasible(history.slacks)).tolist()
+        kept = find_kept(slacks, history, self.take)
         if not kept:
             return ProductScore(chances)
         target = outputs[0] if self.n_objectives == 1 else posterior
@@ -147,6 +150,31 @@ class WithinLimits:
 
     def _score_chances(self, slacks: Sequence[Posterior]) -> list[Score]:
         return [AcquisitionScore(slack, self.chance, BOUND) for slack in slacks]
+
+
+def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> list[int]:
+    """Return the positions of the completed points that keep all limits, as told, and likely enough by the model.
+
+    A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
+    least a quarter by the model, which leaves in what lies on the limit. Where no point that was told to keep all does
+    so, all of these are returned.
+
+    slacks: the posterior of each slack.
+    history: at least one completed point.
+    take: the domain's, chooses points of a batch.
+    """
+    told = np.flatnonzero(is_feasible(history.slacks))
+    if not len(told):
+        return []
+    xs = take(history.completed, told.tolist())
+    chances = np.array([_chance_below(slack.predict(xs)) for slack in slacks]).reshape(len(slacks), len(told))
+    likely = np.all(chances >= LEAST_CHANCE, axis=0)
+    return (told[likely] if likely.any() else told).tolist()
+
+
+def _chance_below(prediction: Prediction) -> Array:
+    """Return the chance that a slack is at most 0 (m,)."""
+    return np.asarray(ndtr((BOUND - prediction.mean) / np.sqrt(prediction.variance)).mean(axis=0))
 
 
 def _outputs_of(posterior: Posterior) -> tuple[Posterior, ...]:

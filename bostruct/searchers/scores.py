@@ -161,8 +161,7 @@ class FeasibleScore:
 
         xs: m points.
         """
-        log_chance = bound_log_chance(self.success, xs)
-        return self.score.upper_bounds(xs) + log_chance + CHANCE_ROUNDING * (1.0 - log_chance)
+        return self.score.upper_bounds(xs) + allow_for_rounding(bound_log_chance(self.success, xs))
 
     def believe(self, xs: Batch) -> FeasibleScore:
         """Return the score once points are being evaluated, with the same chance of success: `CanBelieve`.
@@ -209,7 +208,7 @@ class CautiousChance:
 
         xs: m points.
         """
-        return _lower(bound_log_chance(self.chance, xs))
+        return _lower(allow_for_rounding(bound_log_chance(self.chance, xs)))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
         """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
@@ -227,6 +226,14 @@ class CautiousChance:
             return lowered, slope * np.where(is_low, 1.0 + CAUTION, 1.0)[:, None]
 
         return at_shares
+
+
+def allow_for_rounding(log_bound: Array) -> Array:
+    """Return bounds of log chances that hold for the same points in other batches, too.
+
+    log_bound: bounds of the chances of m points in one batch (m,).
+    """
+    return log_bound + CHANCE_ROUNDING * (1.0 - log_bound)
 
 
 def _lower(log_chance: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.hyperband import Fidelities, move_to_level
+from bostruct.searchers.hyperband import Fidelities, merits_of, move_to_level
 
 DRAWS = 100  # of a point whose lowest level is unseen
 
@@ -102,12 +102,13 @@ class SuccessiveNarrowing:
         if not is_full or now.asked < len(now.members):
             return now
         running = set(self.domain.keys(history.running))
-        finished = dict(zip(self.domain.keys(history.completed), history.values.tolist(), strict=True))
+        finished = {key: place for place, key in enumerate(self.domain.keys(history.completed))}
         keys = [self.domain.key(x) for x in now.members]
         known = history.seen
         if any(key in running or key not in known for key in keys):
             return now
-        ranked = sorted((finished[key], i) for i, key in enumerate(keys) if key in finished)
+        left = [i for i, key in enumerate(keys) if key in finished]
+        ranked = sorted(zip(merits_of(history, [finished[keys[i]] for i in left]), left, strict=True))
         kept = [now.members[i] for _, i in ranked[: int(self.share * len(keys) + 1e-9)]]
         above = now.level + 1
         higher = [] if above == len(self.fidelities.costs) else [move_to_level(self.fidelities, x, above) for x in kept]

@@ -17,6 +17,7 @@ CODES: dict[str, int] = {
     "study_exists": 409,
     "key_reused": 409,
     "nothing_completed": 409,
+    "several_objectives": 409,
     "not_allowed": 403,
     "suggestion_failed": 500,
     "internal": 500,

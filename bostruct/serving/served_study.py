@@ -180,10 +180,12 @@ class ServedStudy:
 
     def recommend(self) -> Facts:
         """Return the completed trial with the best posterior mean, and its 95 % interval."""
+        if self.study.goals.n_objectives > 1:
+            raise Refusal("several_objectives", "recommended: expected one objective; `best` has the front of several")
         with self._turns.suggest():
             try:
                 found = self.study.result.recommended
-            except BostructError as error:
+            except BostructError as error:  # none has completed, or none of these keeps all limits
                 raise Refusal("nothing_completed", str(error)) from error
         shown = found._asdict()
         return shown | {"trial": trial_to_json(self.study.domain, found.trial)}

@@ -44,6 +44,7 @@ def read_frame(frame: DataFrame, value: str | Sequence[str], domain: Domain, goa
     if not isinstance(frame, pandas.DataFrame):
         raise TypeError(f"frame: expected a pandas DataFrame, got {short_repr(frame)}")
     columns = _value_columns(frame, value, goals)
+    _check_limits(frame, goals)
     names = _point_columns(frame, domain)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     found = []
@@ -69,6 +70,19 @@ def _value_columns(frame: DataFrame, value: str | Sequence[str], goals: Goals) -
     for column in (column for column in columns if column not in frame.columns):
         raise ValueError(f"value: expected one of the columns {short_repr(list(frame.columns), 200)}, got {column!r}")
     return columns
+
+
+def _check_limits(frame: DataFrame, goals: Goals) -> None:
+    """Raise ValueError unless the frame has a column for each limit of the study, and for no other one."""
+    expected = [LIMIT + limit.name for limit in goals.limits]
+    found = [str(column) for column in frame.columns if str(column).startswith(LIMIT)]
+    for column in (column for column in found if column not in expected):
+        raise ValueError(
+            f"frame: got the column {column!r}, on which the study declares no limit; declare it with "
+            "Study(..., constraints=...), or drop the column"
+        )
+    for column in (column for column in expected if column not in found):
+        raise ValueError(f"frame: expected a column {column!r} for a limit of the study, got {short_repr(found)}")
 
 
 def _point_columns(frame: DataFrame, domain: Domain) -> dict[str, str] | None:

@@ -15,6 +15,8 @@ from bostruct.study.growing import GrowingArray
 
 LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose sd is then off by about a third
 
+ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may make of repeats that agree
+
 
 class Measured(NamedTuple):
     """Measurements at n completed points; smaller is better.
@@ -42,7 +44,7 @@ class Measurements:
         self._fresh: list[Outcome] = []  # not yet in the arrays
         self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
         self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
-        self._noise = GrowingArray(np.empty((0, 3)))  # as of `_describe_noise`
+        self._noise = GrowingArray(np.empty((0, 4)))  # as of `_describe_noise`
         self._has_noise = False
 
     def append(self, outcome: Outcome) -> None:
@@ -78,29 +80,33 @@ def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
     return measurements.read()
 
 
-def _describe_noise(outcome: Outcome) -> tuple[float, float, float]:
-    """Return the variance as told, NaN where nobody said, the number of repeats, and their squared deviations' sum."""
+def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
+    """Return the variance as told, NaN where nobody said, the number of repeats, the sum of their squared deviations,
+    and the square of the largest.
+    """
     told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
     if not outcome.repeats:
-        return told, 1.0, 0.0
+        return told, 1.0, 0.0, 0.0
     repeats = np.array(outcome.repeats)
     with np.errstate(over="ignore", invalid="ignore"):
-        return told, len(repeats), float(np.square(repeats - repeats.mean()).sum())
+        squares = float(np.square(repeats - repeats.mean()).sum())
+        return told, len(repeats), squares, float(np.max(np.square(repeats)))
 
 
 def _find_variances(noise: Array) -> Array | None:
     """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
 
     A single value counts as one repeat: a model that learned its noise would know nothing of the scatter within points
-    (docs/auto-evidence.md). Repeats that all agree may be one measurement, read several times. They leave the noise of
-    single values to be learned.
+    (docs/auto-evidence.md). Repeats that all agree, up to the rounding of their mean, may be one measurement, read
+    several times. They tell nothing of the noise, which is learned then.
 
-    noise: told variance, number of repeats, sum of their squared deviations, of each value (n, 3).
+    noise: told variance, number of repeats, sum of their squared deviations, square of the largest, of each value
+        (n, 4).
     """
-    told, counts, squares = noise.T
+    told, counts, squares, largest = noise.T
     freedom = float((counts - 1.0).sum())
     with np.errstate(over="ignore"):
         pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
-    pooled = pooled if np.isfinite(pooled) else np.nan  # squares of the largest floats tell nothing
-    variances = np.where(np.isnan(told) & ((counts > 1) | (pooled > 0.0)), pooled / counts, told)
+    tells = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares of the largest floats do not
+    variances = np.where(np.isnan(told), pooled / counts, told) if tells else told
     return None if np.isnan(variances).all() else variances

@@ -14,7 +14,7 @@ from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
-from bostruct.study.history import History, Trial
+from bostruct.study.history import History, Trial, tell_stop
 from bostruct.study.kept_points import KeptPoints
 from bostruct.study.measured import measure
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, mix_sds, predict
@@ -50,10 +50,11 @@ class Recommendation(NamedTuple):
         return html_table(rows)
 
     def __str__(self) -> str:
+        stopped = tell_stop(self.trial)
         if self.mean is None:
-            return f"trial {self.trial.number}, {self.why}"
+            return f"trial {self.trial.number}, {self.why}{stopped}"
         interval = f"95 % interval {self.low:.6g} to {self.high:.6g}"
-        return f"trial {self.trial.number}, {self.why} {self.mean:.6g} ({interval})"
+        return f"trial {self.trial.number}, {self.why} {self.mean:.6g} ({interval}){stopped}"
 
 
 class Expected(NamedTuple):

@@ -31,9 +31,13 @@ def bound_regret(
     """
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
-        raise BostructError("regret: it is that of one objective without limits")
+        raise BostructError(
+            f"regret: expected one objective without limits, as StopWhen does; the study is to {ledger.goals}"
+        )
     if not (has_capability(searcher, HasRegretBound) and searcher.bounds_regret):
-        raise BostructError(f"regret: {who} has no model that says how much better another point may be")
+        raise BostructError(
+            f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"
+        )
     history = ledger.history()
     if not len(history.values):
         return 1.0

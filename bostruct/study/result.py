@@ -166,7 +166,8 @@ class Result:
         """The feasible trials that no other one dominates, by their first objective.
 
         A trial dominates another where it is no worse in each objective, and better in one. Of equals the first told
-        is taken. Of one objective it is the best trial. Raises BostructError where none is feasible.
+        is taken. Of one objective it is the best trial. Over a `Fidelity`, trials at all fidelities count; `where`
+        keeps those at one. Raises BostructError where none is feasible.
         """
         feasible = self._require_feasible_trials()
         return tuple(feasible[i] for i in find_front(self._orient(feasible)))
@@ -275,7 +276,7 @@ class Result:
         nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
-        return f"{limits}; the nearest of {len(completed)} completed trials is {nearest.number}, whose {told}"
+        return f"{limits}; the nearest of {len(completed)} completed trials is trial {nearest.number}, whose {told}"
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
@@ -313,6 +314,11 @@ class Result:
     def n_completed(self) -> int:
         """The number of trials that have a value."""
         return sum(t.status == "completed" for t in self.trials)
+
+    @property
+    def n_stopped(self) -> int:
+        """The number of trials that a stopping rule ended, which have the value that they reported last."""
+        return sum(t.stopped_at is not None for t in self.trials)
 
     @property
     def n_unread(self) -> int:
@@ -410,14 +416,15 @@ class Result:
             for trial in front[:MOST_SHOWN]
         ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
-        return [("best values", f"{len(front)} trials of which none is better in all ({self.goals})"), *shown, *more]
+        return [("best values", f"{len(front)} trials that no other one dominates ({self.goals})"), *shown, *more]
 
     def _summary(self) -> list[tuple[str, object]]:
         """Name what matters, a value each; points as they are."""
         lines = self._best_lines()
         finished = self.n_completed + self.n_failed + self.n_infeasible
         running = len(self.trials) - finished
-        counts = f"{len(self.trials)}: {self.n_completed} completed, {self.n_failed} failed, "
+        stopped = f" ({self.n_stopped} stopped early)" if self.n_stopped else ""
+        counts = f"{len(self.trials)}: {self.n_completed} completed{stopped}, {self.n_failed} failed, "
         counts += f"{self.n_infeasible} infeasible, {running} running"
         broken = sum(bool(t.broken) for t in self.trials)
         counts += f"; {broken} of the completed break a limit" if broken else ""
@@ -469,6 +476,8 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
     took = (seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
     row = dict(zip(_list_fixed_columns(goals), cells, strict=True))
+    if trial.stopped_at is not None:
+        row["stopped_at"] = trial.stopped_at
     if trial.unread is not None:
         row["unread"] = trial.unread
     if isinstance(trial.point, Mapping):

@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 
 Place = str | os.PathLike[str] | Storage  # the path of a file, postgresql://..., or a back end of the user's own
 Callback = Callable[["Study", Trial], None]
+CLOCKS_APART = 86_400.0  # seconds that the clocks of two machines may differ by
 
 
 class Study:
@@ -356,7 +357,8 @@ class Study:
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
-        finished: seconds since the epoch, from 0, when the evaluation ended; None for now.
+        finished: seconds since the epoch when the evaluation ended, at the earliest a day before the trial began, since
+            clocks differ; None for now.
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
             or a reason the trial was stopped at the last of them, whose value is its own.
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
@@ -377,7 +379,7 @@ class Study:
             self._writable()
             self._ledger.learn_of(trial)
             number = self._ledger.running(trial)
-            ended = None if finished is None else check_number("finished", finished, 0.0)
+            ended = None if finished is None else _check_end(finished, self._ledger.trial(number).started)
             noted = describe_reports(reports)
             is_stopped = bool(noted) and all(one is None for one in (value, repeats, failed, infeasible))
             if is_stopped:
@@ -430,8 +432,8 @@ class Study:
 
         frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
             is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
-            tuple, is read as the Python literal that it writes. The columns `status`, `reason`, and `constraint.`
-            before the name of a limit are read where they are there; other columns are not.
+            tuple, is read as the Python literal that it writes. `constraint.` before its name is the column of each
+            limit of the study. The columns `status` and `reason` are read where they are there; other columns are not.
         value: name of the column of values, or of several objectives the names of their columns. A row with a missing
             value is a failed trial, or an infeasible one where its `status` says so; running ones are left out.
 
@@ -850,6 +852,17 @@ class Study:
 
     def _hand_out(self, trial: Trial) -> Trial:
         return replace(trial, point=self._ledger.fresh_point(trial.number))
+
+
+def _check_end(finished: float, started: float) -> float:
+    """Return the time at which an evaluation ended; raise ValueError for one long before it began, as a duration is."""
+    ended, earliest = check_number("finished", finished, 0.0), started - CLOCKS_APART
+    if ended < earliest:
+        raise ValueError(
+            f"finished: expected seconds since the epoch, at least {earliest:.0f}, a day before the trial began, got "
+            f"{finished!r}"
+        )
+    return ended
 
 
 def _count_retries(retry: bool | int) -> int:

@@ -56,9 +56,12 @@ class TrainingData(NamedTuple):
     noise: Array | None = None
 
     @property
-    def mean_noise(self) -> float | None:
-        """The mean variance of the noise, where it is known of each value; None where some is to be learned."""
-        return None if self.noise is None or np.isnan(self.noise).any() else float(np.mean(self.noise))
+    def usual_noise(self) -> float | None:
+        """The median variance of the noise, where it is known of each value; None where some is to be learned.
+
+        A mean would be that of one value whose noise is huge.
+        """
+        return None if self.noise is None or np.isnan(self.noise).any() else float(np.median(self.noise))
 
 
 class Mode(NamedTuple):
@@ -120,7 +123,7 @@ class MAPGP:
     def with_variances(self, variances: Array) -> MAPGP:
         """Return the model that knows the noise of the values that it is conditioned on next.
 
-        Where the noise of all values is known, that of a new value is taken for their mean.
+        Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
 
@@ -191,8 +194,8 @@ class MAPGP:
         """
         starts = [self._start(), *([np.array(state)] if self.accepts(state) else [])]
         log_noises = LOG_NOISE_RANGE
-        if (mean := fit.mean_noise) is not None:
-            fixed = float(np.clip(math.log(max(mean, SMALLEST_SCALE)), *LOG_NOISE_RANGE))
+        if (usual := fit.usual_noise) is not None:
+            fixed = float(np.clip(math.log(max(usual, SMALLEST_SCALE)), *LOG_NOISE_RANGE))
             log_noises = (fixed, fixed)
             for start in starts:
                 start[0] = fixed

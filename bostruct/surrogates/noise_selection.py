@@ -77,7 +77,7 @@ class NoiseSelection:
                 posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
                 return posterior, state, info
         last = self._last_modes(state)
-        if fit.mean_noise is not None:
+        if fit.usual_noise is not None:
             mode = self.quiet.find_mode(fit, last[0])
             posterior, info = self.quiet.posterior_at(fit, mode)
             return posterior, self._learned([mode.packed.tolist(), last[1]], len(values), False), info

@@ -18,9 +18,10 @@ MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential 
 class OutputWarping:
     """A surrogate that is told values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
-    z is the distance from the median, in root mean squares of the distances of the better half. Order is kept and
-    nothing better than the median is touched, so incumbents and improvements are as they are. Predictions far above the
-    median are on the compressed scale.
+    z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
+    equal the median, the unit is the median distance of the values that do not. Order is kept and nothing better than
+    the median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
+    compressed scale.
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
@@ -86,7 +87,7 @@ class Compression(NamedTuple):
     """The compression of values far above their median.
 
     middle: the median.
-    scale: the root mean square of the distances of the better half; 0 where no value is compressed.
+    scale: the unit of distances; 0 where no value is compressed.
     beyond: scales above the median from which on values are compressed.
     """
 
@@ -105,9 +106,7 @@ class Compression(NamedTuple):
             middle = float(np.median(values))
             if np.isinf(middle):  # the sum of two values overflowed
                 middle = 4.0 * float(np.median(0.25 * values))
-            better = values[values <= middle] - middle
-            largest = float(np.max(np.abs(better)))
-            scale = largest * float(np.sqrt(np.mean(np.square(better / largest)))) if largest > 0.0 else 0.0
+            scale = _find_scale(values, middle)
         found = cls(middle, scale if scale < np.inf else 0.0, beyond)
         return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
 
@@ -154,6 +153,16 @@ class Compression(NamedTuple):
         """Return the distances of values from the median, in scales."""
         with np.errstate(over="ignore"):
             return (values - self.middle) / self.scale
+
+
+def _find_scale(values: Array, middle: float) -> float:
+    """Return the unit of distances from the median, 0 where all values equal it."""
+    better = values[values <= middle] - middle
+    largest = float(np.max(np.abs(better)))
+    if largest > 0.0:
+        return largest * float(np.sqrt(np.mean(np.square(better / largest))))
+    worse = values[values > middle] - middle  # half of the values are the best one
+    return float(np.median(worse)) if len(worse) else 0.0
 
 
 def _finite(z: Array) -> Array:

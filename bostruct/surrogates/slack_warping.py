@@ -17,9 +17,10 @@ ROUNDING = 1e-6  # relative: slacks as far away as the compression begins are ne
 class SlackWarping:
     """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form where that helps.
 
-    A slack z, in units of the median distance from 0, becomes sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is
-    further away than `beyond`. So 0, where the limit is just kept, stays 0, and no slack changes its sign, as it could
-    if slacks above the median were compressed as `OutputWarping` compresses values.
+    A slack z, in units of the median distance from 0 of the slacks that are not 0, becomes
+    sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, where the limit is just
+    kept, stays 0, and no slack changes its sign, as it could if slacks above the median were compressed as
+    `OutputWarping` compresses values.
 
     A few huge slacks, such as a time-out, would set the scale for all others. A sum, such as a weight, would no longer
     be one: once most trials keep close to the limit, the first ones are far away. So the surrogate learns from the
@@ -94,9 +95,13 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
 
 
 def _find_scale(slacks: Array) -> float:
-    """Return the median distance of slacks from 0."""
+    """Return the median distance from 0 of the slacks that are not 0; 0 where all are.
+
+    Those at 0 tell no scale: half of all numbers may sit on their limit, such as errors that must not occur.
+    """
+    distances = np.abs(slacks[slacks != 0.0])
     with np.errstate(over="ignore"):  # the sum of the two in the middle
-        return float(np.median(np.abs(slacks)))
+        return float(np.median(distances)) if len(distances) else 0.0
 
 
 def compress_far(slacks: Array, beyond: float) -> Array:

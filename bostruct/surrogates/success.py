@@ -27,7 +27,7 @@ from bostruct.contracts import (
     SuccessModel,
     Surrogate,
 )
-from bostruct.goals.logarithms import log_density, log_mean_exp
+from bostruct.goals.logarithms import hazard, log_mean_exp
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
@@ -126,8 +126,8 @@ class RegressedChance:
             z = (label.mean - 0.5) / sd
             logs = log_ndtr(z)
             chance = log_mean_exp(logs)
-            hazard = np.exp(log_density(z) - chance) / len(logs)  # the density over the mean chance
-            return chance, pull(Prediction(hazard / sd, -0.5 * hazard * z / label.variance))
+            slope = np.exp(logs - chance) / len(logs) * hazard(z)  # the density over the mean chance
+            return chance, pull(Prediction(slope / sd, -0.5 * slope * z / label.variance))
 
         return at_shares
 

@@ -12,6 +12,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from bostruct.acquisition.functions import (
+    LOG_EI,
+    SERIES_FROM,
     ExpectedImprovement,
     LogAugmentedExpectedImprovement,
     LogExpectedImprovement,
@@ -191,3 +193,18 @@ def test_the_logarithm_keeps_its_digits_in_the_tail():
         assert abs(log_h(np.array([u]))[0] - float(exact)) < 1e-12 * (1.0 + abs(float(exact)))
         lost = log_h(np.array([u]))[0] + 0.5 * u * u - float(exact + v * v / 2)
         assert u < -1e3 or abs(lost) < 1e-12
+
+
+@pytest.mark.parametrize("acquisition", [LOG_EI, ProbabilityOfImprovement()])
+def test_slopes_have_their_digits_however_far_in_the_tail(acquisition):
+    """The derivative of either logarithm in u is -u (1 + O(1 / u^2)), and halves the variance's by the sd."""
+    u = -np.geomspace(1e3, 1e12, 40)
+    found = acquisition.worth_and_slopes(Prediction(-u[None], np.ones((1, 40))), 0.0)
+    np.testing.assert_allclose(found.mean[0], u, rtol=1e-5)
+    np.testing.assert_allclose(found.variance[0], 0.5 * u * u, rtol=1e-5)
+
+
+def test_the_slope_of_log_expected_improvement_has_no_seam():
+    u = np.array([SERIES_FROM - 1e-9, SERIES_FROM + 1e-9])
+    found = LOG_EI.worth_and_slopes(Prediction(-u[None], np.ones((1, 2))), 0.0).mean[0]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)

@@ -135,3 +135,11 @@ def test_many_points_are_scored_as_one_by_one():
         score([Prediction(p.mean[:, i : i + 1], p.variance[:, i : i + 1]) for p in predictions]) for i in (0, 8999)
     ]
     np.testing.assert_allclose(score(predictions)[[0, 8999]], np.concatenate(alone), rtol=1e-12)
+
+
+def test_slopes_are_finite_however_far_the_front_is():
+    found = acquisition([[0.0, 1.0], [1.0, 0.0]], [2.0, 2.0])
+    for far in (1e6, 1e9, 1e15):
+        worth, slopes = found.worth_and_slopes(predict((far, far), (1.0, 1e-3)))
+        assert np.all(np.isfinite(worth))
+        assert all(np.all(np.isfinite(part)) for one in slopes for part in one)

@@ -239,3 +239,15 @@ def test_feasible_points_come_before_infeasible_ones_whatever_floats_they_have(k
     assert np.isfinite(found).all()
     assert found[0] < found[1:].min()
     assert found[3] < found[1] or k == 1  # a range of values that is no float leaves no room for violations
+
+
+def test_a_huge_violation_does_not_set_the_scale_of_merits():
+    values, slacks = np.arange(6.0)[:, None], np.array([[-1.0], [-1.0], [1.0], [2.0], [3.0], [1e160]])
+    found = merit(values, slacks)
+    assert np.all(np.diff(found) > 0.0)
+    assert found[-1] < 400.0  # a logarithm of it
+
+
+def test_a_volume_of_three_objectives_that_overflows_warns_of_nothing():
+    front = np.array([[1e140, 0.0, 0.0], [0.0, 1e140, 0.0], [0.0, 0.0, 1e140]])
+    assert hypervolume(front, np.full(3, 2e140)) == np.inf

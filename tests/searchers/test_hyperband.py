@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import Appraisal, Prediction, Suggestion
 from bostruct.domains.fidelity import FidelityLevels
+from bostruct.goals.pareto import merit
 from bostruct.searchers.hyperband import Hyperband, Rungs
 from bostruct.study.history import History
 
@@ -175,3 +177,18 @@ def test_settings_say_how_points_go_up():
     assert Hyperband(SPACE, LEVELS, proposals=Proposes(1, 2)).settings()["proposals"] == {"row": [1, 2]}
     with pytest.raises(ValueError, match="reduction"):
         Hyperband(SPACE, LEVELS, reduction=1.0)
+
+
+def test_of_several_objectives_a_rung_compares_its_own_points_alone():
+    """A, B and C are one front; points at a higher fidelity, which dominate A and C, do not count."""
+    rung = [(0, 0, (0.0, 10.0)), (1, 0, (5.0, 5.0)), (2, 0, (10.0, 0.0))]
+    higher = [(10, 2, (-1.0, 9.0)), (11, 2, (9.0, -1.0))]
+    found = []
+    for told in (rung, [*rung, *higher]):
+        history = history_of([(x, level, 0.0) for x, level, _ in told])
+        objectives = np.array([values for *_, values in told])
+        history = replace(history, objectives=objectives, slacks=np.empty((len(told), 0)))
+        history = replace(history, values=merit(objectives, history.slacks))
+        search = Hyperband(SPACE, LEVELS)
+        found.append(search.suggest(history, search.initial_state(), np.random.default_rng(0)).point.tolist())
+    assert found == [[0, 1], [0, 1]]

@@ -10,7 +10,7 @@ from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement, Probabil
 from bostruct.contracts import Prediction
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals
-from bostruct.searchers.limits import ProductScore, WithinLimits
+from bostruct.searchers.limits import ProductScore, WithinLimits, find_kept
 from bostruct.searchers.scores import AcquisitionScore, Improvement, best_observed
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import OutputsPosterior
@@ -112,3 +112,41 @@ def test_gradients_in_numbers(feasible):
     posterior = searcher.surrogate.condition(points, np.hstack([values[:, None], slacks]), [None] * 3, generator)[0]
     score = searcher.score(posterior, told, generator)
     check_score_gradient(score, space, space.sample(4, generator), generator)
+
+
+def believed(means):
+    """Three outputs, the last two of which are slacks with these means at the first points, sd 1."""
+    filled = [np.concatenate([mean, np.zeros(16 - len(mean))]) for mean in means]
+    return OutputsPosterior(
+        tuple(TablePosterior(COUNTS, mean, np.ones(16), np.full(16, 0.2)) for mean in (np.zeros(16), *filled))
+    )
+
+
+def test_a_number_that_keeps_its_limit_by_luck_is_no_proof():
+    posterior = believed([[2.0, 0.0, -1.0, -3.0], [-2.0, -2.0, -2.0, 2.0]])
+    told = history([-9.0, 1.0, 2.0, -5.0], [[-0.1, -1.0]] * 4)
+    assert find_kept(posterior.outputs[1:], told, SPACE.take) == [1, 2]  # on the limit is within
+    score = BUILDER(posterior, told, GENERATOR)
+    chances = np.sum([CHANCE(one.predict(POINTS), 0.0)[0] for one in posterior.outputs[1:]], axis=0)
+    expected = LOG_EI(posterior.outputs[0].predict(POINTS), 1.0)[0] + chances
+    np.testing.assert_allclose(score(POINTS), expected, rtol=1e-12)
+
+
+def test_where_the_model_believes_none_of_them_what_was_told_counts():
+    posterior = believed([[2.0, 3.0], [-2.0, -2.0]])
+    assert find_kept(posterior.outputs[1:], history([1.0, 2.0], [[-1.0, 0.0]] * 2), SPACE.take) == [0, 1]
+    assert find_kept(posterior.outputs[1:], history([1.0, 2.0], [[1.0, 0.0]] * 2), SPACE.take) == []
+
+
+def test_what_is_recommended_keeps_a_noisy_limit_likely_enough():
+    """A sum that may be 8 is measured with noise of 1.5: some larger ones are told to keep the limit."""
+    rng = np.random.default_rng(0)
+    study = bo.Study({f"v{i}": range(5) for i in range(4)}, seed=0, constraints={"sum": ("<=", 8.5)})
+    for point in study.domain.sample(60, rng):
+        shown = study.domain.present(point)
+        total = float(sum(shown.values()))
+        study.add(shown, -total, constraints={"sum": total + 1.5 * rng.normal()})
+    chosen = study.result.recommended.trial
+    by_chance, by_value = study.predict([chosen.point, study.result.best_trial.point]).chance
+    assert by_chance >= 0.25 > by_value
+    assert sum(chosen.point.values()) < sum(study.result.best_trial.point.values())

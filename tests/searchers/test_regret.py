@@ -16,6 +16,7 @@ from bostruct.checks import has_capability
 from bostruct.contracts import Array, Batch, BostructError, HasRegretBound, NumericalError, Prediction
 from bostruct.searchers.proposals import neighbors_of
 from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
+from bostruct.study.callbacks import LEAST_PROBABILITY
 from bostruct.study.history import History
 
 
@@ -173,3 +174,10 @@ def test_there_is_no_bound_before_the_model_is_asked() -> None:
         history = History.of(bits, points[:n], np.asarray(points[:n]).sum(axis=1).astype(np.float64))
         found = searcher.bound_regret_probability(history, searcher.initial_state(), 0.5, rng)
         assert (found < 1.0) == known
+
+
+def test_what_no_draws_can_show_is_refused() -> None:
+    assert 0.99 * LEAST_PROBABILITY < LEAST < LEAST_PROBABILITY
+    assert bo.StopWhen(1.0, LEAST_PROBABILITY).regret_probability == LEAST_PROBABILITY
+    with pytest.raises(ValueError, match=r"^regret_probability: expected .* got 0.001$"):
+        bo.StopWhen(1.0, 0.001)

@@ -100,8 +100,9 @@ def test_several_objectives_limits_noise_reports_and_retries_are_told():
     ask(one, "ask", n=3)
     assert ask(one, "tell", trial=0, value=1, sd=0.5)["trial"]["sd"] == 0.5
     assert ask(one, "tell", trial=1, repeats=[1, 2])["trial"]["value"] == 1.5
-    stopped = ask(one, "tell", trial=2, reports=[[1, 9], [3, 7]], finished=5.0)["trial"]
-    assert (stopped["value"], stopped["info"]["stopped_at"], stopped["finished"]) == (7.0, 3, 5.0)
+    assert code_of(one, "tell", trial=2, value=7.0, finished=5.0) == "bad_value"  # no time of day
+    stopped = ask(one, "tell", trial=2, reports=[[1, 9], [3, 7]], finished=5e9)["trial"]
+    assert (stopped["value"], stopped["info"]["stopped_at"], stopped["finished"]) == (7.0, 3, 5e9)
     assert code_of(one, "tell", trial=2, infeasible="x") == "trial_finished"
 
 

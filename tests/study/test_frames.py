@@ -209,3 +209,15 @@ def test_nothing_is_added_of_a_frame_that_is_wrong(frame, value, error, words):
     assert read_frame(pd.DataFrame({"n": [1], "value": [2.0]}), "value", study.domain, study.goals)[0].told == {
         "value": 2.0
     }
+
+
+def test_a_frame_has_a_column_for_each_limit_and_for_no_other():
+    limited = bo.Study({"a": range(9)}, method="random", seed=0, constraints={"heat": ("<=", 4.0)})
+    limited.optimize(lambda p: {"value": p["a"], "constraints": {"heat": 9.0 - p["a"]}}, 5, progress=False)
+    frame = limited.result.to_dataframe()
+    with pytest.raises(ValueError, match=r"frame: got the column 'constraint\.heat', on which the study declares no"):
+        bo.Study({"a": range(9)}, method="random").add_frame(frame)
+    again = bo.Study({"a": range(9)}, method="random", constraints={"heat": ("<=", 4.0)})
+    with pytest.raises(ValueError, match=r"frame: expected a column 'constraint\.heat' for a limit of the study, got"):
+        again.add_frame(frame.drop(columns="constraint.heat"))
+    assert told(again.add_frame(frame)) == told(limited.trials)

@@ -16,6 +16,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
+from bostruct.study.recommendation import Recommendation
 from bostruct.study.result import Result, Timing, TrialTable
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "c": bo.Integer(1, 4)})
@@ -199,3 +200,22 @@ def test_a_result_is_of_one_moment_while_others_add() -> None:
             adding.result()
     finally:
         sys.setswitchinterval(before)
+
+
+def test_trials_that_were_stopped_are_counted_named_and_in_the_table():
+    rule = bo.SuccessiveHalvingRule()
+
+    def grow(point):
+        for step in range(1, 6):
+            bo.report(step, point["a"] * step)
+        return point["a"] * 5
+
+    result = bo.minimize(grow, {"a": range(1, 30)}, 20, seed=0, stopping_rule=rule)
+    stopped = [trial for trial in result.trials if trial.stopped_at is not None]
+    assert 0 < result.n_stopped == len(stopped) < 20
+    assert f"20 completed ({result.n_stopped} stopped early)" in repr(result)
+    frame = result.to_dataframe()
+    assert frame["stopped_at"].dropna().tolist() == [trial.stopped_at for trial in stopped]
+    named = Recommendation(stopped[0], 1.0, 0.5, 1.5, "by the model's mean")
+    assert str(named).endswith(f", which was stopped at step {stopped[0].stopped_at}")
+    assert "stopped at step" in str(Recommendation(stopped[0], None, None, None, "by the value told"))

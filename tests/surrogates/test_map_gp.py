@@ -170,3 +170,16 @@ def test_values_whose_variance_is_infinite_are_refused_with_a_reason(huge):
     space = bo.Space({"a": bool, "b": bool})
     with pytest.raises(NumericalError, match=r"values: expected magnitudes up to 1e\+150"):
         surrogate_of(space).condition(space.enumerate()[:2], np.array([0.0, huge]), None, np.random.default_rng(0))
+
+
+def test_one_value_of_huge_noise_does_not_make_new_values_noisy():
+    rng = np.random.default_rng(3)
+    space = bo.Space({f"x{i}": bool for i in range(8)})
+    xs = space.sample(20, rng)
+    values = additive_values(space, xs, rng)
+    found = []
+    for last in (1e-4, 1e4):
+        variances = np.append(np.full(19, 1e-4), last)
+        _, _, info = surrogate_of(space).with_variances(variances).condition(xs, values, None, rng)
+        found.append(info["noise"])
+    assert found[0] == found[1]

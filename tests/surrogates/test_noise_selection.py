@@ -116,7 +116,7 @@ class Fitted:
     kernel: str = "of both"
 
     def prepare(self, *_: Any) -> Any:
-        return SimpleNamespace(mean_noise=None)
+        return SimpleNamespace(usual_noise=None)
 
     def find_mode(self, *_: Any) -> Mode:
         return Mode(np.array([float(len(self.name)), float(self.name == "quiet")]), {"likelihoods": 2} | self.info)

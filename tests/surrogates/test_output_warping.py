@@ -78,3 +78,11 @@ def test_compression_leaves_the_posterior_what_it_is(method, can):
     searcher = methods.searcher(method, bo.Space({"x": range(5)}))
     searcher = dataclasses.replace(searcher, surrogate=OutputWarping(searcher.surrogate))
     assert searcher.bounds_regret == can
+
+
+def test_a_plateau_of_best_values_does_not_switch_compression_off():
+    values = np.array([0.0] * 6 + [1.0, 2.0, 3.0, 2.0, 1e6])
+    told = compress_upper_tail(values, 3.0)
+    assert told[:10].tolist() == values[:10].tolist()
+    assert told[10] < 50.0
+    assert compress_upper_tail(np.full(5, 2.0), 3.0).tolist() == [2.0] * 5

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
+import bostruct as bo
 from bostruct import problems
 from bostruct.methods import auto
 from bostruct.surrogates.slack_warping import ROUNDING, SlackWarping, compress_far
@@ -169,3 +170,26 @@ def test_where_no_slack_is_near_the_compressed_ones_serve():
     space, rng = bits(6), np.random.default_rng(0)
     xs, surrogate = space.sample(8, rng), SlackWarping(auto(space).surrogate.surrogate, beyond=0.0)
     assert surrogate.condition(xs, np.arange(1.0, 9.0), surrogate.initial_state(), rng)[2]["compressed"]
+
+
+def test_slacks_on_the_limit_tell_no_scale():
+    slacks = np.array([0.0] * 5 + [1.0, 2.0, 3.0, 1e6])
+    told = compress_far(slacks, 3.0)
+    assert told[:8].tolist() == slacks[:8].tolist()
+    assert told[8] < 50.0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_errors_that_must_not_occur_are_foretold_beside_two_time_outs(seed):
+    """Half of the numbers lie on the bound: the model still tells where they do."""
+    space, rng = {f"v{i}": range(4) for i in range(5)}, np.random.default_rng(seed)
+    with bo.Study(space, seed=0, constraints={"errors": ("<=", 0.0)}) as study:
+        points = [dict(zip(space, row, strict=True)) for row in rng.integers(0, 4, (60, 5)).tolist()]
+        for i, point in enumerate(points):
+            errors = max(sum(point.values()) - 7.0, 0.0)
+            study.add(point, 1.0, constraints={"errors": 1e6 if errors > 0.0 and i < 6 else errors})
+        others = [dict(zip(space, row, strict=True)) for row in rng.integers(0, 4, (200, 5)).tolist()]
+        chance = study.predict(others).chance
+    keeps = np.array([sum(point.values()) <= 7 for point in others])
+    above = chance[keeps][:, None] > chance[~keeps]
+    assert above.mean() > 0.75

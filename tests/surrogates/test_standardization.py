@@ -30,10 +30,13 @@ def test_mean_0_and_standard_deviation_1():
     assert np.std(standard) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("values", [[2.0], [5.0, 5.0, 5.0], [0.0, 0.0], [1e-200, 3e-200]])
-def test_without_a_spread_the_scale_is_1(values):
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([2.0], 2.0), ([-5e9, -5e9], 5e9), ([7e-9, 7e-9], 7e-9), ([0.0, 0.0], 1.0), ([1e-200, 3e-200], 1.0)],
+)
+def test_without_a_spread_the_scale_is_the_distance_from_0_or_1(values, expected):
     standard, shift, scale = standardize(np.array(values))
-    assert scale == 1.0
+    assert scale == expected
     assert shift == np.mean(values)
     assert np.all(np.abs(standard) <= 1e-150)
 
@@ -42,7 +45,7 @@ def test_a_spread_of_rounding_counts_where_it_is_wanted():
     values = np.array([1.0, 1.0 + 2.0**-50])
     assert standardize(values).values.tolist() == [-1.0, 1.0]
     standard, _, scale = standardize(values, rounding=1e-13)
-    assert scale == 1.0
+    assert scale == pytest.approx(1.0)
     assert np.all(np.abs(standard) < 1e-15)
 
 
