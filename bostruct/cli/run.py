@@ -27,7 +27,9 @@ from bostruct.cli.text import Facts, echo_json
 if TYPE_CHECKING:
     from bostruct.contracts import Presented
     from bostruct.problems.own import AnyProblem
+    from bostruct.study.callbacks import StopWhen, TargetValue
     from bostruct.study.result import Result
+    from bostruct.study.stopping import StoppingRule
     from bostruct.study.study import Study
 
 
@@ -58,6 +60,18 @@ if TYPE_CHECKING:
 @click.option("--config", type=int, metavar="C", help="Begin with this published set of initial points.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that evaluate.")
 @click.option("--until-optimum", is_flag=True, help="Stop once the proven optimum is reached.")
+@click.option(
+    "--regret",
+    type=click.FloatRange(0.0, min_open=True),
+    help="Stop once the model believes that no point is better by more than this.",
+)
+@click.option(
+    "--stop-trials",
+    type=click.Choice(["median", "halving"]),
+    help="End trials that lag behind, of an objective that reports values on its way: by the median rule, or by "
+    "successive halving.",
+)
+@click.option("--repeats", is_flag=True, help="Let the method ask for a told point again, of a noisy objective.")
 @plot_option
 @progress_option
 @json_option
@@ -73,6 +87,9 @@ def run(
     config: int | None,
     workers: int,
     until_optimum: bool,
+    regret: float | None,
+    stop_trials: str | None,
+    repeats: bool,
     plot: str | None,
     progress: bool | None,
     as_json: bool,
@@ -90,13 +107,18 @@ def run(
     """
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
+    for option in [
+        name for name, own in (("regret", regret), ("stop-trials", stop_trials), ("repeats", repeats)) if own
+    ]:
+        _require_single(option, loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
     from bostruct.comparison.runs import name_in_file
 
     default_name = name_in_file(storage, default_name)
     target = _target(loaded) if until_optimum else None
-    request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, target)
+    stops = Stops(target, regret, stop_trials)
+    request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, stops, repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
@@ -114,6 +136,33 @@ def run(
 
 
 @dataclass(frozen=True)
+class Stops:
+    """What ends a run, or one of its trials, early; None for nothing.
+
+    target: a value.
+    regret: of `bostruct.StopWhen`.
+    rule: for trials that report, ``median`` or ``halving``.
+    """
+
+    target: float | None
+    regret: float | None
+    rule: str | None
+
+    def make_callbacks(self) -> list[TargetValue | StopWhen]:
+        """Return the callbacks that end the run."""
+        from bostruct.study.callbacks import StopWhen, TargetValue
+
+        reached = [] if self.target is None else [TargetValue(self.target, "optimum reached")]
+        return [*reached, *([] if self.regret is None else [StopWhen(self.regret)])]
+
+    def make_rule(self) -> StoppingRule | None:
+        """Return the rule that ends trials."""
+        from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
+
+        return None if self.rule is None else {"median": MedianRule, "halving": SuccessiveHalvingRule}[self.rule]()
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """A run that the command line asks for.
 
@@ -125,7 +174,8 @@ class RunRequest:
     initial: points to begin with.
     trials: finished trials in the end, at least 1.
     workers: processes that evaluate, at least 1.
-    target: a value that ends the run, None for none.
+    stops: what ends the run or a trial early.
+    repeats: True where the method may ask for a told point again.
     """
 
     problem: AnyProblem
@@ -136,7 +186,15 @@ class RunRequest:
     initial: list[dict[str, Presented]]
     trials: int
     workers: int
-    target: float | None
+    stops: Stops
+    repeats: bool
+
+
+def _require_single(option: str, problem: AnyProblem) -> None:
+    if not problem.goals.is_single:
+        raise click.UsageError(
+            f"--{option}: expected a problem of one objective without limits; {problem.name} is to {problem.goals}"
+        )
 
 
 def _target(problem: AnyProblem) -> float:
@@ -159,6 +217,7 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]
         storage=request.storage,
         name=request.name,
         initial_points=request.initial,
+        repeats="auto" if request.repeats else None,
         **study_goals(request.problem.goals),
     ) as study:
         result = _optimize(study, request, progress)
@@ -166,13 +225,18 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]
 
 
 def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
-    from bostruct.study.callbacks import TargetValue
     from bostruct.study.progress import trial_bar
 
-    stops = () if request.target is None else (TargetValue(request.target, "optimum reached"),)
-    total = request.trials
-    with trial_bar("trials", study, total, progress, request.problem.optimum) as show:
-        return study.optimize(request.problem, total, workers=request.workers, progress=False, callbacks=(show, *stops))
+    stops = request.stops
+    with trial_bar("trials", study, request.trials, progress, request.problem.optimum) as show:
+        return study.optimize(
+            request.problem,
+            request.trials,
+            workers=request.workers,
+            progress=False,
+            callbacks=(show, *stops.make_callbacks()),
+            stopping_rule=stops.make_rule(),
+        )
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str) -> None:

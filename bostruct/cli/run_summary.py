@@ -34,6 +34,7 @@ def describe_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
         "storage": study.where,
         "trials": len(result.trials),
         "completed": result.n_completed,
+        "stopped_early": result.n_stopped,
         "failed": result.n_failed,
         "infeasible": result.n_infeasible,
         "unread": result.n_unread,
@@ -70,7 +71,8 @@ def _judge_best(problem: AnyProblem, result: Result) -> Facts:
 
 
 def _count_statuses(summary: Facts) -> str:
-    return ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+    counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+    return f"{counts}; {summary['stopped_early']} stopped early" if summary["stopped_early"] else counts
 
 
 def format_summary(summary: Facts, result: Result) -> str:

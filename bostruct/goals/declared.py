@@ -250,7 +250,10 @@ def _read_limits(constraints: object) -> tuple[Limit, ...]:
     if constraints is None:
         return ()
     if not isinstance(constraints, Mapping):
-        raise TypeError(f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}')
+        raise TypeError(
+            f'constraints: expected limits by name, {{"latency": ("<=", 10.0)}}, got {_short(constraints)}; '
+            "predicates of a point are constraints of its space: bo.Space(variables, constraints=[...])"
+        )
     limits = [_read_limit(name, limit) for name, limit in constraints.items()]
     return tuple(sorted(limits, key=lambda limit: limit.name))
 

@@ -197,3 +197,42 @@ def test_a_picture_has_the_method_and_the_problem_as_its_title(tmp_path):
     assert f"random on {problem.name}" in (tmp_path / "run.svg").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="xyz"):
         draw_result(result, problem, str(tmp_path / "run.xyz"))
+
+
+CURVES = """
+import bostruct as bo
+
+def curve(point):
+    for epoch in range(1, 7):
+        bo.report(epoch, abs(point["a"] - 7) + 3 / epoch)
+    return abs(point["a"] - 7) + 0.5
+
+problem = bo.Problem(curve, {"a": range(30)}, name="curve")
+"""
+
+
+def test_trials_and_runs_end_early_where_a_line_asks_for_it(tmp_path):
+    (tmp_path / "mine.py").write_text(CURVES)
+    mine = f"{tmp_path / 'mine.py'}:problem"
+    for rule in ("median", "halving"):
+        found = json.loads(
+            call("run", mine, "--method", "random", "--trials", 20, "--stop-trials", rule, "--json").stdout
+        )
+        assert (found["completed"], 0 < found["stopped_early"] < 20) == (20, True)
+    told = call("run", mine, "--method", "random", "--trials", 20, "--stop-trials", "halving").stdout
+    assert f"; {found['stopped_early']} stopped early" in told
+    found = json.loads(call("run", mine, "--trials", 60, "--regret", 0.5, "--json").stdout)
+    assert found["trials"] < 60
+    assert "no point is better by more than 0.5" in found["stopped"]
+
+
+def test_a_line_that_lets_points_be_asked_again_goes_on(tmp_path):
+    line = ("run", SMALL, "--repeats", "--storage", tmp_path / "r.db")
+    call(*line, "--trials", 12)
+    assert json.loads(call(*line, "--trials", 13, "--json").stdout)["trials"] == 13
+
+
+@pytest.mark.parametrize("option", [("--repeats",), ("--regret", 1), ("--stop-trials", "median")])
+def test_what_is_of_one_objective_without_limits_is_refused_by_its_option(option):
+    told = call("run", "knapsack:items=5", *option, code=2).stderr
+    assert f"{option[0]}: expected a problem of one objective without limits; knapsack" in told
