@@ -10,8 +10,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors, sample_neighborhoods
-from bostruct.acquisition.pruning import best_of_each_unpruned
 from bostruct.checks import check_integer, check_number, first_occurrences, has_capability
 from bostruct.contracts import Array, Batch, Domain, HasNeighbors, HasQuickChanges, Info, IntArray, Score
 

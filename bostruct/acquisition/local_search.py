@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bostruct.acquisition.pruning import best, best_of_each, best_of_each_unpruned
+from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
 from bostruct.checks import check_integer, first_occurrences, has_capability
 from bostruct.contracts import (
     ADDED_LATER,

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
+from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
-from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, first_occurrences, has_capability
 from bostruct.contracts import (
     ADDED_LATER,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import ascend, sample_neighborhoods
-from bostruct.acquisition.pruning import best
 from bostruct.checks import check_integer, first_occurrences
 from bostruct.contracts import Batch, HasNeighbors, Info, Maximizer, Point, Score
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.acquisition.pruning import best
+from bostruct.acquisition.bounded_search import best
 from bostruct.checks import check_integer, first_occurrences
 from bostruct.contracts import Batch, Domain, Info, Score
 

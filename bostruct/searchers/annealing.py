@@ -95,7 +95,7 @@ class Annealing:
         if state["current"] is None:
             return history.completed[int(np.argmin(history.values))], 0
         current = self.domain.decode(state["current"])
-        value = known_values(self.domain, history)[self.domain.key(current)]
+        value = find_values(self.domain, history)[self.domain.key(current)]
         steps = state["steps"]
         for i in range(state["told"], len(history.completed)):
             if metropolis_accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
@@ -107,7 +107,7 @@ class Annealing:
         self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
     ) -> tuple[Point, Point | None]:
         """Walk until an unseen point is met; return where the walk stands, and that point or None."""
-        known = known_values(self.domain, history)
+        known = find_values(self.domain, history)
         value = known[self.domain.key(current)]
         for _ in range(self.free_steps):
             if (proposal := try_mutation(self.domain, current, rng)) is None:
@@ -141,7 +141,7 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
     return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
 
 
-def known_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
+def find_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
     """Return the value last told of each completed point, by key.
 
     domain: of the points.

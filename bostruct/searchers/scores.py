@@ -242,7 +242,7 @@ def _lower(log_chance: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class JointChance:
+class ProductChance:
     """The chance that several independent things succeed.
 
     chances: of each.
@@ -357,7 +357,7 @@ class Feasible:
         score = self.score
         inner = score.learn_chance(posterior, history, None, rng) if has_capability(score, LearnsChance) else None
         found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
-        return JointChance(found) if found else None
+        return ProductChance(found) if found else None
 
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator

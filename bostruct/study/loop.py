@@ -22,7 +22,7 @@ from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.pace import Pace
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
-from bostruct.study.stopping import CurveReader
+from bostruct.study.stopping import Curves
 
 # from the first trial: of the objective, not a property of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
@@ -126,7 +126,7 @@ class _Loop:
         self._pool = pool
         self._pace = Pace(pool.slots)
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
-        self._curves = CurveReader(self._sign)
+        self._curves = Curves(self._sign)
         self._equal_errors: list[tuple[str, int]] = []
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory

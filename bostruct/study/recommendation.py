@@ -106,7 +106,7 @@ class Lazy:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A function that finds the beliefs of a study as it is now.
+    """The model of a study as it is now, fitted where it is called: what it recommends, predicts and leaves out.
 
     searcher: gives the method and its state, JSON text; raises BostructError where the study cannot have them.
     trials: all of them, by number.

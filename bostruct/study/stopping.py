@@ -155,8 +155,8 @@ class _HalvingJudge:
         return any(step in steps and value > bar for steps, bar in passed)
 
 
-class CurveReader:
-    """Reads what trials reported, each of them once.
+class Curves:
+    """The reports of the trials of a study, each of which is read once.
 
     sign: 1.0 where the values of the study are minimized, -1.0 where they are maximized.
     """

@@ -30,7 +30,7 @@ def check_variances(variances: Array) -> Array:
     return array
 
 
-def known_variances(variances: Array | None, n: int) -> Array | None:
+def find_known_variances(variances: Array | None, n: int) -> Array | None:
     """Return the variances that are known of n values; None where none is.
 
     variances: as of `with_variances`, or None.

@@ -24,7 +24,7 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
-from bostruct.surrogates.known_noise import check_variances, known_variances
+from bostruct.surrogates.known_noise import check_variances, find_known_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -168,7 +168,7 @@ class MAPGP:
         values: (n,), in the user's units.
         """
         check_values(values)
-        variances = known_variances(self.variances, len(values))
+        variances = find_known_variances(self.variances, len(values))
         if self.most is not None and len(values) > self.most:
             ranked = np.abs(values) if self.near_zero else values
             kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)

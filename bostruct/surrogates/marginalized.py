@@ -19,7 +19,7 @@ from bostruct.surrogates.hyperparameters import (
     check_values,
     make_initial_theta,
 )
-from bostruct.surrogates.known_noise import check_variances, known_variances
+from bostruct.surrogates.known_noise import check_variances, find_known_variances
 from bostruct.surrogates.members import member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
 
@@ -84,7 +84,7 @@ class MarginalizedGP:
         """
         check_values(values)
         tally = ChainTally()
-        known = known_variances(self.variances, len(values))
+        known = find_known_variances(self.variances, len(values))
         data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget, known)
         now = self.start(values) if state is None else Hyperparameters.from_json(state)
         if known is not None and data.is_noise_known:

@@ -66,7 +66,7 @@ class NoisyOr:
         del state, rng, keep
         causes = _Causes(self.codes)
         codes = causes.codes.encode(points)
-        of_successes, of_failures = (causes.list(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))
+        of_successes, of_failures = (causes.list_all(codes[which][-LATEST:]) for which in (succeeded, ~succeeded))
         cleared = np.bincount(of_successes.ravel(), minlength=causes.n)
         at_failures = np.bincount(of_failures.ravel(), minlength=causes.n)
         fired = _lay_blame(of_failures, causes.prior, cleared + at_failures, cleared)
@@ -136,7 +136,7 @@ class _Causes:
         self.step_widths = sizes[self.steps[:, 0]]
         self.prior = self._spread_prior(end)
 
-    def list(self, codes: IntArray) -> IntArray:
+    def list_all(self, codes: IntArray) -> IntArray:
         """Return the causes that each of n points has, some twice (n, k).
 
         codes: of n points (n, c).

@@ -9,7 +9,7 @@ import numpy as np
 
 from bostruct.checks import check_number, may_have_covariance
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
-from bostruct.surrogates.known_noise import check_variances, known_variances, with_variances
+from bostruct.surrogates.known_noise import check_variances, find_known_variances, with_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
 
@@ -70,7 +70,7 @@ class OutputWarping:
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
         """
         compression, surrogate = Compression.of(values, self.beyond), self.surrogate
-        if (variances := known_variances(self.variances, len(values))) is not None:
+        if (variances := find_known_variances(self.variances, len(values))) is not None:
             surrogate = with_variances(surrogate, np.square(compression.slopes(values)) * variances)
         return surrogate.condition(xs, compression.compress(values), state, rng)
 

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.checks import ROUNDING
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.gaussian import evidence
-from bostruct.surrogates.known_noise import known_variances
+from bostruct.surrogates.known_noise import find_known_variances
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -94,7 +94,7 @@ class TransferLearning:
         standard, shift, scale = standardize(values, ROUNDING)
         both, both_values = self.join(xs, self.tasks), np.concatenate([standard, self.task_values])
         model = self.joint
-        if (variances := known_variances(self.variances, len(values))) is not None:
+        if (variances := find_known_variances(self.variances, len(values))) is not None:
             of_tasks = np.full(len(self.task_values), np.nan)
             model = model.with_variances(np.concatenate([variances / scale**2, of_tasks]))
         joint, state, info = model.condition(both, both_values, state, rng)

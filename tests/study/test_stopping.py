@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.study.stopping import Curve, CurveReader, MedianRule, SuccessiveHalvingRule, describe_reports
+from bostruct.study.stopping import Curve, Curves, MedianRule, SuccessiveHalvingRule, describe_reports
 from tests.cli.invoke import call
 
 SPACE = bo.Space({"x": bo.Integer(0, 29)})
@@ -163,7 +163,7 @@ def test_reports_of_a_loop_of_ones_own() -> None:
     assert (stopped.status, stopped.value, stopped.info["stopped_at"]) == ("completed", 1.5, 3)
     failed = study.tell(study.ask(), failed="diverged", reports=[(1, 2.0)])
     study.tell(study.ask(), 4.0)
-    reader = CurveReader(-1.0)
+    reader = Curves(-1.0)
     assert len(reader.read(study.trials[:1])) == 1
     curves = reader.read(study.trials)
     assert [c.values.tolist() for c in curves] == [[-2.0, -0.5], [-2.0, -1.5]]

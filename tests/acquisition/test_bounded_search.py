@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bostruct.acquisition.pruning import best, best_of_each, best_of_each_unpruned
+from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
 from tests.fakes import TableScore
 from tests.laws.maxsat import bits
 
