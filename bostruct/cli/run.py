@@ -137,7 +137,7 @@ def run(
 
 @dataclass(frozen=True)
 class Stops:
-    """What ends a run, or one of its trials, early; None for nothing.
+    """The reasons for which a run, or one of its trials, ends early; None where there is none.
 
     target: a value.
     regret: of `bostruct.StopWhen`.

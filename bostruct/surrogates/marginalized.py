@@ -59,7 +59,7 @@ class MarginalizedGP:
     def with_variances(self, variances: Array) -> MarginalizedGP:
         """Return the model that knows the noise of the values that it is conditioned on next.
 
-        Where the noise of all values is known, that of a new value is taken for their mean.
+        Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
 
@@ -88,7 +88,7 @@ class MarginalizedGP:
         data = ChainData(self.kernel, self.kernel.prepare(xs), values, self.priors(values), self.nugget, known)
         now = self.start(values) if state is None else Hyperparameters.from_json(state)
         if known is not None and data.is_noise_known:
-            log_noise = math.log(max(float(np.mean(known)), math.exp(LOG_LOW)))
+            log_noise = math.log(max(float(np.median(known)), math.exp(LOG_LOW)))
             now = now._replace(log_noise=min(log_noise, LOG_HIGH))
         if state is None:
             for _ in range(self.burn_in):

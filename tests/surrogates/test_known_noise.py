@@ -79,7 +79,7 @@ def test_the_posterior_has_the_noise_told_on_its_diagonal(seed: int) -> None:
         np.testing.assert_allclose(posterior.predict(xs[exact]).mean[0], values[exact], rtol=1e-6)
         assert (info["fit"], len(state)) == ("mode", 1 + SPACE.d)
         if not np.isnan(known).any():
-            assert posterior.noise[0, 0] == pytest.approx(variances.mean())
+            assert posterior.noise[0, 0] == pytest.approx(np.median(variances))
 
 
 @given(st.integers(0, 2**32 - 1), st.booleans())
@@ -216,7 +216,7 @@ def test_a_sampled_model_has_the_noise_told_too() -> None:
             cross = math.exp(hyper.log_amplitude) * kernel.gram(hyper.theta, kernel.prepare(POINTS, xs))
             mean = hyper.mean + cross @ np.linalg.solve(covariance, values - hyper.mean)
             np.testing.assert_allclose(posterior.predict(POINTS).mean[s], mean, rtol=1e-6)
-        assert (math.exp(state[2]) == pytest.approx(variances.mean())) == (not np.isnan(known).any())
+        assert (math.exp(state[2]) == pytest.approx(np.median(variances))) == (not np.isnan(known).any())
 
 
 def test_the_evidence_in_blocks_has_the_noise_of_each_point() -> None:

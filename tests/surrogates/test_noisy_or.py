@@ -28,9 +28,9 @@ def test_costs_of_all_causes_add_up():
     assert causes.n == 19 + sum(a * b for a, b in combinations(codes.sizes, 2)) + 9 + 16
     costs = rng.exponential(size=causes.n)
     xs = np.column_stack([rng.integers(size, size=50) for size in codes.sizes])
-    listed = causes.list(xs)
+    listed = causes.list_all(xs)
     assert listed.shape == (50, 6 + 15 + 3)
-    assert np.unique(causes.list(xs)).max() < causes.n
+    assert np.unique(causes.list_all(xs)).max() < causes.n
     found = noisy_or.BlamedChoices(causes, costs).log_chance(xs)
     assert_allclose(found, -costs[listed].sum(axis=1), rtol=1e-5)
 
@@ -38,7 +38,7 @@ def test_costs_of_all_causes_add_up():
 def test_each_cause_has_a_number_of_its_own():
     codes = ChoiceCodes((0, 1, 2), (3, 3, 3), ((0, 1), (1, 2)))
     xs = np.array(np.meshgrid(*[np.arange(3)] * 3)).reshape(3, -1).T
-    listed = noisy_or._Causes(codes).list(xs)
+    listed = noisy_or._Causes(codes).list_all(xs)
     meaning = [
         *[{("one", c, x[c]) for x in xs.tolist()} for c in range(3)],
         *[{("two", a, b, x[a], x[b]) for x in xs.tolist()} for a, b in combinations(range(3), 2)],
@@ -57,7 +57,7 @@ def test_expected_firings_are_a_fixed_point():
     succeeded = ~((xs[:, 0] == 1) & (xs[:, 2] == 2)) & (rng.random(40) < 0.9)
     model = learn(space, xs, succeeded)
     chance = -np.expm1(-model.costs)
-    listed = model.causes.list(xs)
+    listed = model.causes.list_all(xs)
     seen = np.bincount(listed.ravel(), minlength=model.causes.n)
     fired = np.zeros(model.causes.n)
     for row in listed[~succeeded]:
