@@ -28,7 +28,7 @@ from bostruct.searchers.scores import AcquisitionScore, believe_where_possible
 from bostruct.searchers.views import Take, keep
 
 BOUND = 0.0  # of a slack: a limit is kept at and below it
-LEAST_CHANCE = 0.25  # that a limit is kept which was told to be: with noise a lucky number is no proof
+LEAST_CHANCE = 0.1  # that a limit is kept which was told to be: with noise a lucky number is no proof
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
     """Return the positions of the completed points that keep all limits, as told, and likely enough by the model.
 
     A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
-    least a quarter by the model, which leaves in what lies on the limit. Where no point that was told to keep all does
+    least a tenth by the model, which leaves in what lies on the limit, and what a model of a rough limit is wrong of. Where no point that was told to keep all does
     so, all of these are returned.
 
     slacks: the posterior of each slack.
