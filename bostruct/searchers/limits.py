@@ -156,8 +156,8 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
     """Return the positions of the completed points that keep all limits, as told, and likely enough by the model.
 
     A number that was measured with noise may keep its limit by luck. So each limit has to be kept with a chance of at
-    least a tenth by the model, which leaves in what lies on the limit, and what a model of a rough limit is wrong of. Where no point that was told to keep all does
-    so, all of these are returned.
+    least a tenth by the model, which leaves in what lies on the limit, and most of what a rough limit makes the model
+    wrong of. Where no point that was told to keep all does so, all of these are returned.
 
     slacks: the posterior of each slack.
     history: at least one completed point.
