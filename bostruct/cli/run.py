@@ -107,17 +107,14 @@ def run(
     """
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
-    for option in [
-        name for name, own in (("regret", regret), ("stop-trials", stop_trials), ("repeats", repeats)) if own
-    ]:
-        _require_single(option, loaded)
+    stops = _read_stops(loaded, until_optimum, regret, stop_trials)
+    if repeats:
+        _require_single("repeats", loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
     default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
     from bostruct.comparison.runs import name_in_file
 
     default_name = name_in_file(storage, default_name)
-    target = _target(loaded) if until_optimum else None
-    stops = Stops(target, regret, stop_trials)
     request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, stops, repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
@@ -126,6 +123,11 @@ def run(
         if plot is not None and result.n_completed:
             draw_result(result, loaded, plot)
             summary["plot"] = plot
+    _report(result, summary, as_json, plot)
+
+
+def _report(result: Result, summary: Facts, as_json: bool, plot: str | None) -> None:
+    """Print a summary; raise ClickException where no trial has completed."""
     if as_json:
         echo_json(summary)
     else:
@@ -188,6 +190,14 @@ class RunRequest:
     workers: int
     stops: Stops
     repeats: bool
+
+
+def _read_stops(problem: AnyProblem, until_optimum: bool, regret: float | None, rule: str | None) -> Stops:
+    """Return what ends a run early; raise UsageError where the problem has no such thing."""
+    for option, given in (("regret", regret), ("stop-trials", rule)):
+        if given is not None:
+            _require_single(option, problem)
+    return Stops(_target(problem) if until_optimum else None, regret, rule)
 
 
 def _require_single(option: str, problem: AnyProblem) -> None:
