@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def take_panels(axes: object, count: int, what: str) -> NDArray[np.object_]:
 def _check_axes(name: str, ax: object) -> Axes:
     if not isinstance(ax, optional_import("matplotlib.axes", "plot").Axes):
         raise TypeError(f"{name}: expected axes of matplotlib, got {short_repr(ax)}")
-    return ax
+    return cast("Axes", ax)
 
 
 def check_variable_names(names: object) -> None:
