@@ -152,7 +152,7 @@ def test_a_run_without_a_trial_that_keeps_the_limits_names_them_and_the_nearest(
     axes = plot_history(limited(40, set()))
     name, limits, nearest = axes.get_title(loc="left").split("\n")
     assert (name, limits) == ("fake, 40 trials", "no trial keeps all limits: l <= 1")
-    assert nearest == "the nearest of 40 completed trials is 20, whose l is 1.25"
+    assert nearest == "the nearest of 40 completed trials is trial 20, whose l is 1.25"
     assert not [text for text in axes.texts if "no trial" in text.get_text()]
     axes.figure.draw_without_rendering()
 
