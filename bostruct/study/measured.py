@@ -14,7 +14,6 @@ from bostruct.outcome import Outcome
 from bostruct.study.growing import GrowingArray
 
 LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose sd is then off by about a third
-
 ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may make of repeats that agree
 
 
