@@ -212,16 +212,16 @@ problem = bo.Problem(curve, {"a": range(30)}, name="curve")
 
 
 def test_trials_and_runs_end_early_where_a_line_asks_for_it(tmp_path):
-    (tmp_path / "mine.py").write_text(CURVES)
-    mine = f"{tmp_path / 'mine.py'}:problem"
+    (tmp_path / "stopped_curves.py").write_text(CURVES)
+    curve = f"{tmp_path / 'stopped_curves.py'}:problem"
     for rule in ("median", "halving"):
         found = json.loads(
-            call("run", mine, "--method", "random", "--trials", 20, "--stop-trials", rule, "--json").stdout
+            call("run", curve, "--method", "random", "--trials", 20, "--stop-trials", rule, "--json").stdout
         )
         assert (found["completed"], 0 < found["stopped_early"] < 20) == (20, True)
-    told = call("run", mine, "--method", "random", "--trials", 20, "--stop-trials", "halving").stdout
+    told = call("run", curve, "--method", "random", "--trials", 20, "--stop-trials", "halving").stdout
     assert f"; {found['stopped_early']} stopped early" in told
-    found = json.loads(call("run", mine, "--trials", 60, "--regret", 0.5, "--json").stdout)
+    found = json.loads(call("run", curve, "--trials", 60, "--regret", 0.5, "--json").stdout)
     assert found["trials"] < 60
     assert "no point is better by more than 0.5" in found["stopped"]
 
