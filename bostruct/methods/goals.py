@@ -29,6 +29,7 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
+from bostruct.surrogates.front_warping import FrontWarping
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
@@ -88,11 +89,13 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
-    surrogate = searcher.surrogate
+    surrogate, slack = searcher.surrogate, _without_value(searcher.surrogate)
+    plain = surrogate if n_objectives == 1 else _without_compression(surrogate)
+    outputs = Outputs(plain, slack, n_objectives, n_limits)
     can_pair = has_capability(searcher.domain, HasNeighborhoods) and not has_continuous(searcher.domain)
     return replace(
         searcher,
-        surrogate=Outputs(surrogate, _without_value(surrogate), n_objectives, n_limits),
+        surrogate=outputs if plain is surrogate else FrontWarping(outputs),
         exploration=searcher.exploration if n_objectives == 1 else None,
         maximizer=PairSearch(searcher.maximizer) if n_limits and can_pair else searcher.maximizer,
     )
@@ -116,7 +119,15 @@ def _without_value(surrogate: Surrogate) -> Surrogate:
     """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
     if isinstance(surrogate, AtTargetFidelity):
         return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
-    return SlackWarping(_learn_near_zero(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate))
+    return SlackWarping(_learn_near_zero(_without_compression(surrogate)))
+
+
+def _without_compression(surrogate: Surrogate) -> Surrogate:
+    """Return the surrogate that is told values as they are: itself if it is."""
+    if isinstance(surrogate, AtTargetFidelity):
+        plain = _without_compression(surrogate.surrogate)
+        return surrogate if plain is surrogate.surrogate else replace(surrogate, surrogate=plain)
+    return surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
 
 
 def _learn_near_zero(surrogate: Surrogate) -> Surrogate:
