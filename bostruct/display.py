@@ -52,6 +52,15 @@ def in_full(value: object) -> str:
     return repr(value) if isinstance(value, str) else str(value)  # str of architectures and programs is all of them
 
 
+def pluralize(n: int, noun: str) -> str:
+    """Write a count with its noun: ``1 seed``, ``1,200 seeds``.
+
+    n: the count.
+    noun: in the singular, whose plural ends in s.
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def show_count(count: int) -> str:
     """Write a number of points or values, by its power of ten where that is 9 or more.
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
-from bostruct.analysis.tables import pluralize
 from bostruct.analysis.value_axis import choose_scale
-from bostruct.display import new_axes
+from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
 

@@ -36,15 +36,6 @@ def format_measured(value: float | None, error: float | None) -> tuple[str, str]
     return next(shown), next(shown)
 
 
-def pluralize(n: int, noun: str) -> str:
-    """Write a count with its noun: ``1 seed``, ``1,200 seeds``.
-
-    n: the count.
-    noun: in the singular, whose plural ends in s.
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align columns: the first and those with letters to the left, numbers to the right.
 

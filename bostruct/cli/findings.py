@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bostruct.analysis.tables import format_number, pluralize
+from bostruct.analysis.tables import format_number
 from bostruct.cli.text import Facts, sparkline
+from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.study.history import Trial

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.analysis.tables import format_number, format_table, pluralize
+from bostruct.analysis.tables import format_number, format_table
 from bostruct.cli.options import error_text, json_option, load_problem, plain_errors
 from bostruct.cli.text import Facts, echo_json, format_pairs
+from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain

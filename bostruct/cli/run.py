@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bostruct.analysis.tables import pluralize
 from bostruct.cli.options import (
     add_relabel,
     check_config,
@@ -23,6 +22,7 @@ from bostruct.cli.options import (
 )
 from bostruct.cli.run_summary import describe_run, format_summary
 from bostruct.cli.text import Facts, echo_json
+from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.contracts import Presented

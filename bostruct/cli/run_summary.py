@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bostruct.analysis.tables import format_number
 from bostruct.cli.findings import Rows, describe_findings, find_rows, incumbent_row
 from bostruct.cli.text import Facts, format_pairs
+from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.problems.own import AnyProblem
@@ -92,7 +93,7 @@ def format_summary(summary: Facts, result: Result) -> str:
         ("stopped", summary["stopped"]),
     ]
     if summary["unread"]:
-        rows.append(("no data", f"{summary['unread']} trials, whose points are not in the problem's space"))
+        rows.append(("no data", f"{pluralize(summary['unread'], 'trial')} not in the problem's space"))
     if summary["storage"] is not None:
         rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
     if "plot" in summary:

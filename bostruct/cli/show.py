@@ -21,6 +21,7 @@ from bostruct.cli.options import (
     plot_option,
 )
 from bostruct.cli.text import Facts, echo_json, format_pairs
+from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
@@ -159,7 +160,7 @@ def _past_of(facts: Facts) -> list[tuple[str, str]]:
     """Return rows that say how the study's space changed, and which version made it where that is another one."""
     rows = [("space changed", text) for text in facts["space_changes"]]
     if facts["unread"]:
-        rows.append(("no data", f"{facts['unread']} trials, whose points are not in the space that the study now has"))
+        rows.append(("no data", f"{pluralize(facts['unread'], 'trial')} not in the space that the study now has"))
     if facts["version"] != __version__:
         rows.append(("made by", f"bostruct {facts['version']}; this is {__version__}, whose suggestions may differ"))
     return rows

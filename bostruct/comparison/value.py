@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from bostruct.analysis.fronts import plot_hypervolume
 from bostruct.analysis.plots import plot_convergence
-from bostruct.analysis.tables import format_markdown, format_number, format_table, pluralize
+from bostruct.analysis.tables import format_markdown, format_number, format_table
 from bostruct.checks import did_you_mean, optional_import
 from bostruct.comparison.plan import RunKey
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
 from bostruct.comparison.tables import describe_rows, table_of
-from bostruct.display import html_table
+from bostruct.display import html_table, pluralize
 from bostruct.problems.own import AnyProblem
 from bostruct.study.result import Result
 

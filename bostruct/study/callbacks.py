@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import BostructError
+from bostruct.display import pluralize
 from bostruct.study.history import Trial
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Patience:
         since = 0 if best is None else result.order.index(best.number) + 1
         waited = sum(not result.trials[number].is_extra for number in result.order[since:])
         if waited >= self.trials:
-            study.stop(f"no better value in {waited} trials")
+            study.stop(f"no better value in {pluralize(waited, 'trial')}")
 
 
 def _find_latest_best(study: Study) -> Trial | None:

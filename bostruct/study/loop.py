@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
+from bostruct.display import pluralize
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
@@ -71,8 +72,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         _give_back(study, loop, error)
         if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
             error.add_note(
-                f"Study {study.name!r} is safe in {study.where}, with {study.n_finished} trials finished. To go on, "
-                f"make the same call again, or Study.load({study.where!r}, {study.name!r})."
+                f"Study {study.name!r} is safe in {study.where}, with {pluralize(study.n_finished, 'trial')} finished. "
+                f"To go on, make the same call again, or Study.load({study.where!r}, {study.name!r})."
             )
         raise
     finally:

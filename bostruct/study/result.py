@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
-from bostruct.display import html_table, in_full, printable
+from bostruct.display import html_table, in_full, pluralize, printable
 from bostruct.goals.declared import Direction, Goals
 from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import Trial, tell_stop
@@ -276,13 +276,14 @@ class Result:
         nearest = min(completed, key=distance)
         told = ", ".join(f"{name} is {nearest.constraints[name]:g}" for name in nearest.broken)
         limits = ", ".join(map(str, self.goals.limits))
-        return f"{limits}; the nearest of {len(completed)} completed trials is trial {nearest.number}, whose {told}"
+        count = pluralize(len(completed), "completed trial")
+        return f"{limits}; the nearest of {count} is trial {nearest.number}, whose {told}"
 
     def _lack(self) -> str:
         """Say how it came that nothing has completed, with the reason that the last failed trial gave."""
         reasons = [trial.reason for trial in self.trials if trial.reason is not None]
         last = f"; the last reason: {reasons[-1]}" if reasons else ""
-        return f"{len(self.trials)} trials, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
+        return f"{pluralize(len(self.trials), 'trial')}, {self.n_failed} failed, {self.n_infeasible} infeasible{last}"
 
     def list_completed(self) -> list[Trial]:
         """Return the completed trials that were kept, in the order told."""
@@ -416,7 +417,11 @@ class Result:
             for trial in front[:MOST_SHOWN]
         ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
-        return [("best values", f"{len(front)} trials that no other one dominates ({self.goals})"), *shown, *more]
+        return [
+            ("best values", f"{pluralize(len(front), 'trial')} that no other one dominates ({self.goals})"),
+            *shown,
+            *more,
+        ]
 
     def _summary(self) -> list[tuple[str, object]]:
         """Name what matters, a value each; points as they are."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
+from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
@@ -779,7 +780,7 @@ class Study:
     def __repr__(self) -> str:
         where = self.where or "memory"
         unread = f", {self.n_unread} of them not in its space" if self.n_unread else ""
-        return f"Study({self.name!r} in {where}, {self.goals}, {len(self._ledger)} trials{unread}, seed {self.seed})"
+        return f"Study({self.name!r} in {where}, {self.goals}, {pluralize(len(self._ledger), 'trial')}{unread}, seed {self.seed})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"

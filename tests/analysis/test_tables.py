@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table, pluralize
+from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table
+from bostruct.display import pluralize
 
 
 @pytest.mark.parametrize(

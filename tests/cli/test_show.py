@@ -199,7 +199,7 @@ def test_a_change_of_the_space_is_shown(tmp_path):
         bo.Study({"a": ["x", "y", "z"], "b": range(1, 4)}, method="random", seed=0, storage=file).close()
     shown, facts = call("show", file).stdout, as_json("show", file)
     assert "changed a, b; 3 of 4 trials read" in shown
-    assert "1 trials, whose points are not in the space" in shown
+    assert "1 trial not in the space" in shown
     assert (facts["unread"], facts["best_value"], len(facts["space_changes"])) == (1, 1.0, 1)
     with pytest.warns(bo.SpaceChanged):
         bo.Study({"a": ["x", "w"], "c": bool}, method="random", seed=0, storage=file).close()
@@ -214,4 +214,4 @@ def test_a_problem_whose_space_changed_is_noted_by_a_run(tmp_path):
         study.add({name: True, "gone": True}, 1.0)
     again = call(*line, 3)
     assert again.stderr.startswith("Note: study 'mine'")
-    assert "1 trials, whose points are not in the problem's space" in again.stdout
+    assert "1 trial not in the problem's space" in again.stdout

@@ -27,10 +27,9 @@ from bostruct.analysis.report.variable_pictures import (
     draw_slices,
     sort_variables,
 )
-from bostruct.analysis.tables import pluralize
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import MissingExtra
-from bostruct.display import Html, element, printable
+from bostruct.display import Html, element, pluralize, printable
 from bostruct.study.history import Trial
 
 MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes

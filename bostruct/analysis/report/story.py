@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 
 from bostruct.analysis.picture_style import write_ordinal
 from bostruct.analysis.report.facts import Run
-from bostruct.analysis.tables import pluralize
 from bostruct.checks import has_capability
 from bostruct.contracts import HasParts, HasVariables
-from bostruct.display import Html, element
+from bostruct.display import Html, element, pluralize
 from bostruct.study.history import Trial, tell_stop
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")

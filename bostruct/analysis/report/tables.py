@@ -12,9 +12,8 @@ import numpy as np
 from bostruct import __version__
 from bostruct.analysis.report.facts import Run, write_point
 from bostruct.analysis.report.story import count_reasons, cut_end, format_seconds
-from bostruct.analysis.tables import pluralize
 from bostruct.checks import hide_addresses, short_repr
-from bostruct.display import Html, element, in_full, printable
+from bostruct.display import Html, element, in_full, pluralize, printable
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60

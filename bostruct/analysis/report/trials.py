@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from bostruct.analysis.report.facts import Run, write_point
 from bostruct.analysis.report.story import cut_end, first_line, format_time
 from bostruct.analysis.report.tables import MOST_COLUMNS, format_value, write_table
-from bostruct.analysis.tables import pluralize
-from bostruct.display import Html
+from bostruct.display import Html, pluralize
 from bostruct.study.history import Trial
 
 MOST_CELLS = 60_000  # about 1 MB

@@ -12,8 +12,8 @@ from bostruct.analysis.report.story import cut_end
 from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
 from bostruct.analysis.slice_panels import put_slice_legend
 from bostruct.analysis.slices import find_best, plot_slices, put_lacking_last, sort_by_share
-from bostruct.analysis.tables import pluralize
 from bostruct.contracts import BostructError
+from bostruct.display import pluralize
 
 MOST_BARS = 15
 MOST_SLICES = 4
