@@ -780,7 +780,8 @@ class Study:
     def __repr__(self) -> str:
         where = self.where or "memory"
         unread = f", {self.n_unread} of them not in its space" if self.n_unread else ""
-        return f"Study({self.name!r} in {where}, {self.goals}, {pluralize(len(self._ledger), 'trial')}{unread}, seed {self.seed})"
+        trials = pluralize(len(self._ledger), "trial")
+        return f"Study({self.name!r} in {where}, {self.goals}, {trials}{unread}, seed {self.seed})"
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(repr(self))}</p>{self.result._repr_html_()}"
