@@ -12,9 +12,13 @@ def split_names(parser: argparse.ArgumentParser, option: str, given: str, allowe
     parser: of the command.
     option: its name, for the message.
     given: as the user wrote it.
-    allowed: the names that there are.
+    allowed: the names that there are, which may have commas.
     """
-    known, names = list(allowed), given.split(",")
+    known, names, rest = list(allowed), list[str](), given.split(",")
+    while rest:  # a name may have commas: the longest one
+        end = next((end for end in range(len(rest), 0, -1) if ",".join(rest[:end]) in known), 1)
+        names.append(",".join(rest[:end]))
+        rest = rest[end:]
     if unknown := [name for name in names if name not in known]:
         parser.error(f"{option}: expected some of {', '.join(known)}; got {', '.join(unknown)}")
     return names

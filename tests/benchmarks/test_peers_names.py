@@ -1,0 +1,25 @@
+"""Names that an option lists, some of which have commas themselves."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from benchmarks.peers.names import split_names
+
+KNOWN = ("a", "a, b", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("a", ["a"]), ("a,b", ["a", "b"]), ("a, b", ["a, b"]), ("c,a, b,a", ["c", "a, b", "a"])],
+)
+def test_the_longest_name_is_taken(given, expected):
+    assert split_names(argparse.ArgumentParser(), "--problems", given, KNOWN) == expected
+
+
+def test_all_that_are_unknown_are_told(capsys):
+    with pytest.raises(SystemExit):
+        split_names(argparse.ArgumentParser(), "--problems", "a,x,b,y z", KNOWN)
+    assert "--problems: expected some of a, a, b, b, c; got x, y z" in capsys.readouterr().err
