@@ -942,12 +942,11 @@ class HasOutputs(Posterior, Protocol):
 class RestoresUnits(Surrogate, Protocol):
     """A surrogate that learns some values on a scale of its own, on which its posterior predicts them."""
 
-    def restore_units(self, prediction: Prediction, values: Array, objective: int = 0) -> Prediction:
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of its posterior in the user's units.
 
-        prediction: of the posterior that was conditioned on the values; of several outputs, of one of the objectives.
-        values: as given to `condition`, in the user's units.
-        objective: the position of what is predicted among the outputs.
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
         """
         ...
 

@@ -29,7 +29,6 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
-from bostruct.surrogates.front_warping import FrontWarping
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.output_warping import OutputWarping
@@ -37,6 +36,7 @@ from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
+FAR_ABOVE = 10.0  # scales above the median from which on one of several objectives is compressed
 SORTS = (EvolutionSearch, RandomSearch, SuccessiveNarrowing)  # only the order of the values counts, if they do
 
 
@@ -45,8 +45,9 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
 
     Bayesian optimization whose score is a logarithm gets a surrogate for each objective and each limit. The score is
     that of the method for one objective, and the logarithm of the expected hypervolume improvement for several, plus
-    the logarithm of the chance that all limits are kept. What explores by the progress of one value is left out for
-    several objectives. Under limits the search of a space without continuous numbers goes on by pairs of changes.
+    the logarithm of the chance that all limits are kept. For several objectives less of each is compressed, and what
+    explores by the progress of one value is left out. Under limits the search of a space without continuous numbers
+    goes on by pairs of changes.
 
     Any other searcher sees the history's values, which for one objective order feasible points before all others. Of
     several objectives evolution, Hyperband and successive narrowing see positions, as NSGA-II sorts points, and random
@@ -89,13 +90,12 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
 
 def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -> BayesianSearch:
     """Return Bayesian optimization with a surrogate for each output."""
-    surrogate, slack = searcher.surrogate, _without_value(searcher.surrogate)
-    plain = surrogate if n_objectives == 1 else _without_compression(surrogate)
-    outputs = Outputs(plain, slack, n_objectives, n_limits)
+    surrogate = searcher.surrogate
+    objective = surrogate if n_objectives == 1 else _compress_less(surrogate)
     can_pair = has_capability(searcher.domain, HasNeighborhoods) and not has_continuous(searcher.domain)
     return replace(
         searcher,
-        surrogate=outputs if plain is surrogate else FrontWarping(outputs),
+        surrogate=Outputs(objective, _without_value(surrogate), n_objectives, n_limits),
         exploration=searcher.exploration if n_objectives == 1 else None,
         maximizer=PairSearch(searcher.maximizer) if n_limits and can_pair else searcher.maximizer,
     )
@@ -115,19 +115,24 @@ def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_
     return WithinLimits(promise, ProbabilityOfImprovement(), domain.take, n_objectives) if n_limits else promise
 
 
+def _compress_less(surrogate: Surrogate) -> Surrogate:
+    """Return the surrogate of one of several objectives, of which only what is very far above the median is compressed.
+
+    A front reaches far above the median of an objective whose best values most trials share, such as the least size. In
+    logarithms the hypervolume would draw the search to that end of the front.
+    """
+    if isinstance(surrogate, AtTargetFidelity):
+        return replace(surrogate, surrogate=_compress_less(surrogate.surrogate))
+    if isinstance(surrogate, OutputWarping):
+        return replace(surrogate, beyond=FAR_ABOVE, of_distinct=True)
+    return surrogate
+
+
 def _without_value(surrogate: Surrogate) -> Surrogate:
     """Return the surrogate of a slack: that of the objective, without what is known of the objective alone."""
     if isinstance(surrogate, AtTargetFidelity):
         return replace(surrogate, surrogate=_without_value(surrogate.surrogate))
-    return SlackWarping(_learn_near_zero(_without_compression(surrogate)))
-
-
-def _without_compression(surrogate: Surrogate) -> Surrogate:
-    """Return the surrogate that is told values as they are: itself if it is."""
-    if isinstance(surrogate, AtTargetFidelity):
-        plain = _without_compression(surrogate.surrogate)
-        return surrogate if plain is surrogate.surrogate else replace(surrogate, surrogate=plain)
-    return surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate
+    return SlackWarping(_learn_near_zero(surrogate.surrogate if isinstance(surrogate, OutputWarping) else surrogate))
 
 
 def _learn_near_zero(surrogate: Surrogate) -> Surrogate:

@@ -285,9 +285,11 @@ class BayesianSearch:
         above the median is the median of what is expected there.
         """
         posterior = self._learn(history, state, rng)
-        n_objectives = history.objectives.shape[1]
-        objectives = posterior.outputs[:n_objectives] if has_capability(posterior, HasOutputs) else (posterior,)
-        found = [self._restore_units(one.predict(xs), history, j) for j, one in enumerate(objectives)]
+        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
+        if has_capability(posterior, HasOutputs):
+            values = history.objectives.T
+            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
+        found = [self._predict_units(one, values, xs) for one, values in objectives]
         chance = self._learn_chance(posterior, history, state, rng)
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
@@ -306,7 +308,7 @@ class BayesianSearch:
         """
         posterior = self._learn(history, state, rng)
         outputs = posterior.outputs if has_capability(posterior, HasOutputs) else (posterior,)
-        chosen = outputs[objective]
+        chosen, values = outputs[objective], history.objectives[:, objective]
         if not has_capability(chosen, HasLeaveOneOut):
             raise BostructError(
                 "cross_validate: expected a method with a Gaussian process, which predicts in closed form what it was "
@@ -315,7 +317,7 @@ class BayesianSearch:
         positions, kept = _find_learned(self.domain, history.completed, chosen.xs)
         found = chosen.leave_one_out()
         found = Prediction(found.mean[:, kept], found.variance[:, kept])
-        return LeftOut(positions, self._restore_units(found, history, objective))
+        return LeftOut(positions, self._restore_units(found, values))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
@@ -336,26 +338,24 @@ class BayesianSearch:
             return None
         return self.score.learn_chance(posterior, history, state.get("score"), rng)
 
-    def _restore_units(self, found: Prediction, history: HistoryView, objective: int) -> Prediction:
-        """Return a prediction of one objective in the user's units."""
-        surrogate = self.surrogate
-        if not has_capability(surrogate, RestoresUnits):
-            return found
-        return surrogate.restore_units(found, self._list_values(history), objective)
+    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
+        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
+        return self._restore_units(posterior.predict(xs), values)
 
-    def _list_values(self, history: HistoryView) -> Array:
-        """Return what the surrogate learns: all outputs (n, q), or the values (n,)."""
-        of_outputs = has_capability(self.surrogate, LearnsOutputs)
-        return np.hstack([history.objectives, history.slacks]) if of_outputs else history.values
+    def _restore_units(self, found: Prediction, values: Array) -> Prediction:
+        surrogate = self.surrogate
+        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
-        surrogate, variances = self.surrogate, history.variances
+        surrogate, values = self.surrogate, history.values
+        variances, of_outputs = history.variances, has_capability(surrogate, LearnsOutputs)
         if variances is not None and has_capability(surrogate, LearnsNoise):
-            of_outputs = has_capability(surrogate, LearnsOutputs)
             is_known = of_outputs | is_feasible(history.slacks)  # the merit of what breaks a limit is no objective
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
-        return surrogate.condition(history.completed, self._list_values(history), state["surrogate"], rng)
+        if of_outputs:
+            values = np.hstack([history.objectives, history.slacks])
+        return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
     def _build_score(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator

@@ -25,6 +25,7 @@ class OutputWarping:
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
+    of_distinct: True for median and unit of the distinct values, so that a value that most points share sets neither.
     variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
     Raises TypeError, ValueError.
@@ -32,6 +33,7 @@ class OutputWarping:
 
     surrogate: Surrogate
     beyond: float = 3.0
+    of_distinct: bool = field(default=False, metadata=ADDED_LATER)
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
@@ -69,37 +71,38 @@ class OutputWarping:
 
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
         """
-        compression, surrogate = Compression.of(values, self.beyond), self.surrogate
+        compression, surrogate = self._find_compression(values), self.surrogate
         if (variances := find_known_variances(self.variances, len(values))) is not None:
             surrogate = with_variances(surrogate, np.square(compression.slopes(values)) * variances)
         return surrogate.condition(xs, compression.compress(values), state, rng)
 
-    def restore_units(self, prediction: Prediction, values: Array, objective: int = 0) -> Prediction:
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of the posterior in the user's units: `RestoresUnits`.
 
         prediction: of the posterior that was conditioned on the values.
         values: (n,), in the user's units.
-        objective: 0, the only one.
         """
-        del objective
-        return Compression.of(values, self.beyond).expand(prediction)
+        return self._find_compression(values).expand(prediction)
+
+    def _find_compression(self, values: Array) -> Compression:
+        return Compression.of(np.unique(values) if self.of_distinct else values, self.beyond)
 
 
 class Compression(NamedTuple):
-    """The compression of values far above an origin.
+    """The compression of values far above their median.
 
-    origin: from which distances are measured.
+    middle: the median.
     scale: the unit of distances; 0 where no value is compressed.
-    beyond: scales above the origin from which on values are compressed.
+    beyond: scales above the median from which on values are compressed.
     """
 
-    origin: float
+    middle: float
     scale: float
     beyond: float
 
     @classmethod
     def of(cls, values: Array, beyond: float) -> Compression:
-        """Return the compression of values far above their median.
+        """Return the compression that values ask for.
 
         values: (n,).
         beyond: as of `OutputWarping`.
@@ -109,15 +112,8 @@ class Compression(NamedTuple):
             if np.isinf(middle):  # the sum of two values overflowed
                 middle = 4.0 * float(np.median(0.25 * values))
             scale = _find_scale(values, middle)
-        return cls(middle, scale, beyond).fit_to(values)
-
-    def fit_to(self, values: Array) -> Compression:
-        """Return the compression itself, or one of no value where the scale is infinite or no value is far away.
-
-        values: (n,).
-        """
-        is_needed = 0.0 < self.scale < np.inf and np.any(self._measure(values) > self.beyond)
-        return self if is_needed else self._replace(scale=0.0)
+        found = cls(middle, scale if scale < np.inf else 0.0, beyond)
+        return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
 
     def compress(self, values: Array) -> Array:
         """Return values as `OutputWarping` tells them (n,).
@@ -129,7 +125,7 @@ class Compression(NamedTuple):
         z = self._measure(values)
         far = z > self.beyond
         told = values.copy()
-        told[far] = self.origin + self.scale * (self.beyond + np.log1p(_finite(z[far]) - self.beyond))
+        told[far] = self.middle + self.scale * (self.beyond + np.log1p(_finite(z[far]) - self.beyond))
         return told
 
     def slopes(self, values: Array) -> Array:
@@ -144,7 +140,7 @@ class Compression(NamedTuple):
     def expand(self, prediction: Prediction) -> Prediction:
         """Return the prediction of values of which one of compressed values is given.
 
-        Far above the origin the mean becomes the median of what is predicted, and the variance that of the expansion as
+        Far above the median the mean becomes the median of what is predicted, and the variance that of the expansion as
         a straight line there: a mean would be that of the largest values alone.
 
         prediction: of compressed values.
@@ -153,15 +149,15 @@ class Compression(NamedTuple):
             return prediction
         z = self._measure(prediction.mean)
         excess = np.clip(z - self.beyond, 0.0, MOST_EXCESS)
-        expanded = self.origin + self.scale * (self.beyond + np.expm1(excess))
+        expanded = self.middle + self.scale * (self.beyond + np.expm1(excess))
         return Prediction(
             np.where(z > self.beyond, expanded, prediction.mean), prediction.variance * np.exp(2.0 * excess)
         )
 
     def _measure(self, values: Array) -> Array:
-        """Return the distances of values from the origin, in scales."""
+        """Return the distances of values from the median, in scales."""
         with np.errstate(over="ignore"):
-            return (values - self.origin) / self.scale
+            return (values - self.middle) / self.scale
 
 
 def _find_scale(values: Array, middle: float) -> float:

@@ -58,15 +58,14 @@ class Outputs:
             else self
         )
 
-    def restore_units(self, prediction: Prediction, values: Array, objective: int = 0) -> Prediction:
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of one objective in the user's units: `RestoresUnits`.
 
         prediction: of the posterior of that objective.
-        values: as given to `condition` (n, q).
-        objective: its position.
+        values: of that objective, which its posterior was conditioned on (n,).
         """
-        own = self.objective
-        return own.restore_units(prediction, values[:, objective]) if has_capability(own, RestoresUnits) else prediction
+        objective = self.objective
+        return objective.restore_units(prediction, values) if has_capability(objective, RestoresUnits) else prediction
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator

@@ -67,17 +67,14 @@ class AtTargetFidelity:
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         return TargetFidelityPosterior(posterior, self.to_target), state, info
 
-    def restore_units(self, prediction: Prediction, values: Array, objective: int = 0) -> Prediction:
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of the posterior in the user's units: `RestoresUnits`.
 
         prediction: of the posterior that was conditioned on the values.
-        values: as given to `condition`.
-        objective: position of what is predicted.
+        values: (n,), in the user's units.
         """
         inner = self.surrogate
-        return (
-            inner.restore_units(prediction, values, objective) if has_capability(inner, RestoresUnits) else prediction
-        )
+        return inner.restore_units(prediction, values) if has_capability(inner, RestoresUnits) else prediction
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,17 +10,18 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.acquisition.pair_search import PairSearch
-from bostruct.checks import has_capability
-from bostruct.contracts import LearnsOutputs, SpaceExhausted
+from bostruct.contracts import SpaceExhausted
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import hypervolume, is_feasible, merit
 from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, random, searcher
-from bostruct.methods.goals import serve_goals
+from bostruct.methods.goals import FAR_ABOVE, serve_goals
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.explained import explain
 from bostruct.searchers.scalarized import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.study.history import History
+from bostruct.surrogates.output_warping import OutputWarping
+from bostruct.surrogates.outputs import Outputs
 from tests.architectures import SMALL_MLP
 from tests.laws.maxsat import bits
 
@@ -101,12 +102,12 @@ def test_every_method_serves(name, k, c):
 )
 def test_a_model_of_each_output_where_the_score_is_a_logarithm(name, k, c, is_model):
     method = serve_goals(searcher(name, SPACE), k, c)
-    assert has_capability(getattr(method, "surrogate", None), LearnsOutputs) == is_model
+    has_model = isinstance(method, BayesianSearch) and isinstance(method.surrogate, Outputs)
+    assert has_model == is_model
     assert isinstance(method, Scalarized) == (k > 1 and not is_model)
     if is_model:
         assert isinstance(method.score, Feasible)  # failures are learned from outside of it
-        outputs = method.surrogate if k == 1 else method.surrogate.surrogate
-        assert (outputs.n_objectives, outputs.n_slacks) == (k, c)
+        assert (method.surrogate.n_objectives, method.surrogate.n_slacks) == (k, c)
 
 
 def test_what_explains_a_choice_still_does():
@@ -119,7 +120,7 @@ def test_what_explains_a_choice_still_does():
 def test_proposals_of_a_model_under_hyperband_are_of_all_outputs():
     domain = WITH_FIDELITY
     method = serve_goals(model_based_hyperband(domain), 2, 1)
-    assert has_capability(method.proposals.surrogate, LearnsOutputs)
+    assert isinstance(method.proposals.surrogate, Outputs)
     levels = FidelityLevels(domain)
     found = play(method, domain, linear(2, 1), 24)[2]
     assert {levels.level(one.point) for one in found} == {0, 1, 2}
@@ -253,3 +254,54 @@ def test_pairs_of_changes_are_looked_at_where_there_are_limits(k, c):
     searcher = serve_goals(auto(SPACE), k, c)
     assert isinstance(searcher, BayesianSearch)
     assert isinstance(searcher.maximizer, PairSearch) == (c > 0)
+
+
+@pytest.mark.parametrize(("name", "domain"), [("auto", SPACE), ("model-based-hyperband", WITH_FIDELITY)])
+def test_of_several_objectives_less_is_compressed(name, domain):
+    def find_warping(k):
+        method = serve_goals(searcher(name, domain), k, 1)
+        found = getattr(method, "proposals", method).surrogate.objective
+        return found if isinstance(found, OutputWarping) else found.surrogate
+
+    one, two = find_warping(1), find_warping(2)
+    assert (one.beyond, one.of_distinct) == (3.0, False)
+    assert (two.beyond, two.of_distinct) == (FAR_ABOVE, True)
+
+
+def measure_front(seed: int) -> float:
+    """Return the hypervolume found in 70 trials where half of all points have nearly the least size and time."""
+    rng = np.random.default_rng(seed)
+    gains = np.sort(rng.uniform(0.0, 1.0, (6, 5)), axis=1)
+    pairs = rng.normal(0.0, 0.3, (6, 6, 5, 5))
+    sizes, times = np.array([0.0, 0.001, 0.002, 0.3, 1.0]), np.array([0.0, 0.001, 0.4, 0.003, 1.0])
+    space = bo.Space({f"x{i}": [f"op {j}" for j in range(5)] for i in range(6)})
+
+    def measure(point):
+        codes = [int(point[f"x{i}"][3:]) for i in range(6)]
+        gain = sum(gains[i, codes[i]] + pairs[i, (i + 1) % 6, codes[i], codes[(i + 1) % 6]] for i in range(6))
+        return -gain, float(np.prod(1.0 + sizes[codes])), float(np.prod(1.0 + times[codes]))
+
+    study = bo.Study(space, directions=["minimize"] * 3, seed=seed)
+    study.optimize(measure, 70, progress=False)
+    found = np.array([trial.values for trial in study.trials])
+    return hypervolume(found, np.array([0.0, 32.0, 32.0]))
+
+
+def test_the_search_is_not_drawn_to_one_end_of_the_front():
+    """Compressed as a single objective is, the mean is 4,515."""
+    assert np.mean([measure_front(seed) for seed in (1, 2, 3)]) > 4_850.0
+
+
+def test_predictions_of_each_objective_are_near_what_was_told():
+    """One of 26 times is 1e7, in the second objective alone."""
+    study = bo.Study(bo.Space({"x": bo.Real(0, 1), "y": bo.Real(0, 1)}), directions=["minimize"] * 2, seed=0)
+    points = np.random.default_rng(0).random((26, 2))
+    for i, (x, y) in enumerate(points.tolist()):
+        study.add({"x": x, "y": y}, (x**2 + y, 1e7 if i == 7 else 100.0 * (1.0 - x) ** 2 + 50.0 * y))
+    study.ask()
+    ordinary = [{"x": x, "y": y} for i, (x, y) in enumerate(points.tolist()) if i != 7]
+    found = study.predict(ordinary)
+    for j, told in enumerate(np.array([study.trials[i].values for i in range(26) if i != 7]).T):
+        assert np.median(np.abs(found.mean[:, j] - told)) < 0.05 * np.ptp(told)
+    left_out = study.result.cross_validate(1)
+    assert np.median(np.abs(left_out.mean - left_out.told)) < 20.0

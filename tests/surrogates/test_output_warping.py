@@ -12,7 +12,26 @@ from hypothesis.extra.numpy import arrays
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.contracts import Prediction
 from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """A surrogate whose posterior is what it was told."""
+
+    def initial_state(self):
+        return None
+
+    def condition(self, xs, values, state, rng):
+        del xs, rng
+        return values, state, {}
+
+
+def tell(surrogate: OutputWarping, values: np.ndarray) -> np.ndarray:
+    """Return what the surrogate inside is told."""
+    return surrogate.condition(range(len(values)), values, None, None)[0]
+
 
 VALUES = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e150, 1e150))
 
@@ -86,3 +105,21 @@ def test_a_plateau_of_best_values_does_not_switch_compression_off():
     assert told[:10].tolist() == values[:10].tolist()
     assert told[10] < 50.0
     assert compress_upper_tail(np.full(5, 2.0), 3.0).tolist() == [2.0] * 5
+
+
+def test_a_value_that_most_points_share_sets_no_scale():
+    """Of 33 sizes 20 are the least: the others are far above the median of all, and not of the distinct ones."""
+    values = np.array([0.07] * 20 + [0.071] * 6 + [0.1, 0.3, 0.6, 1.2, 1.5, 2.0, 1e6])
+    told = [tell(OutputWarping(Told(), beyond=10.0, of_distinct=choice), values) for choice in (False, True)]
+    assert told[0][31] < 1.0
+    assert told[1][:32].tolist() == values[:32].tolist()
+    assert told[1][32] < 15.0
+
+
+@given(VALUES, st.booleans())
+def test_predictions_of_what_was_told_are_restored(values, of_distinct):
+    values = np.round(np.clip(values, -1e6, 1e6), 3)
+    surrogate = OutputWarping(Told(), of_distinct=of_distinct)
+    told = tell(surrogate, values)
+    found = surrogate.restore_units(Prediction(told[None], np.ones((1, len(told)))), values)
+    np.testing.assert_allclose(found.mean[0], values, rtol=1e-9, atol=1e-9 * np.abs(values).max())
