@@ -118,7 +118,7 @@ def test_what_was_measured_is_refused_by_name_beside_a_reason(part: dict[str, An
 def test_a_study_refuses_in_words_what_it_does_not_learn_from() -> None:
     study = bo.Study({"a": [1, 2]}, method="random", seed=0)
     study.ask()
-    with pytest.raises(TypeError, match=r"value: expected a number, got 2: .*Study\(\.\.\., directions=\[\.\.\.\]\)"):
+    with pytest.raises(TypeError, match=r"value: expected one number, got 2, .*directions=\[\.\.\.\] of a study"):
         study.tell(0, Outcome((1.0, 2.0)))
     with pytest.raises(ValueError, match="got 'weight', on which the study declares no limit; it has none"):
         study.add({"a": 1}, Outcome((1.0,), constraints={"weight": 1.0}))

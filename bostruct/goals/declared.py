@@ -157,13 +157,13 @@ class Goals:
             raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
         if count != self.n_objectives and self.n_objectives == 1:
             raise TypeError(
-                f"value: expected a number, got {count}: {short_repr(outcome.values)}; the study has one objective. "
-                "Study(..., directions=[...]) has several"
+                f"value: expected one number, got {count}, {short_repr(outcome.values)}; directions=[...] of a study, "
+                "or of minimize, declares several objectives"
             )
         if count != self.n_objectives:
+            told = f"{count} numbers, {short_repr(outcome.values)}" if count > 1 else f"one, {outcome.values[0]!r}"
             raise TypeError(
-                f"value: expected a tuple of {self.n_objectives} numbers, one for each direction, got {count}: "
-                f"{short_repr(outcome.values)}"
+                f"value: expected a tuple of {self.n_objectives} numbers, one for each direction, got {told}"
             )
 
     def __str__(self) -> str:

@@ -31,9 +31,7 @@ def bound_regret(
     """
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
-        raise BostructError(
-            f"regret: expected one objective without limits, as StopWhen does; the study is to {ledger.goals}"
-        )
+        raise BostructError(f"regret: expected a study of one objective without limits, got one to {ledger.goals}")
     if not (has_capability(searcher, HasRegretBound) and searcher.bounds_regret):
         raise BostructError(
             f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"

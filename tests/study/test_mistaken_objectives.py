@@ -46,7 +46,7 @@ MISTAKES: list[tuple[Callable[..., Any], str]] = [
     (_with_a_typo, r"ended in NameError(.|\n)*in _with_a_typo"),
     (_with_an_unbound_name, r"ended in UnboundLocalError(.|\n)*in _with_an_unbound_name"),
     (_with_a_wrong_call_inside, r"ended in TypeError(.|\n)*in _with_a_wrong_call_inside(.|\n)*argument: 'y'\n$"),
-    (lambda _: (0.1, 0.2), r"value: expected a number, got 2: \(0\.1, 0\.2\); the study has one objective"),
+    (lambda _: (0.1, 0.2), r"value: expected one number, got 2, \(0\.1, 0\.2\); directions="),
     (lambda _: {"loss": 1.0}, r"or a dict with the keys value, repeats, .*, got {'loss': 1\.0} \(dict\)"),
     (lambda _: None, r"expected a number, got None \(NoneType\)\n$"),
     (lambda _: "1.5", r"expected a number, got '1\.5' \(str\)\n$"),

@@ -165,7 +165,8 @@ def _list_sections(run: Run) -> Sections:
 
 
 def _write_volume(run: Run) -> Html:
-    return element("p", f"The front dominates a hypervolume of {run.result.hypervolume():.6g}.")
+    volume = f"The front dominates a hypervolume of {run.result.hypervolume():.6g}"
+    return element("p", f"{volume} up to a corner a tenth of its range behind it.")
 
 
 def _write_effects(run: Run) -> list[Html]:
