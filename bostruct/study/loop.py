@@ -147,7 +147,7 @@ class _Loop:
         while True:
             self._give_up_canceled()
             if self._has_room():
-                self._submit(self._room if self._pace.is_behind else 1, callbacks)
+                self._submit(max(self._room, 1) if self._pace.is_behind else 1, callbacks)  # another run may take it
             elif self.pending and self._prepares():
                 self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending:

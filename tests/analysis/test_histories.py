@@ -9,6 +9,7 @@ import bostruct as bo
 from bostruct.analysis import histories
 from bostruct.analysis.histories import plot_history
 from bostruct.contracts import BostructError
+from bostruct.display import pluralize
 from bostruct.goals.declared import Goals, Limit
 from bostruct.study.history import Trial
 from bostruct.testing.searcher_laws import ORIGINS
@@ -97,7 +98,7 @@ def test_noise_is_drawn_as_told_and_as_measured():
 @pytest.mark.parametrize("values", [[None, None], [None]])
 def test_a_run_without_a_value_says_so(values):
     axes = plot_history(result(values))
-    told = f"no trial has completed: {len(values)} trials, {len(values)} failed, 0 infeasible"
+    told = f"no trial has completed: {pluralize(len(values), 'trial')}, {len(values)} failed, 0 infeasible"
     assert told in {text.get_text() for text in axes.texts}
     axes.figure.draw_without_rendering()
 

@@ -19,6 +19,8 @@ from bostruct.contracts import NotWanted, SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
+from bostruct.study import loop
+from bostruct.study.pace import Pace
 
 ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -371,6 +373,16 @@ def test_runs_that_share_a_study_end_together(file: Path) -> None:
 
     with open_study(file) as study, ThreadPoolExecutor(2) as executor:
         assert list(executor.map(run, [study] * 2)) == ["n_trials reached (10)"] * 2
+        assert study.n_finished == 10
+
+
+def test_room_that_another_run_takes_meanwhile_is_no_error(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other run takes it between the look at the room and the next one."""
+    find_room, told = loop._Loop._room.fget, [0, 1]
+    monkeypatch.setattr(loop._Loop, "_room", property(lambda run: told.pop() if told else find_room(run)))
+    monkeypatch.setattr(Pace, "is_behind", property(lambda _: True))
+    with open_study(file) as study, ThreadPoolExecutor(3) as executor:
+        study.optimize(lambda point: float(point["a"]), 10, executor=executor, workers=3)
         assert study.n_finished == 10
 
 
