@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from bostruct.analysis.fronts import find_corner
 from bostruct.analysis.report.facts import Run, read_run
 from bostruct.analysis.report.pictures import draw_pictures
 from bostruct.analysis.report.story import STATUSES, cut_end, tell_story
@@ -29,6 +30,7 @@ from bostruct.analysis.report.tables import (
     write_table,
 )
 from bostruct.analysis.report.trials import tabulate_trials
+from bostruct.analysis.tables import format_number
 from bostruct.display import Html, element
 from bostruct.study.result import Result
 from bostruct.study.study import Study
@@ -165,8 +167,11 @@ def _list_sections(run: Run) -> Sections:
 
 
 def _write_volume(run: Run) -> Html:
-    volume = f"The front dominates a hypervolume of {run.result.hypervolume():.6g}"
-    return element("p", f"{volume} up to a corner a tenth of its range behind it.")
+    corner = find_corner([run.result])
+    assert corner is not None  # there is a front
+    place = ", ".join(format_number(number) for number in corner)
+    volume = format_number(run.result.hypervolume(corner))
+    return element("p", f"The front dominates a hypervolume of {volume} up to the corner ({place}).")
 
 
 def _write_effects(run: Run) -> list[Html]:

@@ -236,3 +236,11 @@ def test_the_space_is_shown_with_its_conditions_and_constraints():
     assert "<caption>The space, with 2 constraints: is_cheap, &lt;lambda&gt;</caption>" in page
     assert "<td>Integer(1, 5, when={&#x27;model&#x27;: &#x27;b&#x27;})</td>" in page
     assert "<caption>The space</caption>" in render(make_plain(3))
+
+
+def test_the_hypervolume_is_told_with_its_corner():
+    study = bo.Study({"a": range(4)}, method="random", seed=0, directions=["minimize", "maximize"])
+    for value in ((1.0, 2.0), (2.0, 4.0), (3.0, 1.0)):
+        study.tell(study.ask(), value)
+    assert study.result.hypervolume((2.1, 1.8)) == pytest.approx(0.42)
+    assert "The front dominates a hypervolume of 0.42 up to the corner (2.1, 1.8)." in render(study)
