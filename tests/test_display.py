@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bostruct import display
 from bostruct.contracts import MissingExtra
-from bostruct.display import html_table, in_full, is_notebook, new_axes
+from bostruct.display import html_table, in_full, is_notebook, new_axes, pluralize
 
 CELLS = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=8)  # no spaces to strip
 
@@ -85,6 +85,10 @@ def test_a_mapping_becomes_a_table_in_its_cell():
 )
 def test_a_value_is_written_in_full(value, text):
     assert in_full(value) == text
+
+
+def test_a_count_has_its_noun():
+    assert [pluralize(n, "run") for n in (1, 2, 1200)] == ["1 run", "2 runs", "1,200 runs"]
 
 
 def test_nothing_is_left_out_however_long():

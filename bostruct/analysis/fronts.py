@@ -23,6 +23,7 @@ from bostruct.analysis.picture_style import (
     shorten_label,
 )
 from bostruct.analysis.point_labels import label_points
+from bostruct.analysis.tables import format_corner
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable
@@ -147,7 +148,7 @@ def plot_hypervolume(
     corner = find_corner(runs) if reference is None else reference
     axes = take_axes(ax, 8.2, 4.2)
     drawn = _draw_volumes(axes, groups, corner)
-    place = "" if corner is None else f"\nup to the corner ({', '.join(f'{one:.4g}' for one in corner)})"
+    place = "" if corner is None else f"\n{format_corner(corner, 4)}"
     axes.set(xlabel="trials finished", ylabel=f"hypervolume of the front (larger is better){place}")
     clear_frame(axes)
     name_trials(axes, max(len(run.order) for run in runs))

@@ -36,6 +36,15 @@ def format_measured(value: float | None, error: float | None) -> tuple[str, str]
     return next(shown), next(shown)
 
 
+def format_corner(corner: Sequence[float], digits: int = 6) -> str:
+    """Write up to which corner a hypervolume counts: ``up to the corner (0, 554)``.
+
+    corner: a number for each objective.
+    digits: significant ones of each, at least 1.
+    """
+    return f"up to the corner ({', '.join(format_number(number, digits) for number in corner)})"
+
+
 def format_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Align columns: the first and those with letters to the left, numbers to the right.
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bostruct.analysis.tables import format_number
+from bostruct.analysis.tables import format_corner, format_number
 from bostruct.cli.text import Facts, sparkline
 from bostruct.display import pluralize
 
@@ -117,11 +117,10 @@ def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
 
 
 def _front_rows(facts: Facts, with_points: bool) -> Rows:
-    corner = ", ".join(format_number(number) for number in facts["reference"])
     return [
         ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
         *((f"trial {one['trial']}", _write_one(one, with_points)) for one in facts["front"]),
-        ("hypervolume", f"{format_number(facts['hypervolume'])} up to the corner ({corner})"),
+        ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
     ]
 
 

@@ -146,8 +146,9 @@ class _Loop:
         """Ask and tell to the end, and say why it came."""
         while True:
             self._give_up_canceled()
-            if self._has_room():
-                self._submit(max(self._room, 1) if self._pace.is_behind else 1, callbacks)  # another run may take it
+            room = self._room  # read once: another run of the study may take it meanwhile
+            if room > 0 and not self._is_ending():
+                self._submit(room if self._pace.is_behind else 1, callbacks)
             elif self.pending and self._prepares():
                 self._take(self._collect(self._pool.poll), callbacks)
             elif self.pending:

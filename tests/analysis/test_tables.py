@@ -6,8 +6,7 @@ import math
 
 import pytest
 
-from bostruct.analysis.tables import format_markdown, format_measured, format_number, format_table
-from bostruct.display import pluralize
+from bostruct.analysis.tables import format_corner, format_markdown, format_measured, format_number, format_table
 
 
 @pytest.mark.parametrize(
@@ -35,6 +34,9 @@ def test_tables_have_a_column_each():
     assert format_markdown(("a", "b"), [("1", "2")]).splitlines() == ["| a | b |", "| --- | --- |", "| 1 | 2 |"]
 
 
-def test_counts_and_numbers():
-    assert [pluralize(n, "run") for n in (1, 2, 1200)] == ["1 run", "2 runs", "1,200 runs"]
+def test_numbers():
     assert (format_number(None), format_number(1.23456789, 3)) == ("-", "1.23")
+
+
+def test_a_corner_has_a_number_for_each_objective():
+    assert format_corner([0.0, -101.60001], 4) == "up to the corner (0, -101.6)"

@@ -30,7 +30,7 @@ from bostruct.analysis.report.tables import (
     write_table,
 )
 from bostruct.analysis.report.trials import tabulate_trials
-from bostruct.analysis.tables import format_number
+from bostruct.analysis.tables import format_corner, format_number
 from bostruct.display import Html, element
 from bostruct.study.result import Result
 from bostruct.study.study import Study
@@ -169,9 +169,8 @@ def _list_sections(run: Run) -> Sections:
 def _write_volume(run: Run) -> Html:
     corner = find_corner([run.result])
     assert corner is not None  # there is a front
-    place = ", ".join(format_number(number) for number in corner)
     volume = format_number(run.result.hypervolume(corner))
-    return element("p", f"The front dominates a hypervolume of {volume} up to the corner ({place}).")
+    return element("p", f"The front dominates a hypervolume of {volume} {format_corner(corner)}.")
 
 
 def _write_effects(run: Run) -> list[Html]:
