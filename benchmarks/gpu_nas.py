@@ -26,6 +26,7 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
+from bostruct.nas.cuda_graphs import WARM_UP
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.objectives import build_network
 from bostruct.nas.recipes import COMBO
@@ -198,6 +199,25 @@ def step_milliseconds(bench: Bench, bits: list[int], kind: MakeContext, streams:
     return (time.perf_counter() - began) / bench.sizes.steps * 1e3
 
 
+def captures(bench: Bench) -> dict[str, float]:
+    """Milliseconds that a training of the mean cell takes until its first replay has ended.
+
+    These are the steps that warm up, the capture, and the replay. Its shapes have been met by an earlier training, as
+    those of a search mostly have.
+    """
+    network, recipe = program_of(mean_cell()), bench.recipe(1_000)
+    context = DeviceContext(torch.device(bench.device), 0)
+    job = TrainingJob(lambda: build_network(network, bench.data, 0.0), 0)
+    with context.activate():
+        training = Training(job, bench.data, recipe, context, Clock())
+        bench.wait()
+        began = time.perf_counter()
+        for position in range(WARM_UP + 1):
+            training.train_batch(position)
+        bench.wait()
+    return {"first_replay_ms": (time.perf_counter() - began) * 1e3}
+
+
 def traffic(module: nn.Module, batch: int, width: int) -> int:
     """Bytes that a step moves, estimated: what every leaf module reads and writes, three times (forward, gradients of
     inputs, gradients of weights) in numbers of `width` bytes, and what Adam does in numbers of 4 bytes: it reads
@@ -287,6 +307,7 @@ def search(bench: Bench) -> dict[str, Any]:
 SECTIONS: dict[str, tuple[Callable[[Bench], dict[str, Any]], float]] = {
     "peaks": (peaks, 0.15),
     "steps": (steps, 0.4),
+    "captures": (captures, 0.1),
     "shares": (shares, 0.1),
     "evaluation": (evaluation, 0.5),
     "search": (search, 0.9),
@@ -336,6 +357,8 @@ def _lines(found: dict[str, Any]) -> list[tuple[str, str]]:
                 text = f"{one['step_ms']:.3f} ({one['per_training_ms']:.3f} a training); "
                 text += f"{share['arithmetic']:.1%} of arithmetic, {share['memory']:.1%} of memory traffic"
                 lines.append((title, f"{way.replace('_', ', streams ')}, ms a step | {text}"))
+    if "error" not in (one := found["captures"]):
+        lines.append(("captures", f"ms until the first replay has ended | {one['first_replay_ms']:.1f}"))
     if "error" not in (one := found["evaluation"]):
         lines.append(("evaluation", f"seconds, {one['repeats']} repeats ({ASKED:.0f} asked) | {one['seconds']:.1f}"))
         lines.append(("evaluation", f"errors | {', '.join(map(_short, one['errors']))}"))
