@@ -25,6 +25,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "Optuna TPE": "#D55E00",
     "Optuna GP": "#E69F00",
     "BoTorch": "#CC79A7",
+    "BoTorch fast": "#882255",
     "SMAC3": "#009E73",
     "Bounce": "#56B4E9",
     "CatCMA": "#000000",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.peers import tables, tasks
 from benchmarks.peers.bits import BITS, LARGE
+from benchmarks.peers.botorch_search import botorch, fast_botorch
 from benchmarks.peers.bounce_search import bounce
 from benchmarks.peers.catcma_search import catcma
 from benchmarks.peers.kernel_tuner_search import kernel_tuner
@@ -73,13 +74,20 @@ GROUPS: dict[str, tuple[str, ...]] = {
 WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants", "large"))
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
-ON_ALL: dict[str, Search] = SEARCHES | {"Bounce": partial(penalize, bounce), "CatCMA": partial(penalize, catcma)}
+ON_ALL: dict[str, Search] = SEARCHES | {
+    "BoTorch": partial(penalize, botorch),
+    "BoTorch fast": partial(penalize, fast_botorch),
+    "Bounce": partial(penalize, bounce),
+    "CatCMA": partial(penalize, catcma),
+}
 WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA")
 ON_KERNELS: dict[str, Search] = {
     "Kernel Tuner GA": partial(kernel_tuner, "genetic_algorithm"),
     "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),
 }
 ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | ON_KERNELS | PRIORS | VARIANTS
+# Among groups of choices: the package takes minutes a run, and `BoTorch fast` is as good.
+WITH_BOTORCH = {"max-3-sat 60/300", "contamination", "nk 30x5"}
 # Of bits, with at most 3,000 monomials of two of them.
 WITH_BOCS = {
     "max-3-sat 60/300",
@@ -130,6 +138,10 @@ def list_searches(group: str, problem: str) -> list[str]:
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:
         without.add("bocs")
+    if group not in CHOICES:
+        without.add("BoTorch fast")
+    elif problem not in WITH_BOTORCH:
+        without.add("BoTorch")
     searches = ON_ALL | ON_CHOICES if group in CHOICES else ON_ALL
     if problem in KERNELS:
         searches = searches | ON_KERNELS

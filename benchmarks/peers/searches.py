@@ -115,52 +115,6 @@ def _to_optuna(variable: Any, value: Any) -> Any:
     return variable.choices.index(value) if range_of(variable) is None and variable.ordered else value
 
 
-def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by BoTorch's defaults: log EI on its GP, categories by their kernel, numbers by alternating steps."""
-    import torch
-    from botorch.acquisition import LogExpectedImprovement
-    from botorch.fit import fit_gpytorch_mll
-    from botorch.models import MixedSingleTaskGP, SingleTaskGP
-    from botorch.models.transforms import Standardize
-    from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
-    from gpytorch.mlls import ExactMarginalLogLikelihood
-
-    warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
-    torch.manual_seed(seed)
-    coder = Coder(task.space)
-    xs, values = [], []
-    for point in initial:
-        xs.append(coder.encode(point))
-        values.append((yield point))
-    while True:
-        x, y = torch.tensor(np.array(xs)), -torch.tensor(values, dtype=torch.double)[:, None]
-        model: Any
-        if coder.categories:
-            model = MixedSingleTaskGP(x, y, cat_dims=list(coder.categories), outcome_transform=Standardize(1))
-        else:
-            model = SingleTaskGP(x, y, outcome_transform=Standardize(1))
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        score = LogExpectedImprovement(model, best_f=y.max())
-        bounds = torch.tensor(coder.bounds, dtype=torch.double).T
-        if len(coder.orders) == len(coder.bounds):  # numbers from short lists alone, as BoTorch advises for these
-            lists = [torch.tensor(own, dtype=torch.double) for own in coder.orders.values()]
-            restarts = int(min(20, max(1, (task.space.n_points - len(xs)) // 4)))  # small spaces have not so many
-            found, _ = optimize_acqf_discrete_local_search(
-                score, q=1, discrete_choices=lists, num_restarts=restarts, raw_samples=4096, X_avoid=x
-            )
-        elif coder.categories or coder.orders:
-            choices = {i: list(range(n)) for i, n in coder.categories.items()}
-            found, _ = optimize_acqf_mixed_alternating(
-                score, bounds, coder.orders, choices, q=1, raw_samples=512, num_restarts=10
-            )
-        else:
-            found, _ = optimize_acqf(score, bounds, q=1, num_restarts=10, raw_samples=512)
-        point = coder.decode(found[0].detach().numpy())
-        xs.append(coder.encode(point))
-        values.append((yield point))
-
-
 def list_unconditional(space: bo.Space) -> list[tuple[str, Any]]:
     """Return the variables of a space with their names; raise ValueError where one has a condition."""
     variables = list(space.variables.items())
@@ -188,6 +142,11 @@ class Coder:
         self.categories = {i: v.size for i, v in chosen.items() if not is_order(v)}
         self.orders = {i: np.linspace(0.0, 1.0, v.size).tolist() for i, v in chosen.items() if is_order(v)}
         self.bounds = [(0.0, self.categories.get(i, 2) - 1.0) for i in range(len(self.variables))]
+
+    def list_choices(self) -> list[np.ndarray]:
+        """Return the values that each place of a vector can have; none where a variable is a number."""
+        own = self.orders | {i: list(range(n)) for i, n in self.categories.items()}
+        return [np.array(own[i], dtype=np.float64) for i in range(len(own))] if len(own) == len(self.bounds) else []
 
     def encode(self, point: Point) -> np.ndarray:
         """Return the vector of a point (d,)."""
@@ -265,7 +224,6 @@ SEARCHES: dict[str, Search] = {
     **{name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")},
     "Optuna TPE": partial(penalize, partial(optuna, "TPESampler")),
     "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
-    "BoTorch": partial(penalize, botorch),
     "SMAC3": partial(penalize, smac),
 }
 ON_CHOICES: dict[str, Search] = {

@@ -1,0 +1,263 @@
+"""BoTorch's default on choices in plain arrays: its GP, its log EI and its discrete local search.
+
+The package takes seconds for a suggestion, most of which go into calls of its acquisition function on few points each.
+Here all local searches climb together. tests/benchmarks/test_botorch_fast.py compares modes, acquisition values and
+whole suggestions with those of the package.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from bostruct.acquisition.functions import log_h
+
+LEAST_NOISE, LEAST_LENGTHSCALE, LEAST_HAMMING = 1e-4, 0.025, 1e-6
+LEAST_VARIANCE = 1e-9  # of predictions, as GPyTorch has it
+LEAST_SCALE = 1e-8  # of values that are standardized
+LOG_2_PI = math.log(2.0 * math.pi)
+
+
+class LogNormal(NamedTuple):
+    """The density of a positive number whose logarithm is normal, of mean `location` and deviation `scale`."""
+
+    location: float
+    scale: float
+
+    @property
+    def mode(self) -> float:
+        return math.exp(self.location - self.scale**2)
+
+    def log_density(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the sum of log densities of numbers (k,), and its slopes (k,)."""
+        z = (np.log(x) - self.location) / self.scale
+        total = float(np.sum(-0.5 * z * z - np.log(x * self.scale)) - 0.5 * LOG_2_PI * len(x))
+        return total, -(1.0 + z / self.scale) / x
+
+
+NOISE_PRIOR = LogNormal(-4.0, 1.0)
+
+
+class Kernel(Protocol):
+    """A kernel with a vector of parameters, which the likelihood is fitted over.
+
+    start: where the fit begins.
+    least: the lower bound of each parameter.
+    """
+
+    start: np.ndarray
+    least: np.ndarray
+
+    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
+
+    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the slopes of the weighted sum of a matrix of points with themselves."""
+        ...
+
+    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]: ...
+
+
+class RBF:
+    """The squared exponential kernel of variance 1 with a lengthscale a variable (Hvarfner et al. 2024).
+
+    d: variables.
+    """
+
+    def __init__(self, d: int) -> None:
+        self._prior = LogNormal(math.sqrt(2.0) + 0.5 * math.log(d), math.sqrt(3.0))
+        self.start, self.least = np.full(d, self._prior.mode), np.full(d, LEAST_LENGTHSCALE)
+
+    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, b = a / parameters, b / parameters
+        squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
+        return np.exp(-0.5 * np.maximum(squares, 0.0))
+
+    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        m = weights * matrix
+        return 2.0 * (m.sum(axis=1) @ (x * x) - np.sum(x * (m @ x), axis=0)) / parameters**3
+
+    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        return self._prior.log_density(parameters)
+
+
+class Hamming:
+    """BoTorch's kernel of categories: exp of minus the mean over variables of difference over lengthscale, scaled.
+
+    Parameters are those whose softplus is a lengthscale or, last, the variance. They have no prior.
+
+    sizes: choices of each variable.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._first = np.cumsum([0, *sizes[:-1]])
+        self._choices = sum(sizes)
+        self.start = np.zeros(len(sizes) + 1)
+        self.least = np.full(len(sizes) + 1, -np.inf)
+
+    def _scales(self, parameters: np.ndarray) -> tuple[np.ndarray, float]:
+        positive = np.logaddexp(0.0, parameters)
+        return positive[:-1] + LEAST_HAMMING, float(positive[-1])
+
+    def _one_hot(self, x: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(x), self._choices))
+        found[np.arange(len(x))[:, None], x.astype(np.int64) + self._first] = 1.0
+        return found
+
+    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        lengthscales, variance = self._scales(parameters)
+        weights = 1.0 / (lengthscales * len(lengthscales))
+        sizes = np.diff([*self._first, self._choices])
+        equal = (self._one_hot(a) * np.repeat(weights, sizes)) @ self._one_hot(b).T
+        return variance * np.exp(equal - weights.sum())
+
+    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        lengthscales, variance = self._scales(parameters)
+        m, one_hot = weights * matrix, self._one_hot(x)
+        different = m.sum() - np.add.reduceat(np.sum(one_hot * (m @ one_hot), axis=0), self._first)
+        slopes = [*different / (lengthscales**2 * len(lengthscales)), m.sum() / variance]
+        return np.array(slopes) * expit(parameters)
+
+    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        return 0.0, np.zeros_like(parameters)
+
+
+class Posterior(NamedTuple):
+    """A GP given values.
+
+    parameters: of the kernel.
+    noise, constant: of the standardized values.
+    loss: minus the logarithm of the density of values and parameters, over the number of values.
+    x: the points (n, d).
+    cholesky, weights: the factor (n, n) of the covariance of the values, and its inverse times them (n,).
+    shift, scale: by which values were standardized.
+    """
+
+    kernel: Kernel
+    parameters: np.ndarray
+    noise: float
+    constant: float
+    loss: float
+    x: np.ndarray
+    cholesky: np.ndarray
+    weights: np.ndarray
+    shift: float
+    scale: float
+
+    def predict(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances (m,) of points (m, d), without noise."""
+        cross = self.kernel.matrix(self.parameters, self.x, x)
+        reduced = solve_triangular(self.cholesky, cross, lower=True, check_finite=False)
+        own = self.kernel.matrix(self.parameters, x[:1], x[:1])[0, 0]  # both kernels are stationary
+        variances = np.maximum(self.scale**2 * (own - np.sum(reduced * reduced, axis=0)), LEAST_VARIANCE)
+        return self.shift + self.scale * (self.constant + self.weights @ cross), variances
+
+    def log_ei(self, x: np.ndarray, best: float) -> np.ndarray:
+        """Return log EI (m,) over the greatest value, which is maximized."""
+        means, variances = self.predict(x)
+        deviations = np.sqrt(variances)
+        return log_h((means - best) / deviations) + np.log(deviations)
+
+
+def fit(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> Posterior:
+    """Fit a GP as `fit_gpytorch_mll` does, by L-BFGS-B from the modes of the priors.
+
+    x: points (n, d), coded as `Coder` codes them.
+    values: (n,), standardized here.
+
+    The package tries again from drawn parameters where the line search ends early; here the best so far is taken. The
+    likelihood of categories has several modes, among which rounding chooses.
+    """
+    y = _standardize(values)[0]
+    start = np.array([NOISE_PRIOR.mode, 0.0, *kernel.start])
+    bounds = [(LEAST_NOISE, None), (None, None), *((low, None) for low in kernel.least)]
+    found = minimize(lambda at: _lose(kernel, x, y, at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return condition(kernel, x, values, found.x)
+
+
+def condition(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray) -> Posterior:
+    """Return the posterior of values (n,) at points (n, d) under noise, constant and parameters of the kernel."""
+    y, shift, scale = _standardize(values)
+    loss, _, cholesky, weights = _lose(kernel, x, y, at)
+    return Posterior(kernel, at[2:], float(at[0]), float(at[1]), loss, x, cholesky, weights, shift, scale)
+
+
+def _standardize(values: np.ndarray) -> tuple[np.ndarray, float, float]:
+    shift, scale = float(values.mean()), float(values.std(ddof=1))
+    scale = scale if scale >= LEAST_SCALE else 1.0
+    return (values - shift) / scale, shift, scale
+
+
+def _lose(
+    kernel: Kernel, x: np.ndarray, y: np.ndarray, at: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the loss of noise, constant and parameters, its slopes, and Cholesky factor and weights of the values."""
+    noise, constant, parameters = at[0], at[1], at[2:]
+    matrix = kernel.matrix(parameters, x, x)
+    cholesky = np.linalg.cholesky(matrix + noise * np.eye(len(y)))
+    inverse = cho_solve((cholesky, True), np.eye(len(y)))
+    weights = inverse @ (y - constant)
+    fit_term = -0.5 * float((y - constant) @ weights)
+    evidence = fit_term - float(np.log(np.diag(cholesky)).sum()) - 0.5 * LOG_2_PI * len(y)
+    slopes = 0.5 * (np.outer(weights, weights) - inverse)
+    (noise_prior, noise_slope), (prior, prior_slopes) = NOISE_PRIOR.log_density(at[:1]), kernel.log_prior(parameters)
+    own = kernel.slopes(parameters, x, matrix, slopes) + prior_slopes
+    gradient = np.array([np.trace(slopes) + noise_slope[0], weights.sum(), *own])
+    return -(evidence + noise_prior + prior) / len(y), -gradient / len(y), cholesky, weights
+
+
+def search_locally(
+    score: Callable[[np.ndarray], np.ndarray],
+    choices: Sequence[np.ndarray],
+    drawn: np.ndarray,
+    avoid: np.ndarray,
+    restarts: int,
+) -> np.ndarray:
+    """Climb to the best neighbor until none is better, from the best of drawn points; return the best end (d,).
+
+    score: of points (m, d), to be maximized.
+    choices: values of each variable.
+    drawn: points (m, d).
+    avoid: points (n, d) that are neither passed through nor returned.
+    restarts: how many of the drawn points are climbed from.
+
+    Raises ValueError where all drawn points are to be avoided.
+    """
+    starts = np.unique(drawn, axis=0)
+    starts = starts[~(starts[:, None] == avoid).all(axis=2).any(axis=1)]
+    if not len(starts):
+        raise ValueError("drawn: expected a point that is not to be avoided")
+    scores = score(starts)
+    order = np.argsort(-scores, kind="stable")[:restarts]
+    x, best = starts[order], scores[order]
+    variables = np.repeat(np.arange(len(choices)), [len(own) for own in choices])
+    values = np.concatenate(choices)
+    climbing = np.arange(len(x))
+    while len(climbing):
+        own = x[climbing]
+        neighbors = np.repeat(own[:, None], len(values), axis=1)
+        neighbors[:, np.arange(len(values)), variables] = values
+        found = score(neighbors.reshape(-1, own.shape[1])).reshape(len(own), -1)
+        found[_list_excluded(own, avoid, variables, values)] = -np.inf
+        chosen = found.argmax(axis=1)
+        better = found[np.arange(len(own)), chosen] > best[climbing]
+        climbing, chosen, own = climbing[better], chosen[better], found[better]
+        x[climbing, variables[chosen]] = values[chosen]
+        best[climbing] = own[np.arange(len(climbing)), chosen]
+    return x[best.argmax()]
+
+
+def _list_excluded(x: np.ndarray, avoid: np.ndarray, variables: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Tell which neighbors (m, choices) of points (m, d) are the point itself, or one of those to be avoided."""
+    excluded = x[:, variables] == values
+    differs = x[:, None] != avoid
+    points, others = np.nonzero(differs.sum(axis=2) == 1)
+    changed = differs[points, others].argmax(axis=1)
+    places = (variables == changed[:, None]) & (values == avoid[others, changed][:, None])
+    np.logical_or.at(excluded, points, places)
+    return excluded

@@ -1,0 +1,103 @@
+"""BoTorch's defaults as a search: log EI on its GP, categories by their kernel, its own optimizers of acquisition."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from benchmarks.peers import botorch_fast
+from benchmarks.peers.searches import Coder, Steps
+from benchmarks.peers.tasks import Point, Task
+
+RESTARTS, DRAWN = 20, 4_096  # of its discrete local search, by its defaults
+RESTARTS_OF_NUMBERS, DRAWN_OF_NUMBERS = 10, 512
+
+Suggest = Callable[[Coder, np.ndarray, np.ndarray, int], np.ndarray]  # of points, what is maximized, and restarts
+
+
+def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by the package."""
+    return _search(_suggest, task, initial, seed)
+
+
+def fast_botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by the same model, acquisition and local search written in arrays; orders alone, or categories alone."""
+    return _search(_suggest_fast, task, initial, seed)
+
+
+def _search(suggest: Suggest, task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    import torch
+
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    coder = Coder(task.space)
+    xs, values = [], []
+    for point in initial:
+        xs.append(coder.encode(point))
+        values.append((yield point))
+    while True:
+        left = (task.space.n_points - len(xs)) // 4  # small spaces have not so many points to climb from
+        found = suggest(coder, np.array(xs), -np.array(values), int(min(RESTARTS, max(1, left))))
+        point = coder.decode(found)
+        xs.append(coder.encode(point))
+        values.append((yield point))
+
+
+def _suggest(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int) -> np.ndarray:
+    import torch
+    from botorch.acquisition import LogExpectedImprovement
+    from botorch.fit import fit_gpytorch_mll
+    from botorch.models import MixedSingleTaskGP, SingleTaskGP
+    from botorch.optim import optimize_acqf, optimize_acqf_discrete_local_search, optimize_acqf_mixed_alternating
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    told, ys = torch.tensor(x), torch.tensor(values)[:, None]
+    model = MixedSingleTaskGP(told, ys, cat_dims=list(coder.categories)) if coder.categories else SingleTaskGP(told, ys)
+    fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    score = LogExpectedImprovement(model, best_f=ys.max())
+    bounds = torch.tensor(coder.bounds, dtype=torch.double).T
+    if choices := coder.list_choices():
+        lists = [torch.tensor(own) for own in choices]
+        found, _ = optimize_acqf_discrete_local_search(
+            score, q=1, discrete_choices=lists, num_restarts=restarts, raw_samples=DRAWN, X_avoid=told
+        )
+    elif coder.categories or coder.orders:
+        categories = {i: list(range(n)) for i, n in coder.categories.items()}
+        found, _ = optimize_acqf_mixed_alternating(
+            score,
+            bounds,
+            coder.orders,
+            categories,
+            q=1,
+            raw_samples=DRAWN_OF_NUMBERS,
+            num_restarts=RESTARTS_OF_NUMBERS,
+        )
+    else:
+        found, _ = optimize_acqf(score, bounds, q=1, num_restarts=RESTARTS_OF_NUMBERS, raw_samples=DRAWN_OF_NUMBERS)
+    return found[0].detach().numpy()
+
+
+def _suggest_fast(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int) -> np.ndarray:
+    choices = coder.list_choices()
+    if not choices or (coder.categories and coder.orders):
+        raise ValueError("expected a space of orders and bits alone, or of categories alone")
+    kernel = botorch_fast.Hamming([len(own) for own in choices]) if coder.categories else botorch_fast.RBF(len(choices))
+    posterior = botorch_fast.fit(kernel, x, values)
+    drawn = draw_points(choices, DRAWN)
+    return botorch_fast.search_locally(lambda at: posterior.log_ei(at, values.max()), choices, drawn, x, restarts)
+
+
+def draw_points(choices: Sequence[np.ndarray], n: int, seed: int | None = None) -> np.ndarray:
+    """Draw points (n, d) as the package does.
+
+    choices: values of each variable.
+    seed: of torch, None to go on with its state.
+    """
+    import torch
+
+    if seed is not None:
+        torch.manual_seed(seed)
+    return np.stack([own[torch.randint(len(own), (n,)).numpy()] for own in choices], axis=1)
