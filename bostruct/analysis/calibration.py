@@ -8,7 +8,8 @@ import numpy as np
 
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
-from bostruct.analysis.value_axis import choose_scale
+from bostruct.analysis.value_axis import choose_ends
+from bostruct.contracts import Array
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -58,13 +59,13 @@ def draw_calibration(
     """
     pair = take_panels(new_axes(9.6, 4.2, 1, 2) if axes is None else axes, 2, "two of them")
     of_objective = f", objective {objective}" if result.goals.n_objectives > 1 else ""
-    _draw_predictions(pair[0], found, result.goals.directions[objective] + "d" + of_objective)
+    _draw_predictions(pair[0], found, result.goals.directions[objective], of_objective)
     _draw_residuals(pair[1], found)
     set_title(pair[0], result, "leave-one-out")
     return pair
 
 
-def _draw_predictions(axes: Axes, found: LeftOutTrials, what: str) -> None:
+def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = is_inside == inside
@@ -82,21 +83,23 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, what: str) -> None:
             alpha=0.85,
             label=f"{pluralize(int(own.sum()), 'value')} {'inside' if inside else 'outside'} the 95 % interval",
         )
-    low, high = _find_ends(found)
+    low, high = _find_ends(found.told, direction)
     axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="told = predicted")
     outside = int(np.sum((found.told < low) | (found.told > high)))
     beyond = f", {outside} beyond" if outside else ""
-    axes.set(xlabel=f"told ({what}){beyond}", ylabel="predicted without it, 95 % interval", xlim=(low, high))
+    axes.set(
+        xlabel=f"told ({direction}d{of_objective}){beyond}",
+        ylabel="predicted without it, 95 % interval",
+        xlim=(low, high),
+    )
     _limit_predictions(axes, found, low, high)
     clear_frame(axes, "both")
-    axes.legend(frameon=False, fontsize=8, loc="upper left")
+    axes.legend(fontsize=8, loc="upper left", framealpha=0.85, edgecolor="none")  # before the intervals
 
 
-def _find_ends(found: LeftOutTrials) -> tuple[float, float]:
+def _find_ends(told: Array, direction: str) -> tuple[float, float]:
     """Return the ends of the values told, and a little more; without outliers, which would squeeze all others."""
-    low, high = choose_scale(found.told, np.quantile(found.told, [0.05, 0.95]))[1:3]
-    if high <= low:
-        low, high = float(np.min(found.told)), float(np.max(found.told))
+    low, high = choose_ends(told, np.empty(0), direction)
     pad = 0.05 * (high - low) or 0.05 * max(abs(low), 1.0)
     return low - pad, high + pad
 
@@ -121,7 +124,7 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
     worst = np.flatnonzero(np.abs(residuals) >= LOOSE)
     for i in worst[np.argsort(-np.abs(residuals[worst]))][:5].tolist():
         height = float(np.clip(residuals[i], -MOST_DEVIATIONS, MOST_DEVIATIONS))
-        text = f"trial {found.numbers[i]}" + (f": {residuals[i]:.1f}" if abs(residuals[i]) > MOST_DEVIATIONS else "")
+        text = f"trial {found.numbers[i]}" + (f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else "")
         place = (float(found.numbers[i]), height)
         axes.annotate(text, place, (5, 3), textcoords="offset points", fontsize=8, color=INK)
     axes.set(xlabel="number of the trial, from 0", ylabel="(told - predicted) / s.d.")

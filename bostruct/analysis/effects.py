@@ -11,6 +11,7 @@ import numpy as np
 from bostruct.analysis.importances import DesignData, read_design
 from bostruct.analysis.picture_inputs import require_result, take_axes
 from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
+from bostruct.analysis.value_axis import choose_ends
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
@@ -53,7 +54,8 @@ def plot_effects(
 
     Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
     value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
-    constraints exclude have a shade, too, and no trials.
+    constraints exclude have a shade, too, and no trials. Values that are far worse than most others count as the worst
+    of those, and the picture says how many.
 
     Where variables exist only under conditions, the mean is over the points of the space that have the two values,
     which some thousand drawn points stand for. Combinations that no such point has are blank.
@@ -76,13 +78,18 @@ def plot_effects(
         check_choice("pair", name, names)
     chosen = names.index(pair[0]), names.index(pair[1])
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
-    forest = grow_forest(data.design, scale_to_unit(data.values), seed, TREES)
-    means = _compute_means(forest, data, chosen, scales)
-    low, high = float(np.min(data.values)), float(np.max(data.values))
-    axes = take_axes(ax, 6.4, 4.6)
-    told = name_objective(result, objective)
     direction = result.goals.directions[objective]
-    _draw_map(axes, low + (high - low) * means.T, scales, direction, f"mean {told} ({direction}d), darker is better")
+    low, high = choose_ends(data.values, np.empty(0), direction)
+    values = np.clip(data.values, low, high)
+    forest = grow_forest(data.design, scale_to_unit(values), seed, TREES)
+    means = _compute_means(forest, data, chosen, scales)
+    low, high = float(np.min(values)), float(np.max(values))
+    axes = take_axes(ax, 6.4, 4.6)
+    told, n_beyond = name_objective(result, objective), int(np.sum(values != data.values))
+    label = f"mean {told} ({direction}d), darker is better"
+    if n_beyond:
+        label += f"\n{n_beyond} beyond taken as {high if direction == 'minimize' else low:.4g}"
+    _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))
     set_title(axes, result, "mean effects" if told == "value" else f"mean effects on {told}")

@@ -24,6 +24,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.tables import format_corner
+from bostruct.analysis.value_axis import choose_ends
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable
@@ -37,13 +38,17 @@ if TYPE_CHECKING:
 
     from bostruct.study.study import Study
 
+AXIS_PAD = 0.06  # of an axis that ends before some trials, at each end
+
 
 def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
     """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
 
-    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Of three objectives and
-    more, the front is that of all of them, so that some of its trials may lie behind others in the picture; no stair is
-    drawn then, and the title says which objectives are drawn of how many.
+    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Where trials far behind the
+    front would squeeze all others, the axes end before them, and the legend says how many lie beyond.
+
+    Of three objectives and more, the front is that of all of them, so that some of its trials may lie behind others in
+    the picture; no stair is drawn then, and the title says which objectives are drawn of how many.
 
     result: a result or a study, of several objectives.
     ax: axes to draw on, None for those of a new figure.
@@ -70,14 +75,35 @@ def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple
         axes.scatter(*_read(front, objectives), s=34, color=BLUE, label=f"front of {len(front)}", zorder=4)
     for name, position in (("x", objectives[0]), ("y", objectives[1])):
         axes.set(**{f"{name}label": f"objective {position} ({result.goals.directions[position]}d)"})
+    beyond = _end_behind_front(axes, told, front, objectives, result.goals.directions)
     clear_frame(axes, "both")
     failed = result.n_failed + result.n_infeasible
     set_title(axes, result, _name_projection(result.goals.n_objectives, objectives), note=describe_limits(result))
+    if beyond:
+        axes.plot([], [], " ", label=f"{beyond} beyond the axes")
     if failed:
         axes.plot([], [], " ", label=f"{failed} without values, not drawn")
     put_legend_below(axes)
     label_points(axes, _list_ends(front, objectives), np.column_stack(_read(told, objectives)), stair)
     return axes
+
+
+def _end_behind_front(
+    axes: Axes, told: list[Trial], front: list[Trial], objectives: tuple[int, int], directions: Sequence[str]
+) -> int:
+    """End the axes behind the front and most other trials where the rest is far, and return how many lie beyond."""
+    beyond = np.zeros(len(told), dtype=bool)
+    for set_limits, position, every, best in zip(
+        (axes.set_xlim, axes.set_ylim), objectives, _read(told, objectives), _read(front, objectives), strict=True
+    ):
+        values = np.array(every)
+        low, high = choose_ends(values, np.array(best), directions[position])
+        outside = (values < low) | (values > high)
+        if outside.any():
+            pad = AXIS_PAD * (high - low) or AXIS_PAD * max(abs(low), 1.0)
+            set_limits(low - pad, high + pad)
+            beyond |= (values < low - pad) | (values > high + pad)
+    return int(beyond.sum())
 
 
 def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[str, float, float]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
+FAR = 5.0  # times the room of those that matter and most others, from which on those far worse are left out
 LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
@@ -117,6 +118,26 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
         return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(least)))
     fits = all_high - all_low <= ROOMY * (high - low)
     return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
+
+
+def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, float]:
+    """Return the ends of a linear axis that shows all values, or leaves out those far worse than what matters and most.
+
+    values: of which none is infinite (n,), n >= 1.
+    matters: those that must be seen well (m,); may be empty.
+    direction: ``minimize`` or ``maximize``.
+    """
+    values, matters = np.clip(values, -LARGEST, LARGEST), np.clip(matters, -LARGEST, LARGEST)
+    is_least = direction == "minimize"
+    share, method = (WORSE_SHARE, "lower") if is_least else (1.0 - WORSE_SHARE, "higher")  # of one value, no mean
+    best = np.min(values) if is_least else np.max(values)
+    inner = np.append(matters, [best, np.quantile(values, share, method=method)])
+    every = np.append(matters, values)
+    width = float(np.ptp(inner))
+    if width > 0.0 and float(np.ptp(every)) > FAR * width:
+        room = (ROOMY - 1.0) * width
+        every = every[(every >= np.min(inner) - room) & (every <= np.max(inner) + room)]
+    return float(np.min(every)), float(np.max(every))
 
 
 def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction: str) -> ValueScale:

@@ -48,6 +48,18 @@ def test_all_trials_are_drawn():
     left.figure.draw_without_rendering()
 
 
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+def test_values_far_worse_than_most_leave_the_others_their_room(direction, sign):
+    study = bo.Study(SPACE, seed=0, direction=direction)
+    study.optimize(lambda p: sign * (1e9 if p["b0"] and p["b1"] else worth(p)), 16, progress=False)
+    far = [abs(trial.value) for trial in study.trials if abs(trial.value) > 1e8]
+    assert far
+    left = plot_calibration(study)[0]
+    assert left.get_xlabel() == f"told ({direction}d), {len(far)} beyond"
+    assert np.ptp(left.get_xlim()) < 100.0
+    assert np.ptp(left.get_ylim()) < 250.0
+
+
 def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
     study = bo.Study(SPACE, method="random", seed=0)
     study.optimize(worth, 4, progress=False)

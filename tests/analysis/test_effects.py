@@ -38,6 +38,18 @@ def test_shades_are_means_over_all_other_variables():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
+def test_values_far_worse_than_most_count_as_the_worst_of_these():
+    done = bo.Study(SPACE, method="random", seed=0)
+    done.optimize(lambda p: 1e9 if p["a"] == 3 and p["c"] and p["b"] == "x" else float(p["a"]), 30, progress=False)
+    n_far = sum(trial.value > 1e8 for trial in done.trials)
+    assert n_far
+    axes = plot_effects(done, ("a", "b"))
+    shades = np.asarray(axes.get_images()[0].get_array())
+    assert 1.0 <= shades.min() < shades.max() <= 3.0
+    label = axes.figure.axes[1].get_ylabel()
+    assert label == f"mean value (minimized), darker is better\n{n_far} beyond taken as 3"
+
+
 def test_title_and_shades_say_which_of_several_objectives_they_show():
     done = bo.Study(SPACE, method="random", seed=0, directions=["minimize", "maximize"])
     done.optimize(lambda p: (p["a"], float(p["c"])), 8, progress=False)

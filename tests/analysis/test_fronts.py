@@ -36,6 +36,21 @@ def test_every_completed_trial_is_drawn_once_in_its_place(result: bo.Result) -> 
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("objective 0 (minimized)", "objective 1 (maximized)")
 
 
+def test_axes_end_before_trials_far_behind_the_front_and_count_them() -> None:
+    def far(point: dict[str, int]) -> tuple[float, float]:
+        huge = point["b"] == 3 and point["a"] < 3
+        return (1e9, -1e9) if huge else (float(point["a"]), float(point["a"] + point["b"]))
+
+    done = bo.minimize(far, SPACE, 32, method="random", seed=0, directions=GOALS["directions"])
+    axes = done.plot()
+    for low, high, least, greatest in ((*axes.get_xlim(), 0.0, 7.0), (*axes.get_ylim(), 0.0, 10.0)):
+        assert least - 1.0 < low < least
+        assert greatest < high < greatest + 1.0
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "3 beyond the axes" in [text.get_text() for text in legend.get_texts()]
+
+
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result, result]})
     (line,) = axes.get_lines()
