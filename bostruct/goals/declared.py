@@ -150,21 +150,18 @@ class Goals:
         return outcome
 
     def _check_values(self, outcome: Outcome) -> None:
-        count = len(outcome.values)
-        if count == self.n_objectives == 1:
-            return
-        if self.n_objectives > 1 and (outcome.sd is not None or outcome.repeats):
+        count, expected = len(outcome.values), self.n_objectives
+        if expected > 1 and (outcome.sd is not None or outcome.repeats):
             raise TypeError("sd, repeats: expected none where there are several objectives, whose noise is learned")
-        if count != self.n_objectives and self.n_objectives == 1:
+        if count == expected:
+            return
+        if expected == 1:
             raise TypeError(
                 f"value: expected one number, got {count}, {short_repr(outcome.values)}; directions=[...] of a study, "
                 "or of minimize, declares several objectives"
             )
-        if count != self.n_objectives:
-            told = f"{count} numbers, {short_repr(outcome.values)}" if count > 1 else f"one, {outcome.values[0]!r}"
-            raise TypeError(
-                f"value: expected a tuple of {self.n_objectives} numbers, one for each direction, got {told}"
-            )
+        told = f"{count} numbers, {short_repr(outcome.values)}" if count > 1 else f"one, {outcome.values[0]!r}"
+        raise TypeError(f"value: expected a tuple of {expected} numbers, one for each direction, got {told}")
 
     def __str__(self) -> str:
         return ", ".join([*self.directions, *map(str, self.limits)])
