@@ -19,16 +19,14 @@ package, and the revision if FOLDER has a file REVISION with it (`git rev-parse 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.experiments.before import FOLDER, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.report import FILE, PAGE, publish
-from benchmarks.experiments.searches import BEFORE
+from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.run import Run, take_apart
 from benchmarks.structures.command import Comparison, make_parser, parse_arguments, take_missing
 
@@ -46,10 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = make_parser(COMPARISON)
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of the revision before")
     given = parse_arguments(COMPARISON, parser, words)
+    check_before(parser, given.before)
     if given.before is None:
         given.methods = [name for name in given.methods if name != BEFORE]
-    elif not (given.before / "bostruct").is_dir():
-        parser.error(f"--before: expected a folder that has the folder bostruct; got {given.before}")
     return take_missing(COMPARISON, given, words, lambda run: _take(run, given))
 
 
@@ -58,10 +55,7 @@ def _list_runs(problem: str, seed: int) -> list[Run]:
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict[str, Any]:
-    package = {}
-    if given.before is not None:
-        os.environ[FOLDER] = str(given.before.resolve())
-        package = {"package": describe_package(given.before)} if run.search == BEFORE else {}
+    package = use_before(given.before, run.search)
     return take_apart(f"{NAME}.run", run, given.python, MOST_SECONDS, given.data) | package
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.experiments import batches, costs, failures, limits, noise, objectives
 from benchmarks.experiments.instances import Instance
 from benchmarks.experiments.judging import TAKE_FAILING, TAKE_FRONT, TAKE_LIMITED, TAKE_NOISY, Maker
-from benchmarks.experiments.searches import BEFORE
+from benchmarks.peers.before import BEFORE
 from benchmarks.peers.run import Run
 
 OURS = "auto"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 from benchmarks.experiments.cases import GROUPS, OURS, Group
 from benchmarks.experiments.comparisons import Row, compare_group, estimate_multiples, list_losses
 from benchmarks.experiments.fronts import LOST
-from benchmarks.experiments.searches import BEFORE
 from benchmarks.experiments.targets import judge_targets
+from benchmarks.peers.before import BEFORE, describe_packages
 from benchmarks.peers.report import describe_difference
 from benchmarks.peers.verdicts import Index, find_best
 from benchmarks.structures.page import (
@@ -87,17 +86,8 @@ def format_group(index: Index, group: Group) -> str:
 
 def _describe_before(index: Index, group: Group) -> list[str]:
     """Return a line that says of which package the runs of `auto before` are; none where there are no runs."""
-    runs = [found for problem in group.problems for found in index.get((problem, BEFORE), {}).values()]
-    counts = Counter(_name_package(found.get("package", {})) for found in runs)
-    told = "; ".join(f"{name} in {n} of {len(runs)} runs" for name, n in counts.items())
-    return [f"`{BEFORE}` is of {told}."] if counts else []
-
-
-def _name_package(package: Mapping[str, str]) -> str:
-    if not package:
-        return "a package that is not on record"
-    revision = f" of revision {package['revision']}" if "revision" in package else ""
-    return f"the package {package['tree'][:10]}{revision}"
+    told = describe_packages(found for problem in group.problems for found in index.get((problem, BEFORE), {}).values())
+    return [told] if told else []
 
 
 def _format_problem(index: Index, group: Group, problem: str, rows: Mapping[tuple[str, ...], Row]) -> str:

@@ -10,14 +10,12 @@ from functools import partial
 from typing import Any, Protocol
 
 import bostruct as bo
-from benchmarks.experiments.before import AutoBefore
 from benchmarks.experiments.botorch_search import BoTorchSearch
 from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.optuna_search import OptunaSearch
 from benchmarks.experiments.smac_search import SMACSearch
+from benchmarks.peers.before import BEFORE, AutoBefore
 from benchmarks.peers.tasks import Point
-
-BEFORE = "auto before"  # by the package of the revision before
 
 
 class Search(Protocol):
@@ -63,6 +61,21 @@ class Ours:
 
     def recommend(self) -> Point:
         return self.study.result.recommended.trial.point
+
+
+class Before:
+    """`auto` of the revision before, on an instance of one objective without limits.
+
+    instance, initial, seed: as of `Ours`.
+    """
+
+    def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
+        self._search = AutoBefore(instance.space, initial, seed)
+        self.ask, self.recommend = self._search.ask, self._search.recommend
+
+    def tell(self, point: Point, measured: Measured | None) -> None:
+        del point  # which is that of the running trial
+        self._search.tell(None if measured is None else measured.objectives[0])
 
 
 def open_study(instance: Instance, method: str, initial: Sequence[Point], seed: int) -> bo.Study:
@@ -111,7 +124,7 @@ def list_steps(search: Search) -> Generator[Point, Measured | None, None]:
 OURS = ("auto", "evolution", "random")
 SEARCHES: dict[str, Make] = {
     **{name: partial(Ours, name) for name in OURS},
-    BEFORE: AutoBefore,
+    BEFORE: Before,
     **{f"Optuna {name}": partial(OptunaSearch, name) for name in ("TPE", "GP", "NSGA-II")},
     "BoTorch": BoTorchSearch,
     "SMAC3": SMACSearch,

@@ -1,7 +1,7 @@
 """Compare `auto` with its peers on bits, categories, orders, numbers and conditions, and with itself with a prior.
 
     python -m benchmarks.peers [--quick] [--seeds 10] [--first-seed 0] [--trials 100] [--python PYTHON] [--data DIR]
-        [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
+        [--before FOLDER] [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
 
 A seed is one instance of a problem and ten initial points, which all searches share but those with a prior: `auto` with
 a prior of 100 trials begins with points of the earlier study. Each run is a process of its own with one thread. FILE
@@ -13,7 +13,9 @@ verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.
 
 PYTHON is the interpreter of the peers, in whose environment botorch, bounce, cmaes, kernel_tuner, optuna, smac and this
 package's dependencies are installed; by default the running one. A peer that is not installed there is left out, and
-the tables say so. DIR has the tables that some problems are, see docs/peers.md; without it they are skipped.
+the tables say so. FOLDER has the package of an earlier revision (`git archive REVISION bostruct | tar x -C FOLDER`),
+whose `auto` is run as `auto before`; without it, that is skipped. A file REVISION beside the package names it. DIR has
+the tables that some problems are, see docs/peers.md; without it they are skipped.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
 from benchmarks.peers.names import split_names
 from benchmarks.peers.publish import PAGE, make_page, publish
@@ -81,6 +84,7 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
+    parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(name.replace(", ", " ") for name in problems))
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run")
@@ -93,6 +97,9 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     given.searches = split_names(parser, "--searches", given.searches, ALL_SEARCHES)
     given.problems = split_names(parser, "--problems", given.problems, names)
     given.problems = [names[name] for name in given.problems]
+    check_before(parser, given.before)
+    if given.before is None:
+        given.searches = [name for name in given.searches if name != BEFORE]
     if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
         print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)
         given.problems = [name for name in given.problems if name not in TABLES]
@@ -114,7 +121,8 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict:
-    return take_apart("benchmarks.peers.run", run, given.python, MOST_SECONDS, given.data)
+    package = use_before(given.before, run.search)
+    return take_apart("benchmarks.peers.run", run, given.python, MOST_SECONDS, given.data) | package
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "hill-climbing": "#6B8E23",
     "annealing": "#B8A000",
     "random": "#8C8C8C",
+    "auto before": "#5A9BD4",
     "tpe": "#D55E00",
     "climbing by swaps": "#009E73",
     "bits with a predicate": "#CC79A7",
@@ -48,7 +49,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "unrelated prior": "#D55E00",
     "opposite prior": "#CC79A7",
 }
-DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe")
+DASHED = ("smac", "combo", "bocs", "evolution", "hill-climbing", "annealing", "tpe", "auto before")
 LEAST_GAP = 1e-6  # that a logarithmic axis shows
 LEAST_DECADE = 5.0  # the ratio of values from which an axis is logarithmic
 BESIDE: Any = {"loc": "center left", "bbox_to_anchor": (1.02, 0.5)}  # the place of a legend

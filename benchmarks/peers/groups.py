@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.peers import tables, tasks
+from benchmarks.peers.before import BEFORE, auto_before
 from benchmarks.peers.bits import BITS, LARGE
 from benchmarks.peers.botorch_search import botorch, fast_botorch
 from benchmarks.peers.bounce_search import bounce
@@ -79,6 +80,7 @@ ON_ALL: dict[str, Search] = SEARCHES | {
     "BoTorch fast": partial(penalize, fast_botorch),
     "Bounce": partial(penalize, bounce),
     "CatCMA": partial(penalize, catcma),
+    BEFORE: auto_before,
 }
 WITHOUT_CONDITIONS = ("BoTorch", "Bounce", "CatCMA")
 ON_KERNELS: dict[str, Search] = {
@@ -139,7 +141,7 @@ def list_searches(group: str, problem: str) -> list[str]:
     if problem not in WITH_BOCS:
         without.add("bocs")
     if group not in CHOICES:
-        without.add("BoTorch fast")
+        without |= {"BoTorch fast", BEFORE}
     elif problem not in WITH_BOTORCH:
         without.add("BoTorch")
     searches = ON_ALL | ON_CHOICES if group in CHOICES else ON_ALL

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.before import BEFORE, describe_packages
 from benchmarks.peers.comparison import HEADLINE, Results, list_marks, list_problems, name_picture
 from benchmarks.peers.groups import FCNETS, GROUPS, list_searches
 from benchmarks.peers.record import describe_conditions, list_absent
@@ -125,7 +126,8 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
     rows = results.rows[0]
     for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
         told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
-    return "\n".join([line for line in told if line])
+    before = describe_packages(found for run, found in results.runs.items() if run.search == BEFORE)
+    return "\n".join([line for line in told if line]) + (f"\n\n{before}" if before else "")
 
 
 def _count(rows: Sequence[Row]) -> str:

@@ -13,13 +13,14 @@ import pytest
 import bostruct as bo
 from benchmarks.experiments import __main__ as command
 from benchmarks.experiments import batches, comparisons, costs, judging, report, searches, targets
-from benchmarks.experiments.before import FOLDER, AutoBefore, describe_package
 from benchmarks.experiments.cases import GROUPS, PROBLEMS, SEARCHES, make_task
 from benchmarks.experiments.fronts import LOST, find_losses
 from benchmarks.experiments.instances import Instance, Measured, keeps_limits, try_measure
 from benchmarks.experiments.run import take
+from benchmarks.peers.before import FOLDER, AutoBefore, auto_before, describe_package, describe_packages
 from benchmarks.peers.record import append_run, read_file
 from benchmarks.peers.run import Run, draw_initial
+from benchmarks.peers.tasks import Task
 from tests.benchmarks.test_peers import save_measured
 
 GENERATED = [
@@ -475,7 +476,15 @@ def test_runs_of_the_revision_before_keep_its_hash(tmp_path, monkeypatch):
     places = ["--before", str(tmp_path), "--out", str(file), "--page", str(tmp_path / "page.md")]
     assert command.main([*words, *places, "--seeds", "1"]) == 0
     kept = {run.search: found.get("package") for run, found in read_file(file)[1].items()}
-    assert kept == {"auto": None, "auto before": describe_package(tmp_path)}
+    package = describe_package(tmp_path)
+    assert kept == {"auto": None, "auto before": package}
+    named = f"the package {package['tree'][:10]}"
+    told = describe_packages([{"package": package}, {"package": package | {"revision": "abc"}}, {}])
+    assert told == (
+        f"`auto before` is of {named} in 1 of 3 runs; {named} of revision abc in 1 of 3 runs; "
+        "a package that is not on record in 1 of 3 runs."
+    )
+    assert describe_packages([]) == ""
 
 
 def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, monkeypatch):
@@ -485,12 +494,15 @@ def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, m
     (package / "late.py").write_text("VALUE = 7")
     monkeypatch.setenv(FOLDER, str(tmp_path))
     loaded = {name: module for name, module in sys.modules.items() if name.startswith("bostruct")}
-    instance = Instance(bo.Space({"a": range(9)}), lambda _: Measured((0.0,)))
-    search = AutoBefore(instance, [{"a": 3}], 5)
+    space = bo.Space({"a": range(9)})
+    search = AutoBefore(space, [{"a": 3}], 5)
     assert search.ask() == {"a": 7, "initial": [{"a": 3}], "seed": 5}
-    search.tell({}, Measured((2.0,)))
-    search.tell({}, None)
+    search.tell(2.0)
+    search.tell(None)
     assert search.study.told == [2.0, "no value"]
+    steps = auto_before(Task(space, lambda _: 0.0), [{"a": 3}], 5)
+    assert next(steps)["a"] == steps.send(1.0)["a"] == steps.send(math.nan)["a"] == 7
+    assert searches.Before(Instance(space, lambda _: Measured((0.0,))), [{"a": 3}], 5).ask()["a"] == 7
     assert {name: module for name, module in sys.modules.items() if name.startswith("bostruct")} == loaded
     assert str(tmp_path) not in sys.path
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib
+import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from benchmarks.experiments.instances import Instance, Measured
-from benchmarks.peers.tasks import Point
+import bostruct as bo
+from benchmarks.peers.searches import Steps
+from benchmarks.peers.tasks import Point, Task
 
+BEFORE = "auto before"  # the search by the package of the revision before
 FOLDER = "BOSTRUCT_BEFORE"  # of the other package: git archive REVISION bostruct | tar x -C FOLDER
 PACKAGE = "bostruct"
 REVISION = "REVISION"  # the file beside the package that names its revision
@@ -26,20 +31,20 @@ class AutoBefore:
     Both packages have the same name, and import some of their modules late. So the modules of the other one are those
     that are loaded while it works, and only then.
 
-    instance: of the problem, of one objective without limits.
+    space: of the points.
     initial: points to begin with.
     seed: of the study.
 
     Raises what the other package does not know, of the kinds of a space and in points.
     """
 
-    def __init__(self, instance: Instance, initial: Sequence[Point], seed: int) -> None:
+    def __init__(self, space: bo.Space, initial: Sequence[Point], seed: int) -> None:
         self._folder, self._modules = os.environ[FOLDER], dict[str, ModuleType]()
-        described = instance.space.to_json()
+        described = space.to_json()
         with self._at_work():
             package = importlib.import_module(PACKAGE)
-            space = package.Space.from_json(described)
-            self.study: Any = package.Study(space, method="auto", seed=seed, initial_points=initial)
+            same = package.Space.from_json(described)
+            self.study: Any = package.Study(same, method="auto", seed=seed, initial_points=initial)
         self._trial: Any = None
 
     def ask(self) -> Point:
@@ -47,13 +52,13 @@ class AutoBefore:
             self._trial = self.study.ask()
             return self._trial.point
 
-    def tell(self, point: Point, measured: Measured | None) -> None:
-        del point  # which is that of the running trial
+    def tell(self, value: float | None) -> None:
+        """Take the value of the point asked for last, None where it failed."""
         with self._at_work():
-            if measured is None:
+            if value is None:
                 self.study.tell(self._trial, infeasible="no value")
             else:
-                self.study.tell(self._trial, measured.objectives[0])
+                self.study.tell(self._trial, value)
 
     def recommend(self) -> Point:
         with self._at_work():
@@ -71,6 +76,49 @@ class AutoBefore:
             sys.path.remove(self._folder)
             self._modules = _unload()
             sys.modules |= ours
+
+
+def auto_before(task: Task, initial: Sequence[Point], seed: int) -> Steps:
+    """Search by `auto` of the other package."""
+    search = AutoBefore(task.space, initial, seed)
+    while True:
+        value = yield search.ask()
+        search.tell(None if math.isnan(value) else value)
+
+
+def use_before(folder: Path | None, search: str) -> dict[str, dict[str, str]]:
+    """Let the processes that this one starts find the other package; return what a run by a search keeps of it.
+
+    folder: as of `describe_package`; None for none.
+    search: its name.
+    """
+    if folder is None:
+        return {}
+    os.environ[FOLDER] = str(folder.resolve())
+    return {"package": describe_package(folder)} if search == BEFORE else {}
+
+
+def check_before(parser: argparse.ArgumentParser, folder: Path | None) -> None:
+    """End a command whose option --before names a folder without a package."""
+    if folder is not None and not (folder / PACKAGE).is_dir():
+        parser.error(f"--before: expected a folder that has the folder {PACKAGE}; got {folder}")
+
+
+def describe_packages(runs: Iterable[Mapping[str, Any]]) -> str:
+    """Return a sentence that says of which packages runs of `BEFORE` are; empty where there are no runs.
+
+    runs: as a file keeps them.
+    """
+    counts = Counter(_name_package(found.get("package", {})) for found in runs)
+    told = "; ".join(f"{name} in {n} of {counts.total()} runs" for name, n in counts.items())
+    return f"`{BEFORE}` is of {told}." if counts else ""
+
+
+def _name_package(package: Mapping[str, str]) -> str:
+    if not package:
+        return "a package that is not on record"
+    revision = f" of revision {package['revision']}" if "revision" in package else ""
+    return f"the package {package['tree'][:10]}{revision}"
 
 
 def describe_package(folder: Path) -> dict[str, str]:
