@@ -21,6 +21,7 @@ the tables that some problems are, see docs/peers.md; without it they are skippe
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,8 +60,11 @@ def main(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     given = _parse(arguments, groups, name)
-    done = read_file(given.out)[1]
-    missing = [run for run in _list_runs(given) if run not in done]
+    done, asked = read_file(given.out)[1], _list_runs(given)
+    if given.seeds and not asked:
+        print("none of these searches is compared on these problems; see docs/peers.md", file=sys.stderr)
+        return 1
+    missing = [run for run in asked if run not in done]
     if missing:
         append_conditions(given.out, given.python, [name, *arguments])
     for run in missing:
@@ -86,24 +90,32 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
-    parser.add_argument("--problems", default=",".join(name.replace(", ", " ") for name in problems))
+    parser.add_argument("--problems", default=",".join(problems))
     parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures")
     if parser.parse_known_args(arguments)[0].quick:
-        quick = ",".join(name.replace(", ", " ") for name in QUICK if name in problems)
+        quick = ",".join(name for name in QUICK if name in problems)
         parser.set_defaults(seeds=QUICK_SEEDS, trials=QUICK_TRIALS, searches=",".join(QUICK_SEARCHES), problems=quick)
     given = parser.parse_args(arguments)
-    names = {name.replace(", ", " "): name for name in PROBLEMS}
+    forms = {form: name for name in PROBLEMS for form in (name, name.replace(", ", " "))}
     given.searches = split_names(parser, "--searches", given.searches, ALL_SEARCHES)
-    given.problems = split_names(parser, "--problems", given.problems, names)
-    given.problems = [names[name] for name in given.problems]
-    check_before(parser, given.before)
+    given.problems = [forms[name] for name in split_names(parser, "--problems", given.problems, forms)]
+    _check_places(parser, given)
     if given.before is None:
         given.searches = [name for name in given.searches if name != BEFORE]
     if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
         print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)
         given.problems = [name for name in given.problems if name not in TABLES]
     return given
+
+
+def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """End the command where a folder or the interpreter is not there."""
+    check_before(parser, given.before)
+    if given.data is not None and not given.data.is_dir():
+        parser.error(f"--data: expected a folder with tables, see docs/peers.md; got {given.data}")
+    if shutil.which(given.python) is None:
+        parser.error(f"--python: expected an interpreter, such as {sys.executable}; got {given.python}")
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:

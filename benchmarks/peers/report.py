@@ -65,6 +65,8 @@ INTRODUCTION = """\
   Where all seeds share the optimum, it is subtracted, and the error is the usual one. Where a search has other seeds
   than `auto`, its curve is moved by the difference of the lowest values known. Legends are in the order of the last
   values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone.
+- **CPU seconds** are of the machines at the end of this page, some of them busy, which differ by up to two times.
+  Compare ratios of several times alone. The first call of a model takes up to a second to compile.
 """
 
 
@@ -146,16 +148,25 @@ def _list_losses(rows: Sequence[Row]) -> str:
     below = [row for row in rows if row.difference and row.difference.mean < 0.0]
     lost = [row for row in below if row.difference and row.difference.high < 0.0]
     told = [
-        "All rows whose interval lies below zero, with their verdicts:\n" if lost else "No interval lies below zero.\n"
+        "Variants of `auto` and priors have sections of their own. "
+        + (
+            "All other rows whose interval lies below zero, with their verdicts:\n"
+            if lost
+            else "No interval of another row lies below zero.\n"
+        )
     ]
     told += [f"- {_tell(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
-    means = [row for row in below if row not in lost and row.verdict != FEW]
+    means = [row for row in below if row not in lost]
     if means:
         told.append("\nRows whose mean lies below zero and whose interval does not:\n")
     for search, mark in dict.fromkeys((row.search, row.mark) for row in means):
-        problems = [row.problem for row in means if (row.search, row.mark) == (search, mark)]
+        problems = [_name_loss(row) for row in means if (row.search, row.mark) == (search, mark)]
         told.append(f"- {search} at {mark} trials: {'; '.join(problems)}")
     return "\n".join(told)
+
+
+def _name_loss(row: Row) -> str:
+    return f"{row.problem} (few seeds)" if row.verdict == FEW else row.problem
 
 
 def _tell(row: Row) -> str:
@@ -175,7 +186,7 @@ def _format_group(results: Results, group: str, guide: str, pictures: Mapping[st
         if has_own_picture and (picture := name_picture(group, problem)) in pictures:
             told.append(f"![Mean best values on {problem}]({pictures[picture]})")
     if absent := [problem for problem in GROUPS[group] if problem not in problems]:
-        told.append(f"No runs yet: {', '.join(absent)}.")
+        told.append(f"No runs yet: {'; '.join(absent)}.")
     if group == "transfer":
         told.append(_describe_priors(results.rows[1]))
     return "\n\n".join(told)

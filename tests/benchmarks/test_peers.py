@@ -417,3 +417,29 @@ def test_what_such_a_peer_raises_is_raised():
     next(steps)
     with pytest.raises(ValueError, match=r"after 2\.0"):
         steps.send(2.0)
+
+
+def test_places_that_are_not_there_are_refused(tmp_path, capsys):
+    nowhere = str(tmp_path / "nowhere")
+    for option, told in (
+        ("--data", "--data: expected a folder with tables, see docs/peers.md; got"),
+        ("--python", "--python: expected an interpreter, such as"),
+        ("--before", "--before: expected a folder that has the folder bostruct; got"),
+    ):
+        with pytest.raises(SystemExit):
+            command.main([option, nowhere, "--problems", "branin"])
+        assert f"{told} " in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_search_that_is_compared_nowhere_is_told(tmp_path, capsys):
+    assert command.main(["--problems", "branin", "--searches", "bocs", "--out", str(tmp_path / "runs.jsonl")]) == 1
+    assert "none of these searches is compared on these problems" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["ackley 20x11, smooth", "ackley 20x11 smooth"])
+def test_a_problem_may_be_named_without_its_comma(name, tmp_path, monkeypatch):
+    taken = []
+    monkeypatch.setattr(command, "take_apart", lambda _, run, *__: taken.append(run) or {"missing": "none"})
+    monkeypatch.setattr(command, "append_conditions", lambda *_: None)
+    command.main(["--problems", name, "--searches", "random", "--seeds", "1", "--out", str(tmp_path / "runs.jsonl")])
+    assert [run.problem for run in taken] == ["ackley 20x11, smooth"]
