@@ -148,12 +148,8 @@ def _list_losses(rows: Sequence[Row]) -> str:
     below = [row for row in rows if row.difference and row.difference.mean < 0.0]
     lost = [row for row in below if row.difference and row.difference.high < 0.0]
     told = [
-        "Variants of `auto` and priors have sections of their own. "
-        + (
-            "All other rows whose interval lies below zero, with their verdicts:\n"
-            if lost
-            else "No interval of another row lies below zero.\n"
-        )
+        "Variants of `auto`, and `auto` with a prior, have sections of their own.\n",
+        "All rows whose interval lies below zero, with their verdicts:\n" if lost else "No interval lies below zero.\n",
     ]
     told += [f"- {_tell(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
     means = [row for row in below if row not in lost]
