@@ -19,7 +19,7 @@ from scipy.special import expit
 from bostruct.acquisition.functions import log_h
 
 LEAST_NOISE, LEAST_LENGTHSCALE, LEAST_HAMMING = 1e-4, 0.025, 1e-6
-LEAST_VARIANCE = 1e-9  # of predictions, as GPyTorch has it
+LEAST_VARIANCE = 1e-10  # of predictions, as GPyTorch has it
 LEAST_SCALE = 1e-8  # of values that are standardized
 LOG_2_PI = math.log(2.0 * math.pi)
 
@@ -120,8 +120,10 @@ class Hamming:
         lengthscales, variance = self._scales(parameters)
         m, one_hot = weights * matrix, self._one_hot(x)
         different = m.sum() - np.add.reduceat(np.sum(one_hot * (m @ one_hot), axis=0), self._first)
-        slopes = [*different / (lengthscales**2 * len(lengthscales)), m.sum() / variance]
-        return np.array(slopes) * expit(parameters)
+        own = different / (lengthscales**2 * len(lengthscales)) * expit(parameters[:-1])
+        # the slope of log softplus, which is 1 where softplus is too small for a number
+        relative = expit(parameters[-1]) / variance if variance > 0.0 else 1.0
+        return np.append(own, m.sum() * relative)
 
     def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         return 0.0, np.zeros_like(parameters)

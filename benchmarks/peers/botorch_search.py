@@ -40,7 +40,7 @@ def _search(suggest: Suggest, task: Task, initial: Sequence[Point], seed: int) -
         values.append((yield point))
     while True:
         left = (task.space.n_points - len(xs)) // 4  # small spaces have not so many points to climb from
-        found = suggest(coder, np.array(xs), -np.array(values), int(min(RESTARTS, max(1, left))))
+        found = suggest(coder, np.array(xs), -np.array(values, dtype=np.float64), int(min(RESTARTS, max(1, left))))
         point = coder.decode(found)
         xs.append(coder.encode(point))
         values.append((yield point))

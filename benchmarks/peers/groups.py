@@ -88,7 +88,7 @@ ON_KERNELS: dict[str, Search] = {
     "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),
 }
 ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | ON_KERNELS | PRIORS | VARIANTS
-# Among groups of choices: the package takes minutes a run, and `BoTorch fast` is as good.
+# Of problems without numbers: the package takes minutes a run, and `BoTorch fast` has its model and its search.
 WITH_BOTORCH = {"max-3-sat 60/300", "contamination", "nk 30x5"}
 # Of bits, with at most 3,000 monomials of two of them.
 WITH_BOCS = {
@@ -141,7 +141,10 @@ def list_searches(group: str, problem: str) -> list[str]:
     if problem not in WITH_BOCS:
         without.add("bocs")
     if group not in CHOICES:
-        without |= {"BoTorch fast", BEFORE}
+        without.add(BEFORE)
+    is_discrete = group in CHOICES or problem in TRAINED
+    if not is_discrete:
+        without.add("BoTorch fast")
     elif problem not in WITH_BOTORCH:
         without.add("BoTorch")
     searches = ON_ALL | ON_CHOICES if group in CHOICES else ON_ALL

@@ -150,17 +150,16 @@ class Coder:
 
     def encode(self, point: Point) -> np.ndarray:
         """Return the vector of a point (d,)."""
-        return np.array([self._encode(variable, point[name]) for name, variable in self.variables])
+        return np.array([self._encode(i, variable, point[name]) for i, (name, variable) in enumerate(self.variables)])
 
     def decode(self, vector: np.ndarray) -> dict[str, Any]:
         """Return the point nearest a vector (d,)."""
         return {name: self._decode(v, float(x)) for (name, v), x in zip(self.variables, vector, strict=True)}
 
-    @staticmethod
-    def _encode(variable: Any, value: Any) -> float:
+    def _encode(self, i: int, variable: Any, value: Any) -> float:
         if (own := range_of(variable)) is None:
-            position = float(list(variable.choices).index(value))
-            return position / (variable.size - 1) if is_order(variable) else position
+            position = list(variable.choices).index(value)
+            return self.orders[i][position] if i in self.orders else float(position)  # to the last bit: peers compare
         low, high, x = (np.log(v) if own.log else v for v in (own.low, own.high, value))
         return float((x - low) / (high - low))
 

@@ -11,6 +11,7 @@ from benchmarks.peers import botorch_search
 from benchmarks.peers.botorch_fast import (
     LEAST_HAMMING,
     LEAST_NOISE,
+    LEAST_VARIANCE,
     NOISE_PRIOR,
     RBF,
     Hamming,
@@ -20,7 +21,7 @@ from benchmarks.peers.botorch_fast import (
     search_locally,
 )
 from benchmarks.peers.botorch_search import botorch, draw_points, fast_botorch
-from benchmarks.peers.groups import CHOICES, GROUPS, list_searches, make_task
+from benchmarks.peers.groups import CHOICES, GROUPS, TRAINED, list_searches, make_task
 from benchmarks.peers.run import draw_initial
 from benchmarks.peers.searches import Coder
 from benchmarks.peers.tasks import Task
@@ -118,6 +119,29 @@ def test_the_density_of_a_lognormal_number_is_scipys():
     assert own.log_density(np.array([own.mode]))[1] == pytest.approx(0.0)
 
 
+@pytest.mark.parametrize("size", [*range(3, 31), 101])
+def test_a_told_point_is_one_of_those_that_a_peer_can_choose(size):
+    coder = Coder(bo.Space({"x": bo.Ordinal(list(range(size))), "y": bo.Categorical(list(range(size)))}))
+    for value in range(size):
+        vector = coder.encode({"x": value, "y": value})
+        assert vector[0] in coder.orders[0]
+        assert coder.decode(vector) == {"x": value, "y": value}
+
+
+def test_small_spaces_are_searched_without_repeats():
+    space = bo.Space({"x": bo.Ordinal(list(range(6))), "y": bo.Ordinal(list(range(6)))})
+    task = Task(space, lambda point: (point["x"] - 3.0) ** 2 + (point["y"] - 3.0) ** 2)
+    points = run(fast_botorch, task, [{"x": 0, "y": 0}, {"x": 5, "y": 1}], 36)
+    assert len({tuple(point.values()) for point in points}) == 36
+
+
+def test_variances_have_the_least_of_gpytorch_and_values_may_be_constant():
+    torch, gpytorch = pytest.importorskip("torch"), pytest.importorskip("gpytorch")
+    assert gpytorch.settings.min_variance.value(torch.double) == LEAST_VARIANCE
+    x = np.random.default_rng(2653).integers(5, size=(18, 2)).astype(float)  # where the variance goes to 0
+    assert np.isfinite(fit(Hamming([5, 5]), x, np.ones(18)).loss)
+
+
 def test_climbs_end_where_no_neighbor_is_better_and_avoid_what_is_known():
     rng = np.random.default_rng(0)
     choices = [np.arange(float(size)) for size in SIZES]
@@ -153,12 +177,13 @@ def test_climbs_end_where_no_neighbor_is_better_and_avoid_what_is_known():
         search_locally(score, choices, avoid[:3], avoid, 5)
 
 
-def test_the_package_is_run_on_three_problems_of_choices_and_its_equal_on_all():
-    for group in CHOICES:
-        for problem in GROUPS[group]:
-            names = list_searches(group, problem)
-            assert "BoTorch fast" in names
-            assert ("BoTorch" in names) == (problem in ("max-3-sat 60/300", "contamination", "nk 30x5"))
+def test_the_package_is_run_on_three_problems_without_numbers_and_its_equal_on_all():
+    for problem in (*(one for group in CHOICES for one in GROUPS[group]), *TRAINED):
+        group = "mixed" if problem in TRAINED else next(group for group in CHOICES if problem in GROUPS[group])
+        names = list_searches(group, problem)
+        assert "BoTorch fast" in names
+        assert ("BoTorch" in names) == (problem in ("max-3-sat 60/300", "contamination", "nk 30x5"))
+    assert "BoTorch fast" not in list_searches("numbers", "branin")
     with pytest.raises(ValueError, match="orders and bits alone"):
         run(fast_botorch, Task(bo.Space({"x": [0, 1], "y": ["a", "b", "c"]}), len), [{"x": 0, "y": "a"}], 2)
 
