@@ -34,8 +34,8 @@ class LogNormal(NamedTuple):
     def mode(self) -> float:
         return math.exp(self.location - self.scale**2)
 
-    def log_density(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the sum of log densities of numbers (k,), and its slopes (k,)."""
+    def compute_log_density(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the sum of log densities of numbers (k,), and its gradient (k,)."""
         z = (np.log(x) - self.location) / self.scale
         total = float(np.sum(-0.5 * z * z - np.log(x * self.scale)) - 0.5 * LOG_2_PI * len(x))
         return total, -(1.0 + z / self.scale) / x
@@ -54,13 +54,17 @@ class Kernel(Protocol):
     start: np.ndarray
     least: np.ndarray
 
-    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray: ...
-
-    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the slopes of the weighted sum of a matrix of points with themselves."""
+    def compute_gram(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return the covariances (n, m) of points (n, d) and (m, d)."""
         ...
 
-    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]: ...
+    def differentiate(self, parameters: np.ndarray, x: np.ndarray, gram: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Return the gradient (p,) of the sum of weights (n, n) times the Gram matrix of points (n, d)."""
+        ...
+
+    def compute_log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the logarithm of the prior density of parameters (p,), and its gradient (p,)."""
+        ...
 
 
 class RBF:
@@ -73,21 +77,21 @@ class RBF:
         self._prior = LogNormal(math.sqrt(2.0) + 0.5 * math.log(d), math.sqrt(3.0))
         self.start, self.least = np.full(d, self._prior.mode), np.full(d, LEAST_LENGTHSCALE)
 
-    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def compute_gram(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         a, b = a / parameters, b / parameters
         squares = np.sum(a * a, axis=1)[:, None] + np.sum(b * b, axis=1) - 2.0 * a @ b.T
         return np.exp(-0.5 * np.maximum(squares, 0.0))
 
-    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        m = weights * matrix
+    def differentiate(self, parameters: np.ndarray, x: np.ndarray, gram: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        m = weights * gram
         return 2.0 * (m.sum(axis=1) @ (x * x) - np.sum(x * (m @ x), axis=0)) / parameters**3
 
-    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        return self._prior.log_density(parameters)
+    def compute_log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        return self._prior.compute_log_density(parameters)
 
 
 class Hamming:
-    """BoTorch's kernel of categories: exp of minus the mean over variables of difference over lengthscale, scaled.
+    """BoTorch's kernel of categories: a variance times exp(-mean over variables of [unequal] / lengthscale).
 
     Parameters are those whose softplus is a lengthscale or, last, the variance. They have no prior.
 
@@ -109,28 +113,28 @@ class Hamming:
         found[np.arange(len(x))[:, None], x.astype(np.int64) + self._first] = 1.0
         return found
 
-    def matrix(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def compute_gram(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         lengthscales, variance = self._scales(parameters)
         weights = 1.0 / (lengthscales * len(lengthscales))
         sizes = np.diff([*self._first, self._choices])
         equal = (self._one_hot(a) * np.repeat(weights, sizes)) @ self._one_hot(b).T
         return variance * np.exp(equal - weights.sum())
 
-    def slopes(self, parameters: np.ndarray, x: np.ndarray, matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def differentiate(self, parameters: np.ndarray, x: np.ndarray, gram: np.ndarray, weights: np.ndarray) -> np.ndarray:
         lengthscales, variance = self._scales(parameters)
-        m, one_hot = weights * matrix, self._one_hot(x)
+        m, one_hot = weights * gram, self._one_hot(x)
         different = m.sum() - np.add.reduceat(np.sum(one_hot * (m @ one_hot), axis=0), self._first)
         own = different / (lengthscales**2 * len(lengthscales)) * expit(parameters[:-1])
         # the slope of log softplus, which is 1 where softplus is too small for a number
         relative = expit(parameters[-1]) / variance if variance > 0.0 else 1.0
         return np.append(own, m.sum() * relative)
 
-    def log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
+    def compute_log_prior(self, parameters: np.ndarray) -> tuple[float, np.ndarray]:
         return 0.0, np.zeros_like(parameters)
 
 
 class Posterior(NamedTuple):
-    """A GP given values.
+    """The posterior of a GP, given values at points.
 
     parameters: of the kernel.
     noise, constant: of the standardized values.
@@ -153,13 +157,13 @@ class Posterior(NamedTuple):
 
     def predict(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances (m,) of points (m, d), without noise."""
-        cross = self.kernel.matrix(self.parameters, self.x, x)
+        cross = self.kernel.compute_gram(self.parameters, self.x, x)
         reduced = solve_triangular(self.cholesky, cross, lower=True, check_finite=False)
-        own = self.kernel.matrix(self.parameters, x[:1], x[:1])[0, 0]  # both kernels are stationary
+        own = self.kernel.compute_gram(self.parameters, x[:1], x[:1])[0, 0]  # both kernels are stationary
         variances = np.maximum(self.scale**2 * (own - np.sum(reduced * reduced, axis=0)), LEAST_VARIANCE)
         return self.shift + self.scale * (self.constant + self.weights @ cross), variances
 
-    def log_ei(self, x: np.ndarray, best: float) -> np.ndarray:
+    def compute_log_ei(self, x: np.ndarray, best: float) -> np.ndarray:
         """Return log EI (m,) over the greatest value, which is maximized."""
         means, variances = self.predict(x)
         deviations = np.sqrt(variances)
@@ -178,15 +182,17 @@ def fit(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> Posterior:
     y = _standardize(values)[0]
     start = np.array([NOISE_PRIOR.mode, 0.0, *kernel.start])
     bounds = [(LEAST_NOISE, None), (None, None), *((low, None) for low in kernel.least)]
-    found = minimize(lambda at: _lose(kernel, x, y, at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
+    found = minimize(lambda at: _compute_loss(kernel, x, y, at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
     return condition(kernel, x, values, found.x)
 
 
 def condition(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray) -> Posterior:
     """Return the posterior of values (n,) at points (n, d) under noise, constant and parameters of the kernel."""
     y, shift, scale = _standardize(values)
-    loss, _, cholesky, weights = _lose(kernel, x, y, at)
-    return Posterior(kernel, at[2:], float(at[0]), float(at[1]), loss, x, cholesky, weights, shift, scale)
+    loss = _compute_loss(kernel, x, y, at)
+    return Posterior(
+        kernel, at[2:], float(at[0]), float(at[1]), loss.value, x, loss.cholesky, loss.weights, shift, scale
+    )
 
 
 def _standardize(values: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -195,22 +201,32 @@ def _standardize(values: np.ndarray) -> tuple[np.ndarray, float, float]:
     return (values - shift) / scale, shift, scale
 
 
-def _lose(
-    kernel: Kernel, x: np.ndarray, y: np.ndarray, at: np.ndarray
-) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the loss of noise, constant and parameters, its slopes, and Cholesky factor and weights of the values."""
-    noise, constant, parameters = at[0], at[1], at[2:]
-    matrix = kernel.matrix(parameters, x, x)
-    cholesky = np.linalg.cholesky(matrix + noise * np.eye(len(y)))
-    inverse = cho_solve((cholesky, True), np.eye(len(y)))
+class _Loss(NamedTuple):
+    """Minus the logarithm of the density of values and parameters over their number, and what it was computed by.
+
+    gradient: over noise, constant and parameters (2 + p,). cholesky, weights: as of `Posterior`.
+    """
+
+    value: float
+    gradient: np.ndarray
+    cholesky: np.ndarray
+    weights: np.ndarray
+
+
+def _compute_loss(kernel: Kernel, x: np.ndarray, y: np.ndarray, at: np.ndarray) -> _Loss:
+    """Return the loss of noise, constant and parameters at standardized values (n,)."""
+    noise, constant, parameters, n = at[0], at[1], at[2:], len(y)
+    gram = kernel.compute_gram(parameters, x, x)
+    cholesky = np.linalg.cholesky(gram + noise * np.eye(n))
+    inverse = cho_solve((cholesky, True), np.eye(n))
     weights = inverse @ (y - constant)
-    fit_term = -0.5 * float((y - constant) @ weights)
-    evidence = fit_term - float(np.log(np.diag(cholesky)).sum()) - 0.5 * LOG_2_PI * len(y)
-    slopes = 0.5 * (np.outer(weights, weights) - inverse)
-    (noise_prior, noise_slope), (prior, prior_slopes) = NOISE_PRIOR.log_density(at[:1]), kernel.log_prior(parameters)
-    own = kernel.slopes(parameters, x, matrix, slopes) + prior_slopes
-    gradient = np.array([np.trace(slopes) + noise_slope[0], weights.sum(), *own])
-    return -(evidence + noise_prior + prior) / len(y), -gradient / len(y), cholesky, weights
+    evidence = -0.5 * float((y - constant) @ weights) - float(np.log(np.diag(cholesky)).sum()) - 0.5 * LOG_2_PI * n
+    by_gram = 0.5 * (np.outer(weights, weights) - inverse)
+    noise_prior, by_noise = NOISE_PRIOR.compute_log_density(at[:1])
+    prior, by_parameters = kernel.compute_log_prior(parameters)
+    by_parameters = by_parameters + kernel.differentiate(parameters, x, gram, by_gram)
+    gradient = np.array([np.trace(by_gram) + by_noise[0], weights.sum(), *by_parameters])
+    return _Loss(-(evidence + noise_prior + prior) / n, -gradient / n, cholesky, weights)
 
 
 def search_locally(
@@ -245,7 +261,7 @@ def search_locally(
         neighbors = np.repeat(own[:, None], len(values), axis=1)
         neighbors[:, np.arange(len(values)), variables] = values
         found = score(neighbors.reshape(-1, own.shape[1])).reshape(len(own), -1)
-        found[_list_excluded(own, avoid, variables, values)] = -np.inf
+        found[_mark_excluded(own, avoid, variables, values)] = -np.inf
         chosen = found.argmax(axis=1)
         better = found[np.arange(len(own)), chosen] > best[climbing]
         climbing, chosen, own = climbing[better], chosen[better], found[better]
@@ -254,7 +270,7 @@ def search_locally(
     return x[best.argmax()]
 
 
-def _list_excluded(x: np.ndarray, avoid: np.ndarray, variables: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _mark_excluded(x: np.ndarray, avoid: np.ndarray, variables: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Tell which neighbors (m, choices) of points (m, d) are the point itself, or one of those to be avoided."""
     excluded = x[:, variables] == values
     differs = x[:, None] != avoid

@@ -87,7 +87,9 @@ def _suggest_fast(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int
     kernel = botorch_fast.Hamming([len(own) for own in choices]) if coder.categories else botorch_fast.RBF(len(choices))
     posterior = botorch_fast.fit(kernel, x, values)
     drawn = draw_points(choices, DRAWN)
-    return botorch_fast.search_locally(lambda at: posterior.log_ei(at, values.max()), choices, drawn, x, restarts)
+    return botorch_fast.search_locally(
+        lambda at: posterior.compute_log_ei(at, values.max()), choices, drawn, x, restarts
+    )
 
 
 def draw_points(choices: Sequence[np.ndarray], n: int, seed: int | None = None) -> np.ndarray:

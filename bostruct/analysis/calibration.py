@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
-from bostruct.analysis.value_axis import choose_ends
+from bostruct.analysis.value_axis import LARGEST, choose_ends
 from bostruct.contracts import Array
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
@@ -67,9 +68,12 @@ def draw_calibration(
 
 def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
+    low, high = _find_ends(np.clip(found.told, -LARGEST, LARGEST), direction)
+    is_beyond = (found.told < low) | (found.told > high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
-        own = is_inside == inside
-        if not own.any():
+        own = (is_inside == inside) & ~is_beyond
+        count = int(np.sum(is_inside == inside))
+        if not count:
             continue
         axes.errorbar(
             found.told[own],
@@ -81,20 +85,28 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
             ecolor=color,
             elinewidth=0.8,
             alpha=0.85,
-            label=f"{pluralize(int(own.sum()), 'value')} {'inside' if inside else 'outside'} the 95 % interval",
+            label=f"{pluralize(count, 'value')} {'inside' if inside else 'outside'} the 95 % interval",
         )
-    low, high = _find_ends(found.told, direction)
     axes.plot([low, high], [low, high], color=GRAY, linestyle=(0, (4, 3)), linewidth=1.2, label="told = predicted")
-    outside = int(np.sum((found.told < low) | (found.told > high)))
-    beyond = f", {outside} beyond" if outside else ""
+    beyond = f", {int(is_beyond.sum())} beyond" if is_beyond.any() else ""
     axes.set(
         xlabel=f"told ({direction}d{of_objective}){beyond}",
         ylabel="predicted without it, 95 % interval",
         xlim=(low, high),
     )
     _limit_predictions(axes, found, low, high)
+    _mark_beyond(axes, found, is_inside)
     clear_frame(axes, "both")
     axes.legend(fontsize=8, loc="upper left", framealpha=0.85, edgecolor="none")  # before the intervals
+
+
+def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: npt.NDArray[np.bool_]) -> None:
+    """Mark values beyond the ends of what was told by triangles at the border, as high as they were predicted."""
+    (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    for is_out, place, marker in ((found.told < low, low, "<"), (found.told > high, high, ">")):
+        heights = np.clip(found.mean[is_out], bottom, top)
+        colors = np.where(is_inside[is_out], BLUE, ORANGE).tolist()
+        axes.scatter(np.full(len(heights), place), heights, s=26, c=colors, marker=marker, clip_on=False, zorder=3)
 
 
 def _find_ends(told: Array, direction: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.analysis.importances import DesignData, read_design
 from bostruct.analysis.picture_inputs import require_result, take_axes
 from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
-from bostruct.analysis.value_axis import choose_ends
+from bostruct.analysis.value_axis import LARGEST, choose_ends
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
@@ -54,7 +54,7 @@ def plot_effects(
 
     Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
     value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
-    constraints exclude have a shade, too, and no trials. Values that are far worse than most others count as the worst
+    constraints exclude have a shade, too, and no trials. Values that are far from most others count as the farthest
     of those, and the picture says how many.
 
     Where variables exist only under conditions, the mean is over the points of the space that have the two values,
@@ -79,16 +79,17 @@ def plot_effects(
     chosen = names.index(pair[0]), names.index(pair[1])
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
     direction = result.goals.directions[objective]
-    low, high = choose_ends(data.values, np.empty(0), direction)
-    values = np.clip(data.values, low, high)
+    told_values = np.clip(data.values, -LARGEST, LARGEST)
+    ends = choose_ends(told_values, np.empty(0), direction)
+    values = np.clip(told_values, *ends)
     forest = grow_forest(data.design, scale_to_unit(values), seed, TREES)
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(values)), float(np.max(values))
     axes = take_axes(ax, 6.4, 4.6)
-    told, n_beyond = name_objective(result, objective), int(np.sum(values != data.values))
+    told = name_objective(result, objective)
     label = f"mean {told} ({direction}d), darker is better"
-    if n_beyond:
-        label += f"\n{n_beyond} beyond taken as {high if direction == 'minimize' else low:.4g}"
+    for n, end in zip((np.sum(told_values < ends[0]), np.sum(told_values > ends[1])), ends, strict=True):
+        label += f"\n{n} beyond taken as {end:.4g}" if n else ""
     _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))

@@ -24,7 +24,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.tables import format_corner
-from bostruct.analysis.value_axis import choose_ends
+from bostruct.analysis.value_axis import LARGEST, choose_ends
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable
@@ -44,7 +44,7 @@ AXIS_PAD = 0.06  # of an axis that ends before some trials, at each end
 def plot_front(result: Result | Study, ax: Axes | None = None, objectives: tuple[int, int] = (0, 1)) -> Axes:
     """Draw completed trials by two objectives, their Pareto front as a stair, and return the matplotlib axes.
 
-    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Where trials far behind the
+    Trials that break a limit are hollow; those that `Result.where` left out are not drawn. Where trials far from the
     front would squeeze all others, the axes end before them, and the legend says how many lie beyond.
 
     Of three objectives and more, the front is that of all of them, so that some of its trials may lie behind others in
@@ -138,8 +138,10 @@ def _check(result: Result, objectives: object) -> tuple[int, int]:
 
 
 def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
-    across, up = objectives
-    return [trial.values[across] for trial in trials], [trial.values[up] for trial in trials]
+    across, up = (
+        np.clip([trial.values[position] for trial in trials], -LARGEST, LARGEST).tolist() for position in objectives
+    )
+    return across, up
 
 
 def _draw_stair(result: Result, front: list[Trial], objectives: tuple[int, int], axes: Axes) -> Array:

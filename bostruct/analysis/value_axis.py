@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["linear", "log", "symlog"]
 ROOMY = 1.6  # all values are shown where they take at most so many times the room of those that matter
-FAR = 5.0  # times the room of those that matter and most others, from which on those far worse are left out
+FAR = 10.0  # times the room of most values, which the farthest take from which on they are left out
+FEW = 5  # values, fewer than which are all shown
 LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
@@ -121,21 +122,20 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
 
 
 def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, float]:
-    """Return the ends of a linear axis that shows all values, or leaves out those far worse than what matters and most.
+    """Return the ends of a linear axis of all values but those that lie far from most of them.
 
-    values: of which none is infinite (n,), n >= 1.
-    matters: those that must be seen well (m,); may be empty.
+    Most are those between the median and the best tenth. Far means farther from these, and from what matters, than
+    `FAR` times the room that they take together.
+
+    values: of size `LARGEST` at most (n,), n >= 1.
+    matters: those that must be seen well, such as a front (m,); may be empty.
     direction: ``minimize`` or ``maximize``.
     """
-    values, matters = np.clip(values, -LARGEST, LARGEST), np.clip(matters, -LARGEST, LARGEST)
-    is_least = direction == "minimize"
-    share, method = (WORSE_SHARE, "lower") if is_least else (1.0 - WORSE_SHARE, "higher")  # of one value, no mean
-    best = np.min(values) if is_least else np.max(values)
-    inner = np.append(matters, [best, np.quantile(values, share, method=method)])
     every = np.append(matters, values)
-    width = float(np.ptp(inner))
-    if width > 0.0 and float(np.ptp(every)) > FAR * width:
-        room = (ROOMY - 1.0) * width
+    ends = (1.0 - BETTER_SHARE, "higher") if direction == "minimize" else (BETTER_SHARE, "lower")  # of one value
+    inner = np.append(matters, [np.median(values), np.quantile(values, ends[0], method=ends[1])])
+    room = FAR * float(np.ptp(inner))
+    if room > 0.0 and len(values) >= FEW:
         every = every[(every >= np.min(inner) - room) & (every <= np.max(inner) + room)]
     return float(np.min(every)), float(np.max(every))
 

@@ -110,13 +110,13 @@ def test_losses_and_slopes_are_those_of_gpytorch(kind):
 def test_the_density_of_a_lognormal_number_is_scipys():
     stats = pytest.importorskip("scipy.stats")
     own, x = LogNormal(0.3, 1.7), np.array([0.01, 0.7, 30.0])
-    total, slopes = own.log_density(x)
+    total, slopes = own.compute_log_density(x)
     assert total == pytest.approx(stats.lognorm.logpdf(x, 1.7, scale=math.exp(0.3)).sum())
     step = 1e-6 * x
     for i in range(3):
-        up, down = (own.log_density(x + sign * step * (np.arange(3) == i))[0] for sign in (1, -1))
+        up, down = (own.compute_log_density(x + sign * step * (np.arange(3) == i))[0] for sign in (1, -1))
         assert slopes[i] == pytest.approx((up - down) / (2.0 * step[i]), rel=1e-6)
-    assert own.log_density(np.array([own.mode]))[1] == pytest.approx(0.0)
+    assert own.compute_log_density(np.array([own.mode]))[1] == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize("size", [*range(3, 31), 101])
@@ -234,12 +234,12 @@ def test_the_package_has_the_same_mode_acquisition_and_suggestion(problem):
     drawn = draw_points(choices, 300, seed=0)
     with torch.no_grad():
         expected = score(torch.tensor(drawn)[:, None]).numpy()
-    np.testing.assert_allclose(posterior.log_ei(drawn, values.max()), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(posterior.compute_log_ei(drawn, values.max()), expected, rtol=1e-5, atol=1e-5)
     torch.manual_seed(1)
     lists = [torch.tensor(own) for own in choices]
     theirs, _ = optimize_acqf_discrete_local_search(score, lists, 1, num_restarts=5, raw_samples=200, X_avoid=told)
     found = search_locally(
-        lambda at: posterior.log_ei(at, values.max()), choices, draw_points(choices, 200, seed=1), x, 5
+        lambda at: posterior.compute_log_ei(at, values.max()), choices, draw_points(choices, 200, seed=1), x, 5
     )
     assert found.tolist() == theirs[0].tolist()
 
