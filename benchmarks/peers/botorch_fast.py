@@ -100,7 +100,7 @@ class Hamming:
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self._first = np.cumsum([0, *sizes[:-1]])
-        self._choices = sum(sizes)
+        self._sizes = sizes
         self.start = np.zeros(len(sizes) + 1)
         self.least = np.full(len(sizes) + 1, -np.inf)
 
@@ -109,15 +109,14 @@ class Hamming:
         return positive[:-1] + LEAST_HAMMING, float(positive[-1])
 
     def _one_hot(self, x: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(x), self._choices))
+        found = np.zeros((len(x), sum(self._sizes)))
         found[np.arange(len(x))[:, None], x.astype(np.int64) + self._first] = 1.0
         return found
 
     def compute_gram(self, parameters: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         lengthscales, variance = self._scales(parameters)
         weights = 1.0 / (lengthscales * len(lengthscales))
-        sizes = np.diff([*self._first, self._choices])
-        equal = (self._one_hot(a) * np.repeat(weights, sizes)) @ self._one_hot(b).T
+        equal = (self._one_hot(a) * np.repeat(weights, self._sizes)) @ self._one_hot(b).T
         return variance * np.exp(equal - weights.sum())
 
     def differentiate(self, parameters: np.ndarray, x: np.ndarray, gram: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
-from bostruct.analysis.value_axis import LARGEST, choose_ends
-from bostruct.contracts import Array
+from bostruct.analysis.value_axis import choose_ends, clip_to_axis, pad_ends
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -22,6 +20,7 @@ if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
+AXIS_PAD = 0.05  # of the axis of what was told, at each end
 LOOSE = 3.5  # a residual from which on a trial is named
 
 
@@ -68,7 +67,7 @@ def draw_calibration(
 
 def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
-    low, high = _find_ends(np.clip(found.told, -LARGEST, LARGEST), direction)
+    low, high = pad_ends(*choose_ends(clip_to_axis(found.told), np.empty(0), direction), AXIS_PAD)
     is_beyond = (found.told < low) | (found.told > high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = (is_inside == inside) & ~is_beyond
@@ -100,20 +99,13 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
     axes.legend(fontsize=8, loc="upper left", framealpha=0.85, edgecolor="none")  # before the intervals
 
 
-def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: npt.NDArray[np.bool_]) -> None:
+def _mark_beyond(axes: Axes, found: LeftOutTrials, is_inside: NDArray[np.bool_]) -> None:
     """Mark values beyond the ends of what was told by triangles at the border, as high as they were predicted."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     for is_out, place, marker in ((found.told < low, low, "<"), (found.told > high, high, ">")):
         heights = np.clip(found.mean[is_out], bottom, top)
         colors = np.where(is_inside[is_out], BLUE, ORANGE).tolist()
         axes.scatter(np.full(len(heights), place), heights, s=26, c=colors, marker=marker, clip_on=False, zorder=3)
-
-
-def _find_ends(told: Array, direction: str) -> tuple[float, float]:
-    """Return the ends of the values told, and a little more; without outliers, which would squeeze all others."""
-    low, high = choose_ends(told, np.empty(0), direction)
-    pad = 0.05 * (high - low) or 0.05 * max(abs(low), 1.0)
-    return low - pad, high + pad
 
 
 def _limit_predictions(axes: Axes, found: LeftOutTrials, low: float, high: float) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.analysis.importances import DesignData, read_design
 from bostruct.analysis.picture_inputs import require_result, take_axes
 from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
-from bostruct.analysis.value_axis import LARGEST, choose_ends
+from bostruct.analysis.value_axis import choose_ends, clip_to_axis
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
@@ -79,7 +79,7 @@ def plot_effects(
     chosen = names.index(pair[0]), names.index(pair[1])
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
     direction = result.goals.directions[objective]
-    told_values = np.clip(data.values, -LARGEST, LARGEST)
+    told_values = clip_to_axis(data.values)
     ends = choose_ends(told_values, np.empty(0), direction)
     values = np.clip(told_values, *ends)
     forest = grow_forest(data.design, scale_to_unit(values), seed, TREES)

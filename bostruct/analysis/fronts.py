@@ -24,7 +24,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.tables import format_corner
-from bostruct.analysis.value_axis import LARGEST, choose_ends
+from bostruct.analysis.value_axis import choose_ends, clip_to_axis, pad_ends
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable
@@ -100,9 +100,9 @@ def _end_behind_front(
         low, high = choose_ends(values, np.array(best), directions[position])
         outside = (values < low) | (values > high)
         if outside.any():
-            pad = AXIS_PAD * (high - low) or AXIS_PAD * max(abs(low), 1.0)
-            set_limits(low - pad, high + pad)
-            beyond |= (values < low - pad) | (values > high + pad)
+            low, high = pad_ends(low, high, AXIS_PAD)
+            set_limits(low, high)
+            beyond |= (values < low) | (values > high)
     return int(beyond.sum())
 
 
@@ -138,9 +138,7 @@ def _check(result: Result, objectives: object) -> tuple[int, int]:
 
 
 def _read(trials: list[Trial], objectives: tuple[int, int]) -> tuple[list[float], list[float]]:
-    across, up = (
-        np.clip([trial.values[position] for trial in trials], -LARGEST, LARGEST).tolist() for position in objectives
-    )
+    across, up = (clip_to_axis([trial.values[position] for trial in trials]).tolist() for position in objectives)
     return across, up
 
 

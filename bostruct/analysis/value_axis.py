@@ -103,8 +103,8 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
     values: all finite values that are drawn (n,); may be empty.
     matters: those that must be seen well, such as the best so far (m,); empty for all.
     """
-    matters = np.clip(matters, -LARGEST, LARGEST)
-    every = np.concatenate([np.clip(values, -LARGEST, LARGEST), matters])
+    matters = clip_to_axis(matters)
+    every = np.concatenate([clip_to_axis(values), matters])
     if not len(every):
         return ValueScale("linear", 0.0, 1.0)
     inner = matters if len(matters) and np.ptp(matters) > 0.0 else every
@@ -121,13 +121,31 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
     return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))
 
 
+def clip_to_axis(values: npt.ArrayLike) -> Array:
+    """Return values as far as an axis reaches, at most `LARGEST` in size (n,).
+
+    values: (n,).
+    """
+    return np.clip(np.asarray(values, dtype=np.float64), -LARGEST, LARGEST)
+
+
+def pad_ends(low: float, high: float, share: float) -> tuple[float, float]:
+    """Return the ends of an axis with room beside them, also where both are the same number.
+
+    low, high: of what is shown.
+    share: of their distance, at each end.
+    """
+    pad = share * (high - low) or share * max(abs(low), 1.0)
+    return low - pad, high + pad
+
+
 def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, float]:
     """Return the ends of a linear axis of all values but those that lie far from most of them.
 
     Most are those between the median and the best tenth. Far means farther from these, and from what matters, than
     `FAR` times the room that they take together.
 
-    values: of size `LARGEST` at most (n,), n >= 1.
+    values: as `clip_to_axis` returns them (n,), n >= 1.
     matters: those that must be seen well, such as a front (m,); may be empty.
     direction: ``minimize`` or ``maximize``.
     """
@@ -151,7 +169,7 @@ def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction
     direction: ``minimize`` or ``maximize``.
     """
     scale = choose_scale(values, matters)
-    several = np.clip(chosen if len(chosen) else values, -LARGEST, LARGEST)
+    several = clip_to_axis(chosen if len(chosen) else values)
     shown = np.mean((several >= scale.low) & (several <= scale.high)) if len(several) else 1.0
     if shown >= MOST:
         return scale
@@ -180,10 +198,10 @@ def pick_what_matters(values: Array, incumbents: Array, chosen: Array, direction
     direction: ``minimize`` or ``maximize``.
     optimum: shown where it is no farther from the best than the best has come; None where unknown.
     """
-    several = np.clip(chosen if len(chosen) >= 4 else values, -LARGEST, LARGEST)
+    several = clip_to_axis(chosen if len(chosen) >= 4 else values)
     share = WORSE_SHARE if direction == "minimize" else 1.0 - WORSE_SHARE
     found = [incumbents, np.quantile(several, [share])] if len(several) else [incumbents]
-    inner = np.clip(np.concatenate(found), -LARGEST, LARGEST)
+    inner = clip_to_axis(np.concatenate(found))
     if optimum is not None and abs(optimum) <= LARGEST and len(inner):
         nearest = float(np.min(np.abs(inner - optimum)))
         if nearest <= max(float(np.ptp(inner)), 1e-12 * abs(optimum)):
