@@ -29,6 +29,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "SMAC3": "#009E73",
     "Bounce": "#56B4E9",
     "CatCMA": "#000000",
+    "Optuna NSGA-II": "#6A3D9A",
     "Kernel Tuner GA": "#CC79A7",
     "Kernel Tuner VNDX": "#56B4E9",
     "smac": "#009E73",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from bostruct.checks import did_you_mean
+
 
 def split_names(parser: argparse.ArgumentParser, option: str, given: str, allowed: Iterable[str]) -> list[str]:
     """Return the names that an option lists; end the command where one of them is unknown.
@@ -20,5 +22,6 @@ def split_names(parser: argparse.ArgumentParser, option: str, given: str, allowe
         names.append(",".join(rest[:end]))
         rest = rest[end:]
     if unknown := [name for name in names if name not in known]:
-        parser.error(f"{option}: expected some of {', '.join(known)}; got {', '.join(unknown)}")
+        hint = did_you_mean(unknown[0], known)
+        parser.error(f"{option}: expected some of {', '.join(known)}; got {', '.join(unknown)}{hint}")
     return names

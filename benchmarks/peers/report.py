@@ -42,7 +42,7 @@ VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, 
 INTRODUCTION = """\
 # Results
 
-<!-- Written by `python -m benchmarks.peers.publish`; not to be edited. -->
+<!-- Written by `benchmarks.peers`; not to be edited. -->
 
 `auto` beside other methods of this package, Optuna, BoTorch, Bounce, CatCMA, SMAC3 and Kernel Tuner.
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
