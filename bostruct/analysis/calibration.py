@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bostruct.analysis.picture_inputs import require_result, take_panels
-from bostruct.analysis.picture_style import BLUE, GRAY, INK, ORANGE, clear_frame, set_title
+from bostruct.analysis.picture_style import BLUE, GRAY, ORANGE, clear_frame, set_title
+from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.value_axis import choose_ends, clip_to_axis, pad_ends
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MOST_DEVIATIONS = 6.0  # larger residuals stand at the border, with their number
 AXIS_PAD = 0.05  # of the axis of what was told, at each end
 LOOSE = 3.5  # a residual from which on a trial is named
+MOST_NAMES = 5
 
 
 def plot_calibration(
@@ -125,18 +127,25 @@ def _draw_residuals(axes: Axes, found: LeftOutTrials) -> None:
         axes.scatter(found.numbers[own], heights, s=18, color=color, marker=marker, linewidths=0, zorder=2)
     for height, line in ((0.0, "solid"), (HALF_WIDTH, (0, (4, 3))), (-HALF_WIDTH, (0, (4, 3)))):
         axes.axhline(height, color=GRAY, linestyle=line, linewidth=1.0, zorder=1)
-    worst = np.flatnonzero(np.abs(residuals) >= LOOSE)
-    for i in worst[np.argsort(-np.abs(residuals[worst]))][:5].tolist():
-        height = float(np.clip(residuals[i], -MOST_DEVIATIONS, MOST_DEVIATIONS))
-        text = f"trial {found.numbers[i]}" + (f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else "")
-        place = (float(found.numbers[i]), height)
-        axes.annotate(text, place, (5, 3), textcoords="offset points", fontsize=8, color=INK)
     axes.set(xlabel="number of the trial, from 0", ylabel="(told - predicted) / s.d.")
     reach = max(3.0, 1.1 * min(float(np.max(np.abs(residuals))), MOST_DEVIATIONS))
     axes.set_ylim(-reach, reach)
     clear_frame(axes)
     verdict = describe_coverage(found).replace(": ", ":\n")  # two lines, which half a figure has room for
     axes.set_title(verdict, loc="left", fontsize=10, pad=14)
+    _name_loose(axes, found)
+
+
+def _name_loose(axes: Axes, found: LeftOutTrials) -> None:
+    """Name the trials of the largest residuals, with those that stand at the border."""
+    residuals = found.residuals
+    heights = np.clip(residuals, -MOST_DEVIATIONS, MOST_DEVIATIONS)
+    loose = [i for i in np.argsort(-np.abs(residuals)).tolist() if abs(residuals[i]) >= LOOSE][:MOST_NAMES]
+    labels = []
+    for i in loose:
+        residual = f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else ""
+        labels.append((f"trial {found.numbers[i]}{residual}", float(found.numbers[i]), float(heights[i])))
+    label_points(axes, labels, np.column_stack([found.numbers, heights]), np.empty((0, 2)))
 
 
 def describe_coverage(found: LeftOutTrials) -> str:

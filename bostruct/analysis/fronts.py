@@ -206,7 +206,7 @@ def _draw_volumes(axes: Axes, groups: Mapping[str, list[Result]], corner: Sequen
             linestyle=style.linestyle,
             marker=style.marker,
             markersize=5,
-            markevery=max(longest // 8, 1),
+            markevery=[*range(0, longest - 1, max(longest // 8, 1)), longest - 1],
             label=shorten_label(name),
         )
     return drawn
