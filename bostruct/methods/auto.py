@@ -150,7 +150,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     """
     product = space_kernel(domain)
     scheduled = has_schedules(domain)
-    note = _note_many(domain, product)
+    note = _note_many(product)
     kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
         by_extent = main_effects(domain, by_extent=True)
@@ -222,10 +222,12 @@ def _has_choices_of_its_own(domain: Domain) -> bool:
     return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
 
 
-def _note_many(domain: HasVariables[Variable], kernel: SpaceKernel) -> str | None:
-    """Say that variables share lengthscales, where they do."""
-    d, n = len(domain.variables), kernel.parameters[0].size
-    return f"of {d:,} variables those on equal graphs share a lengthscale: {n:,} in all" if n < d else None
+def _note_many(kernel: SpaceKernel) -> str | None:
+    """Say how many variables share lengthscales, where some do."""
+    served = [(one.variables, one.parameters) for one in kernel.factors if one.parameters]
+    shared = [(len(variables), len(own)) for variables, own in served if len(own) < len(variables)]
+    d, n = sum(variables for variables, _ in shared), sum(own for _, own in shared)
+    return f"of {d:,} variables those on equal graphs share a lengthscale: {n:,} in all" if shared else None
 
 
 def _note_model(domain: Domain) -> str:

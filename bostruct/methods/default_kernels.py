@@ -124,6 +124,8 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     rate d is about 1.
 
     domain: with distances or features.
+
+    Raises DomainError where one of these distances is not finite.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     if has_capability(domain, HasDistances):
@@ -132,7 +134,10 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
         features = require(domain, HasFeatures, "a default kernel").features
         spread = np.std(features(xs), axis=0)
         distance = FeatureDistance(features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
-    typical = float(np.median(distance(xs, xs)[np.triu_indices(len(xs), 1)])) or 1.0
+    apart = distance(xs, xs)[np.triu_indices(len(xs), 1)]
+    if not np.isfinite(apart).all():
+        raise DomainError(f"{domain_label(domain)}: expected finite distances of points, got {apart.min()} to {apart.max()}")
+    typical = float(np.median(apart)) or 1.0
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
 

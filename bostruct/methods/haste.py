@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def suggest_in_haste(
         yield found._replace(info={**found.info, "haste": haste, "learned_from": 0})
         return
     kept = choose_values(history.values, m)
-    fewer = keep(history, kept, range(len(history.running)), searcher.domain.take)
+    fewer = replace(keep(history, kept, range(len(history.running)), searcher.domain.take), whole=history)
     for found in _suggest(searcher, fewer, state, rng):
         info = {**found.info, "haste": haste, "learned_from": m}
         if (position := info.get(PARENT_POSITION)) is not None:

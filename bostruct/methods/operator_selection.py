@@ -88,10 +88,10 @@ def mutate_best(domain: HasMutation, history: HistoryView, rng: np.random.Genera
 
 
 def select_operators(domain: Domain) -> OperatorSelection | None:
-    """Return the rule for a domain whose variables are orders without resources, and choices; None for any other.
+    """Return the rule for a domain with orders, where these have no resources; None for any other.
 
-    It was measured on orders, and not on other values of several columns. Of an order whose items have resources the
-    model tells which changes count.
+    Other variables may stand beside the orders, but none of several columns: the rule was measured on orders alone. Of
+    an order whose items have resources the model tells which changes count.
 
     domain: any.
     """

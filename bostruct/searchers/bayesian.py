@@ -59,7 +59,7 @@ from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
-from bostruct.searchers.views import keep
+from bostruct.searchers.views import find_whole, keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -202,7 +202,7 @@ class BayesianSearch:
             yield draw_blindly(self.domain, history, state, rng)
             return
         if self.exploration is not None:
-            explored = self.exploration(self.domain, history, state.get("exploration"), rng)
+            explored = self.exploration(self.domain, find_whole(history), state.get("exploration"), rng)
             state = state | {"exploration": explored.state}
             if explored.point is not None:
                 yield Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bostruct.contracts import Array, Batch, HistoryView
 
@@ -20,6 +20,7 @@ class View:
     seen: the keys of all points ever asked or told.
     objectives, slacks: of the completed points, (n, k) and (n, c).
     variances: known ones of the noise of the values (n,), or None.
+    whole: the history that this one is a part of to save time; None where nothing was left out for that.
     """
 
     completed: Batch
@@ -30,6 +31,15 @@ class View:
     objectives: Array
     slacks: Array
     variances: Array | None
+    whole: HistoryView | None = field(default=None, repr=False)
+
+
+def find_whole(history: HistoryView) -> HistoryView:
+    """Return the history that another one is a part of to save time; the given one where it is no such part.
+
+    history: any.
+    """
+    return history if not isinstance(history, View) or history.whole is None else history.whole
 
 
 def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> View:

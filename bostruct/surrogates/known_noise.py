@@ -8,6 +8,9 @@ from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import Array, LearnsNoise, Surrogate
 
 
+MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
+
+
 def with_variances(surrogate: Surrogate, variances: Array) -> Surrogate:
     """Return the surrogate that knows the noise of the values that it is conditioned on next, where it can be told.
 
@@ -43,3 +46,13 @@ def find_known_variances(variances: Array | None, n: int) -> Array | None:
     if len(variances) != n:
         raise ValueError(f"variances: expected one for each of {n} values, got {len(variances)}")
     return None if np.isnan(variances).all() else variances
+
+
+def standardize_variances(variances: Array, scale: float) -> Array:
+    """Return variances of noise on the scale of standardized values (n,), at most 1e12.
+
+    variances: (n,), in the user's units squared; NaN where unknown.
+    scale: standard deviation of the values, > 0.
+    """
+    with np.errstate(over="ignore"):
+        return np.minimum(variances / scale / scale, MOST_NOISE)

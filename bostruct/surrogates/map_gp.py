@@ -24,7 +24,7 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
-from bostruct.surrogates.known_noise import check_variances, find_known_variances
+from bostruct.surrogates.known_noise import check_variances, find_known_variances, standardize_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -33,7 +33,6 @@ from bostruct.surrogates.standardization import standardize
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
-MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
 
 
 class TrainingData(NamedTuple):
@@ -175,8 +174,7 @@ class MAPGP:
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)
-        with np.errstate(over="ignore"):
-            noise = None if variances is None else np.minimum(variances / scale / scale, MOST_NOISE)
+        noise = None if variances is None else standardize_variances(variances, scale)
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise)
 
     def accepts(self, state: State) -> bool:

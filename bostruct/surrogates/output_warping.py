@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_number, may_have_covariance
+from bostruct.checks import ROUNDING, check_number, may_have_covariance
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
 from bostruct.surrogates.known_noise import check_variances, find_known_variances, with_variances
 
@@ -19,7 +19,7 @@ class OutputWarping:
     """A surrogate that is told values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
     z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
-    equal the median, the unit is the median distance of the values that do not. Order is kept and nothing better than
+    equal the median up to rounding, the unit is the median distance of the values that do not. Order is kept and nothing better than
     the median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
     compressed scale.
 
@@ -161,12 +161,13 @@ class Compression(NamedTuple):
 
 
 def _find_scale(values: Array, middle: float) -> float:
-    """Return the unit of distances from the median, 0 where all values equal it."""
+    """Return the unit of distances from the median, 0 where all values equal it up to rounding."""
+    rounding = ROUNDING * abs(middle)
     better = values[values <= middle] - middle
     largest = float(np.max(np.abs(better)))
-    if largest > 0.0:
+    if largest > rounding:
         return largest * float(np.sqrt(np.mean(np.square(better / largest))))
-    worse = values[values > middle] - middle  # half of the values are the best one
+    worse = values[values > middle + rounding] - middle  # half of the values are the best one
     return float(np.median(worse)) if len(worse) else 0.0
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.checks import ROUNDING
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State
 from bostruct.surrogates.gaussian import evidence
-from bostruct.surrogates.known_noise import find_known_variances
+from bostruct.surrogates.known_noise import find_known_variances, standardize_variances
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -96,7 +96,7 @@ class TransferLearning:
         model = self.joint
         if (variances := find_known_variances(self.variances, len(values))) is not None:
             of_tasks = np.full(len(self.task_values), np.nan)
-            model = model.with_variances(np.concatenate([variances / scale**2, of_tasks]))
+            model = model.with_variances(np.concatenate([standardize_variances(variances, scale), of_tasks]))
         joint, state, info = model.condition(both, both_values, state, rng)
         told = self._conditional_evidence(joint, both_values, len(values))
         return replace(joint, shift=shift + scale * joint.shift, scale=scale * joint.scale), state, info, told

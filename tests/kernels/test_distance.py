@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bostruct.contracts import DomainError
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.methods.default_kernels import distance_kernel
 from bostruct.surrogates.priors import Normal
@@ -33,3 +34,13 @@ def test_scales_are_those_of_the_domain():
 
     plain, large = distance_kernel(Described(5)), distance_kernel(InOtherUnits(5))
     assert large.initial == pytest.approx(plain.initial)
+
+
+@pytest.mark.parametrize("wrong", [np.inf, np.nan])
+def test_distances_that_are_not_finite_are_refused(wrong):
+    class Torn(Distant):
+        def distances(self, xs, ys):
+            return np.where(super().distances(xs, ys) > 2.0, wrong, 1.0)
+
+    with pytest.raises(DomainError, match=r"^Torn: expected finite distances of points, got "):
+        distance_kernel(Torn(5))

@@ -230,6 +230,13 @@ class TestManyVariables:
         assert (search, size) == (JointAscent, 2)
         assert note == "of 1,001 variables those on equal graphs share a lengthscale: 1 in all"
 
+    def test_variables_that_share_nothing_are_not_counted(self):
+        bits = {f"b{i}": bool for i in range(1_001)}
+        orders = {f"o{i}": bo.Permutation(list("abc")) for i in range(30)}
+        notes = [auto(bo.Space(one)).note for one in (bits | orders, bits | {f"c{i}": list("xyz") for i in range(9)})]
+        assert notes == ["of 1,001 variables those on equal graphs share a lengthscale: 1 in all"] * 2
+        assert auto(bo.Space(orders)).note is None
+
     def test_few_variables_have_the_settings_that_they_had(self):
         assert "note" not in auto(self.space(100)).settings()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -11,6 +12,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import PARENT_POSITION
 from bostruct.methods.haste import FEWEST, choose_values, limit_haste, suggest_in_haste
+from bostruct.searchers.bayesian import Explored
 from bostruct.study.history import History
 
 SPACE = bo.Space({f"x{i}": bool for i in range(10)})
@@ -74,3 +76,18 @@ def test_half_of_the_values_kept_are_the_best_and_half_the_last() -> None:
 def test_no_haste_is_greater_than_one_without_a_model(haste: int, n: int, least: int) -> None:
     assert limit_haste(haste, n) == least
     assert n >> max(least - 1, 0) >= FEWEST or least <= 1
+
+
+def test_rules_of_exploration_see_all_values_in_haste(history: History) -> None:
+    """Each value is better than those before: a rule that counts values of a part of them misses every second one."""
+    seen: list[int] = []
+
+    def count(domain, told, state, rng):
+        del domain, state, rng
+        seen.append(len(told.values))
+        return Explored(None, None)
+
+    searcher = replace(methods.auto(SPACE), exploration=count)
+    for haste in (0, 1, 2):
+        list(islice(suggest_in_haste(searcher, history, searcher.initial_state(), np.random.default_rng(1), haste), 1))
+    assert seen == [N] * 3

@@ -85,6 +85,18 @@ def test_exact_values_are_never_asked_again_and_noisy_ones_are(noise: float, ori
     assert (SPACE.key(found.point) in history.seen) == (origin == "repeat")
 
 
+def test_a_value_that_was_told_exactly_the_second_time_is_not_asked_again() -> None:
+    """Once all points are seen, the rule asks any point that is not exact, however small its gain."""
+    rng = np.random.default_rng(0)
+    xs, values, variances = np.concatenate([POINTS, POINTS[:1]]), np.append(np.arange(16.0), 0.0), np.zeros(17)
+    variances[0] = 1.0
+    posterior = search().surrogate.with_variances(variances).condition(xs, values, None, rng)[0]
+    history = dataclasses.replace(History.of(SPACE, xs, values.tolist()), variances=variances)
+    assert choose_repeat(SPACE, posterior, history, None) is None
+    once = dataclasses.replace(History.of(SPACE, POINTS, values[:16].tolist()), variances=variances[:16])
+    assert SPACE.key(choose_repeat(SPACE, posterior, once, None)) == SPACE.key(POINTS[0])
+
+
 def draw_two_best(position: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
     """Return values of all points, two of them equal and best, their variances, and where the noisier of the two is."""
     values, variances = rng.normal(size=16), np.full(16, 1e-6)

@@ -107,6 +107,14 @@ def test_a_plateau_of_best_values_does_not_switch_compression_off():
     assert compress_upper_tail(np.full(5, 2.0), 3.0).tolist() == [2.0] * 5
 
 
+def test_rounding_on_a_plateau_of_best_values_sets_no_scale():
+    """A mean of tenths is 0.3 or the number beside it; without the mend all worse values were drawn onto them."""
+    worse = [1.0, 2.0, 5.0, 0.9, 1.4, 2.2]
+    exact = compress_upper_tail(np.array([0.3] * 12 + worse), 3.0)
+    rounded = compress_upper_tail(np.array([0.3, 0.1 + 0.2] * 6 + worse), 3.0)
+    np.testing.assert_allclose(rounded, exact, rtol=1e-12)
+
+
 def test_a_value_that_most_points_share_sets_no_scale():
     """Of 33 sizes 20 are the least: the others are far above the median of all, and not of the distinct ones."""
     values = np.array([0.07] * 20 + [0.071] * 6 + [0.1, 0.3, 0.6, 1.2, 1.5, 2.0, 1e6])

@@ -92,3 +92,11 @@ def test_the_target_alone_is_left_where_the_joint_model_fails() -> None:
     assert info["transfer"] is False
     assert after[1] == state[1]
     assert np.isfinite(posterior.predict(xs).mean).all()
+
+
+def test_noise_far_above_tiny_values_is_a_number() -> None:
+    rng = np.random.default_rng(0)
+    xs, earlier = SPACE.sample(12, rng), SPACE.sample(20, rng)
+    surrogate = make_surrogate(value(earlier), earlier).with_variances(np.full(12, 1e60))
+    posterior, *_ = surrogate.condition(xs, 1e-140 * value(xs), surrogate.initial_state(), rng)
+    assert np.isfinite(posterior.predict(xs).mean).all()
