@@ -3,8 +3,9 @@
     python -m benchmarks.peers [--quick] [--seeds 10] [--first-seed 0] [--trials 100] [--python PYTHON] [--data DIR]
         [--before FOLDER] [--searches NAME,...] [--problems NAME,...] [--out FILE] [--page PAGE]
 
-A seed is one instance of a problem and ten initial points, which all searches share but those with a prior: `auto` with
-a prior of 100 trials begins with points of the earlier study. Each run is a process of its own with one thread. FILE
+A seed is one instance of a problem and ten initial points. Searches share both but for Bounce, CatCMA and Kernel Tuner,
+which draw points of their own, and those with a prior: `auto` with a prior of 100 trials begins with points of the
+earlier study. Each run is a process of its own with one thread. FILE
 keeps a JSON line for each run. Runs that it holds are not repeated, also where a search has changed since: delete them.
 The command prints the tables of all runs of FILE: mean best values, paired differences of each other search to `auto`,
 verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.md, it writes them there, and figures.

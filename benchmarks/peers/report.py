@@ -47,8 +47,8 @@ INTRODUCTION = """\
 `auto` beside other methods of this package, Optuna, BoTorch, Bounce, CatCMA, SMAC3 and Kernel Tuner.
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
 
-- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which all searches
-  share. "Minus `auto`" is the best value of a search minus that of `auto`: the mean over the seeds that both have,
+- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches share
+  but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`: the mean over the seeds that both have,
   with its 95 % interval (Student's t). A positive difference is a gain of `auto`. Mean best values are over all seeds
   of a search, so that only those of equal seeds compare; the differences always do.
 - **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean

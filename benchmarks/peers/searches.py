@@ -1,6 +1,6 @@
 """The searches that are compared, ours and peers': each is a generator that yields points and is sent their values.
 
-A search begins with the initial points that it is given, which all searches of one seed share. Peers are imported where
+A search begins with the initial points of its seed, unless it has to draw its own. Peers are imported where
 they are used: they may live in an environment of their own.
 """
 
