@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.peers.before import BEFORE, check_before, use_before
-from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches
+from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
 from benchmarks.peers.publish import PAGE, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
@@ -65,13 +65,13 @@ def main(
     if given.seeds and not asked:
         print("none of these searches is compared on these problems; see docs/peers.md", file=sys.stderr)
         return 1
-    missing = [run for run in asked if run not in done]
+    missing = _leave_out_tables([run for run in asked if run not in done], given)
     if missing:
         append_conditions(given.out, given.python, [name, *arguments])
     for run in missing:
         found = _take(run, given)
         append_run(given.out, run, found)
-        print(f"{run}: {found.get('missing') or found['improvements'][-1:]}", file=sys.stderr)
+        print(_tell(run, found), file=sys.stderr)
     try:
         print(publish(given.out, given.page) if given.page is not None else make_page(given.out, PAGE)[0])
     except ValueError as error:
@@ -84,16 +84,16 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
     parser.add_argument("--quick", action="store_true", help="cheap methods, six problems, five seeds, 50 trials")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers")
+    parser.add_argument("--seeds", type=int, default=10, help="how many (10)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (0)")
+    parser.add_argument("--trials", type=int, default=100, help="of each run (100)")
+    parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers (the running one)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(problems))
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run (out/peers.jsonl)")
+    parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures (none)")
     if parser.parse_known_args(arguments)[0].quick:
         quick = ",".join(name for name in QUICK if name in problems)
         parser.set_defaults(seeds=QUICK_SEEDS, trials=QUICK_TRIALS, searches=",".join(QUICK_SEARCHES), problems=quick)
@@ -104,6 +104,8 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     _check_places(parser, given)
     if given.before is None:
         given.searches = [name for name in given.searches if name != BEFORE]
+        if not given.searches:
+            parser.error(f"--before: expected the folder of an earlier revision, whose auto is {BEFORE!r}; got none")
     if given.data is None and (skipped := [name for name in given.problems if name in TABLES]):
         print(f"skipped: {', '.join(skipped)}. These are tables: {SKIPPED}.", file=sys.stderr)
         given.problems = [name for name in given.problems if name not in TABLES]
@@ -131,6 +133,26 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
         if search in given.searches
     )
     return list(dict.fromkeys(found))
+
+
+def _leave_out_tables(runs: list[Run], given: argparse.Namespace) -> list[Run]:
+    """Return the runs but for those of tables that cannot be read, which a line on stderr names."""
+    unread: dict[str, Exception] = {}
+    for problem in dict.fromkeys(run.problem for run in runs if run.problem in TABLES):
+        try:
+            make_task(problem, given.first_seed, given.data)
+        except (OSError, ValueError) as error:
+            unread[problem] = error
+    for problem, error in unread.items():
+        print(f"skipped: {problem}: {error}", file=sys.stderr)
+    return [run for run in runs if run.problem not in unread]
+
+
+def _tell(run: Run, found: dict) -> str:
+    """Return a line about a run that has ended."""
+    n, value = (found.get("improvements") or [[0, "no value"]])[-1]
+    what = f"not installed: {found['missing']}" if "missing" in found else f"best {value} at trial {n}"
+    return f"{run.problem}, seed {run.seed}, {run.search}: {what}{', cut' if found.get('cut') else ''}"
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict:

@@ -23,5 +23,6 @@ def split_names(parser: argparse.ArgumentParser, option: str, given: str, allowe
         rest = rest[end:]
     if unknown := [name for name in names if name not in known]:
         hint = did_you_mean(unknown[0], known)
-        parser.error(f"{option}: expected some of {', '.join(known)}; got {', '.join(unknown)}{hint}")
+        told, got = (", ".join(map(repr, names)) for names in (known, unknown))
+        parser.error(f"{option}: expected some of {told}; got {got}{hint}")
     return names

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.before import BEFORE, describe_packages
-from benchmarks.peers.comparison import HEADLINE, Results, list_marks, list_problems, name_picture
-from benchmarks.peers.groups import FCNETS, GROUPS, list_searches
+from benchmarks.peers.comparison import HEADLINE, Results, list_marks, list_panels, list_problems, name_picture
+from benchmarks.peers.groups import FCNETS, GROUPS, ON_ALL, OURS, list_searches
 from benchmarks.peers.record import describe_conditions, list_absent
 from benchmarks.peers.run import Run
 from benchmarks.peers.verdicts import (
@@ -22,6 +22,7 @@ from benchmarks.peers.verdicts import (
     UNCORRECTED,
     UNDECIDED,
     Found,
+    Index,
     Row,
     find_best,
 )
@@ -38,19 +39,20 @@ TITLES = {
     "transfer": "With a prior",
     "variants": "Variants of auto",
 }
+PEERS = ("Optuna", "BoTorch", "Bounce", "CatCMA", "SMAC3", "Kernel Tuner")
 VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
 INTRODUCTION = """\
 # Results
 
 <!-- Written by `benchmarks.peers`; not to be edited. -->
 
-`auto` beside other methods of this package, Optuna, BoTorch, Bounce, CatCMA, SMAC3 and Kernel Tuner.
+`auto` beside {others}.
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches share
-  but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`: the mean over the seeds that both have,
-  with its 95 % interval (Student's t). A positive difference is a gain of `auto`. Mean best values are over all seeds
-  of a search, so that only those of equal seeds compare; the differences always do.
+  but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`: the
+  mean over the seeds that both have, with its 95 % interval (Student's t). A positive difference is a gain of `auto`.
+  Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences always do.
 - **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
   over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
   where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was
@@ -64,9 +66,11 @@ INTRODUCTION = """\
   the initial points. The band is one standard error, without what all searches share on an instance (Morey 2008).
   Where all seeds share the optimum, it is subtracted, and the error is the usual one. Where a search has other seeds
   than `auto`, its curve is moved by the difference of the lowest values known. Legends are in the order of the last
-  values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone.
+  values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone, unless `auto` has
+  no more.
 - **CPU seconds** are of the machines at the end of this page, some of them busy, which differ by up to two times.
-  Compare ratios of several times alone. The first call of a model takes up to a second to compile.
+  Compare ratios of several times alone. The first call of a model takes up to a second to compile, and some seconds
+  in a fresh copy of the package.
 """
 
 
@@ -78,15 +82,23 @@ def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: s
     guide: where the page that explains the comparison lies.
     pictures: where each figure lies, by its name.
     """
-    record = "\n".join([*list_absent(results.runs), describe_conditions(conditions)])
+    record = "\n\n".join(["\n".join(list_absent(results.runs)), describe_conditions(conditions)])
     sections = [
-        INTRODUCTION.format(guide=guide) + _describe_seconds(results.runs),
+        INTRODUCTION.format(guide=guide, others=_name_others(results.runs)) + _describe_seconds(results.runs),
         "## Summary\n\n" + _summarize(results, pictures),
         "## Where `auto` is behind\n\n" + _list_losses(results.rows[0]),
         *(_format_group(results, group, guide, pictures) for group in TITLES),
         "## How the runs were taken\n\n" + record.strip(),
     ]
     return "\n\n".join(section.strip() for section in sections if section) + "\n"
+
+
+def _name_others(runs: Mapping[Run, Found]) -> str:
+    """Name the packages whose searches have runs, beside this one."""
+    searches = {run.search for run, found in runs.items() if "missing" not in found}
+    own = "other methods of this package" if searches - {OURS} else "nothing"
+    peers = [peer for peer in PEERS if any(search.startswith(peer) for search in searches)]
+    return f"{', '.join([own, *peers[:-1]])} and {peers[-1]}" if peers else own
 
 
 def describe_difference(difference: Difference | None) -> str:
@@ -121,6 +133,7 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
             f"parentheses. A search is drawn where it has {LEAST_SEEDS} seeds or more on each of them.\n",
+            *(f"{line}\n" for line in _name_undrawn(results.whole)),
         ]
     told.append("On how many problems each search is behind `auto`, tied with it or ahead:\n")
     columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
@@ -130,6 +143,17 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
         told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
     before = describe_packages(found for run, found in results.runs.items() if run.search == BEFORE)
     return "\n".join([line for line in told if line]) + (f"\n\n{before}" if before else "")
+
+
+def _name_undrawn(index: Index) -> list[str]:
+    """Name the searches of others that have runs on problems of a panel of the headline, and are not drawn there."""
+    lines = []
+    for title, problems in list_panels(index).items():
+        runs = {name: [len(index.get((problem, name), {})) for problem in problems] for name in ON_ALL}
+        undrawn = [name for name, counts in runs.items() if any(counts) and min(counts) < LEAST_SEEDS]
+        if undrawn:
+            lines.append(f"- Not drawn in {title}, without so many seeds on each problem: {', '.join(undrawn)}.")
+    return ["\n".join(lines)] if lines else []
 
 
 def _count(rows: Sequence[Row]) -> str:
@@ -147,9 +171,10 @@ def _list_losses(rows: Sequence[Row]) -> str:
     """List the rows whose interval lies below zero, whatever the verdict, and name those whose mean alone does."""
     below = [row for row in rows if row.difference and row.difference.mean < 0.0]
     lost = [row for row in below if row.difference and row.difference.high < 0.0]
+    none = "No interval lies below zero." if any(row.difference for row in rows) else "There are no intervals."
     told = [
         "Variants of `auto`, and `auto` with a prior, have sections of their own.\n",
-        "All rows whose interval lies below zero, with their verdicts:\n" if lost else "No interval lies below zero.\n",
+        "All rows whose interval lies below zero, with their verdicts:\n" if lost else f"{none}\n",
     ]
     told += [f"- {_tell(row)}: {describe_difference(row.difference)}, {row.verdict}" for row in lost]
     means = [row for row in below if row not in lost]

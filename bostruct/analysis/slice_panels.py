@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_TICKS = 7  # numbers that are named on an axis of integers, or one by one on a logarithmic one
+LEAST_APART = 8  # such a share of a logarithmic axis between two numbers that are named
 MOST_LETTERS = 12  # of a category
 LETTER = 5.0  # points that a letter takes below an axis
 LINE = 10.0  # points that a line of letters takes
@@ -109,11 +110,17 @@ def _name_places(axes: Axes, column: PointColumn) -> None:
     elif column.is_log:
         axes.set_xscale("log")
         seen = np.unique(column.places[~np.isnan(column.places)])
-        if len(seen) <= MOST_TICKS:
+        if len(seen) <= MOST_TICKS and _are_apart(seen):
             axes.set_xticks(seen, [f"{place:g}" for place in seen])
             axes.set_xticks([], minor=True)
     elif column.is_whole:
         axes.xaxis.set_major_locator(optional_import("matplotlib.ticker", "plot").MaxNLocator(MOST_TICKS, integer=True))
+
+
+def _are_apart(seen: Array) -> bool:
+    """Tell whether numbers stand far enough apart on a logarithmic axis to be named one by one."""
+    gaps = np.diff(np.log(seen))
+    return len(gaps) == 0 or bool(gaps.min() * LEAST_APART >= gaps.sum())
 
 
 def _name_categories(axes: Axes, names: list[str]) -> None:

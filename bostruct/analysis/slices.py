@@ -23,6 +23,7 @@ from bostruct.analysis.value_axis import ValueScale, choose_scale, is_beyond
 from bostruct.contracts import Array, BostructError, PointError
 from bostruct.display import new_axes
 from bostruct.study.history import Trial
+from bostruct.study.records import JsonDomain
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def _predict_slices(
 
     All lines are one prediction, for each conditions the model anew.
     """
-    if result.model is None or result.domain is None:
+    if result.model is None or result.domain is None or isinstance(result.domain, JsonDomain):
         return {}
     lines = [_lay_line(result, column, best) for column in columns if column.name in best]
     points = [point for line in lines for point in line.points]

@@ -15,6 +15,7 @@ from bostruct.storage.protocol import find_writers
 
 if TYPE_CHECKING:
     from bostruct.analysis.report.facts import Run
+    from bostruct.contracts import Domain
     from bostruct.display import Html
 
 LEAST_PAUSE = 1.0  # seconds from one writing of the page to the next
@@ -103,12 +104,13 @@ class LivePage:
 
     file: its path, or the URL of a database.
     name: of one study; None for all.
+    space: of the one study, as of `open_studies`.
 
-    Raises StorageError where the file cannot be read at first. Later the page says so, above what was last read.
+    Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last read.
     """
 
-    def __init__(self, file: str, name: str | None = None) -> None:
-        self._file, self._place, self._name = file, open_place(file), name
+    def __init__(self, file: str, name: str | None = None, space: Domain | None = None) -> None:
+        self._file, self._place, self._name, self._space = file, open_place(file), name, space
         self._busy = threading.Lock()
         self._runs: list[Run] = []
         self._seen: object = None
@@ -158,7 +160,7 @@ class LivePage:
     def _read_runs(self) -> list[Run]:
         from bostruct.analysis.report.facts import read_run
 
-        with open_studies(self._file, self._name) as studies:
+        with open_studies(self._file, self._name, self._space) as studies:
             return [read_run(study) for study in studies]
 
     def _write(self, runs: list[Run], note: Html | None = None) -> Page:

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import click
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
     from bostruct.storage.protocol import Storage
 
@@ -30,6 +31,11 @@ progress_option = click.option(
     "--progress/--no-progress",
     default=None,
     help="A progress bar on stderr; by default where that is a terminal.",
+)
+space_option = click.option(
+    "--problem",
+    metavar="PROBLEM",
+    help="Has the space of the study, where the file does not hold all of it: functions, Python objects. As of `run`.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
 PICTURES = (".png", ".pdf", ".svg")
@@ -205,6 +211,14 @@ def load_problem(spec: str) -> AnyProblem:
         raise click.ClickException(str(error)) from error
     except (ValueError, OSError) as error:
         raise click.UsageError(error_text(error)) from error
+
+
+def load_space(spec: str | None) -> Domain | None:
+    """Return the space of a problem, None where none is given; raise what `load_problem` raises.
+
+    spec: a problem, as the command line names it.
+    """
+    return None if spec is None else load_problem(spec).space
 
 
 def error_text(error: Exception) -> str:

@@ -14,13 +14,16 @@ from bostruct.cli.options import (
     check_names,
     file_to_write,
     json_option,
+    load_space,
     open_place,
     plain_errors,
     short_name,
+    space_option,
 )
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
+    from bostruct.contracts import Domain
     from bostruct.study.study import Study
 
 
@@ -33,8 +36,9 @@ if TYPE_CHECKING:
     callback=check_folder,
     help="The page to write; FILE with the ending .html by default. Needed for a database.",
 )
+@space_option
 @json_option
-def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
+def report(file: str, name: str | None, out: str | None, problem: str | None, as_json: bool) -> None:
     """Write a page of HTML about the studies in a file or a database (postgresql://...): story, pictures, tables.
 
     The page needs no network. FILE is only read, also while a study in it runs.
@@ -43,6 +47,7 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
     Examples:
       bostruct report runs.db
       bostruct report runs.db --name "branin auto seed=0" --out branin.html
+      bostruct report runs.db --problem mine.py:problem
       bostruct report postgresql://ann@db.lab/runs --out runs.html
     """
     with plain_errors():
@@ -51,7 +56,7 @@ def report(file: str, name: str | None, out: str | None, as_json: bool) -> None:
         place = open_place(file)
         if out is None and "://" in place.label:
             raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
-        text, names = render_file(file, name)  # first: a file that is none of ours is refused as such
+        text, names = render_file(file, name, load_space(problem))  # first: a file that is none of ours is refused as such
         check_names(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
         if page.exists() and Path(place.label).exists() and page.samefile(place.label):
@@ -72,34 +77,38 @@ def _write_page(page: Path, text: str, *, is_chosen: bool) -> None:
         raise OSError(error.errno, f"{error.strerror}{hint}", str(page)) from error
 
 
-def render_file(file: str, name: str | None) -> tuple[str, list[str]]:
+def render_file(file: str, name: str | None, space: Domain | None = None) -> tuple[str, list[str]]:
     """Return the page about the studies of a file or a database, and their names.
 
     file: its path, or the URL of the database.
     name: of one study; None for all.
+    space: as for `open_studies`.
 
-    Raises StorageError.
+    Raises StorageError, UsageError.
     """
     from bostruct.analysis.report.facts import read_run
     from bostruct.analysis.report.page import render_page
 
-    with open_studies(file, name) as studies:
+    with open_studies(file, name, space) as studies:
         title = short_name(open_place(file)) if len(studies) != 1 else ""
         return render_page([read_run(study) for study in studies], title), [study.name for study in studies]
 
 
 @contextmanager
-def open_studies(file: str, name: str | None) -> Iterator[list[Study]]:
+def open_studies(file: str, name: str | None, space: Domain | None = None) -> Iterator[list[Study]]:
     """Open studies for reading only.
 
     file: that holds them, or the URL of a database.
     name: of one; None for all.
+    space: of the one study, which the file does not hold whole; None for that of the file.
 
-    Raises StorageError.
+    Raises StorageError; UsageError where a space is given for several studies.
     """
     from bostruct.study.study import Study
 
     place = open_place(file)
     names = [row.name for row in place.studies()] if name is None else [name]
+    if space is not None and len(names) > 1:
+        raise click.UsageError(f"--problem: expected a file of one study, or --name, one of {', '.join(map(repr, names))}")
     with ExitStack() as stack:
-        yield [stack.enter_context(Study.load(place, one, read_only=True)) for one in names]
+        yield [stack.enter_context(Study.load(place, one, space=space, read_only=True)) for one in names]

@@ -87,7 +87,7 @@ def format_summary(summary: Facts, result: Result) -> str:
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
         ("trials", f"{summary['trials']}: {_count_statuses(summary)}"),
-        *find_rows(summary, result),
+        *find_rows(summary, result, with_points=True),
         *_judged_rows(summary, result),
         ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
         ("stopped", summary["stopped"]),
@@ -114,7 +114,6 @@ def _judged_rows(summary: Facts, result: Result) -> Rows:
         rows.append(("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
     return [
         *rows,
-        ("recommended", str(result.recommended)),
         ("optimum" if summary["best_known"] is None else "best known", optimum),
         ("regret", format_number(summary["regret"])),
         incumbent_row(result),

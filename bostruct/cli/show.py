@@ -16,9 +16,11 @@ from bostruct.cli.options import (
     check_names,
     file_to_write,
     json_option,
+    load_space,
     open_place,
     plain_errors,
     plot_option,
+    space_option,
 )
 from bostruct.cli.text import Facts, echo_json, format_pairs
 from bostruct.display import pluralize
@@ -37,13 +39,15 @@ STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of tho
 @click.option("--name", help="Of the study; needed where the file holds several.")
 @click.option("--csv", type=file_to_write, callback=check_folder, help="Write its trials, a row each, to this file.")
 @plot_option
+@space_option
 @json_option
-def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json: bool) -> None:
+def show(file: str, name: str | None, csv: str | None, plot: str | None, problem: str | None, as_json: bool) -> None:
     """List the studies in a file or a database (postgresql://...), or show one.
 
     \b
     Examples:
       bostruct show runs.db
+      bostruct show runs.db --problem mine.py:problem
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
@@ -53,11 +57,11 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, as_json
         names = [row.name for row in place.studies()]
         check_names(place, names)
         if name is None and len(names) != 1:
-            if csv is not None or plot is not None:
+            if any(option is not None for option in (csv, plot, problem)):
                 raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
             _list_studies(place, names, as_json)
             return
-        with Study.load(place, name, read_only=True) as study:
+        with Study.load(place, name, space=load_space(problem), read_only=True) as study:
             _show_one(study, csv, plot, as_json)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bostruct.cli.options import open_place, plain_errors
+from bostruct.cli.options import load_space, open_place, plain_errors, space_option
 
 EXPOSED = (
     "Warning: {host} is not a loopback address. Whoever reaches it and knows the token sees the studies, and the "
@@ -17,7 +17,8 @@ EXPOSED = (
 @click.option("--name", help="Of the study; without it the page tells of all in the file.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0, the default, takes a free one.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-def watch(file: str, name: str | None, port: int, host: str) -> None:
+@space_option
+def watch(file: str, name: str | None, port: int, host: str, problem: str | None) -> None:
     """Show the studies in a file or a database (postgresql://...) in the browser; the page follows what is told.
 
     FILE is only read, while other processes write it. The address that is printed holds a random token: it opens the
@@ -33,7 +34,7 @@ def watch(file: str, name: str | None, port: int, host: str) -> None:
         from bostruct.cli.watch_server import WatchServer
         from bostruct.display import printable
 
-        page = LivePage(file, name)
+        page = LivePage(file, name, load_space(problem))
         with WatchServer(host, port, page.read) as server:
             if not server.is_loopback:
                 click.echo(EXPOSED.format(host=printable(host), port=server.server_port), err=True)

@@ -170,7 +170,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     the method cannot be had.
     """
     if isinstance(domain, JsonDomain):
-        raise DomainError("its space cannot be read from the file, and was not given as space=")
+        raise DomainError("the file does not hold all of its space; give it: space= in Python, --problem on the command line")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")

@@ -510,7 +510,7 @@ def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, m
 def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(["--groups", "noises"])
-    assert "--groups: expected some of noise, ehrlich" in capsys.readouterr().err
+    assert "--groups: expected some of 'noise', 'ehrlich" in capsys.readouterr().err
     assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
     assert "expected at least one run" in capsys.readouterr().err
 

@@ -22,10 +22,10 @@ def test_the_longest_name_is_taken(given, expected):
 def test_all_that_are_unknown_are_told(capsys):
     with pytest.raises(SystemExit):
         split_names(argparse.ArgumentParser(), "--problems", "a,x,b,y z", KNOWN)
-    assert "--problems: expected some of a, a, b, b, c; got x, y z" in capsys.readouterr().err
+    assert "--problems: expected some of 'a', 'a, b', 'b', 'c'; got 'x', 'y z'" in capsys.readouterr().err
 
 
 def test_a_name_that_is_almost_one_is_told_the_right_one(capsys):
     with pytest.raises(SystemExit):
         split_names(argparse.ArgumentParser(), "--searches", "botorch", ["auto", "BoTorch", "Bounce"])
-    assert "got botorch. Did you mean 'BoTorch'?" in capsys.readouterr().err
+    assert "got 'botorch'. Did you mean 'BoTorch'?" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.experiments.cases import FRONTS
 from benchmarks.peers import comparison, curves, publish, report, verdicts
 from benchmarks.peers.groups import GROUPS, list_searches
 from benchmarks.peers.record import append_run
@@ -230,7 +231,7 @@ def test_every_search_that_is_drawn_has_a_color():
         name for group in GROUPS if group != "variants" for one in GROUPS[group] for name in list_searches(group, one)
     }
     on_structures = {name for group in structures.GROUPS.values() for name in group.searches}
-    assert drawn | on_structures == set(figures.COLORS)
+    assert drawn | on_structures | set(FRONTS) == set(figures.COLORS)
 
 
 def test_trials_without_a_value_are_drawn_from_where_there_is_one(tmp_path):

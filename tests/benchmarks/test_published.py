@@ -180,7 +180,7 @@ def test_a_file_without_runs_is_refused(tmp_path, capsys, content):
 def test_unknown_names_are_refused(capsys):
     with pytest.raises(SystemExit):
         command.main(["--problems", "branni"])
-    assert "--problems: expected some of contamination 0, " in capsys.readouterr().err
+    assert "--problems: expected some of 'contamination 0', " in capsys.readouterr().err
 
 
 def test_the_published_page_is_what_the_runs_say():

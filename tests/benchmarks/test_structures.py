@@ -322,7 +322,7 @@ def test_a_run_is_a_process_of_its_own(tmp_path):
 def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(["--problems", "ft07"])
-    assert "--problems: expected some of ft06, la01" in capsys.readouterr().err
+    assert "--problems: expected some of 'ft06', 'la01'" in capsys.readouterr().err
     assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
     assert "expected at least one run" in capsys.readouterr().err
 

@@ -13,6 +13,7 @@ from bostruct.checks import has_capability
 from bostruct.contracts import HasParts, HasVariables
 from bostruct.display import Html, element, pluralize
 from bostruct.study.history import Trial, tell_stop
+from bostruct.study.records import JsonDomain
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
 ORIGINS = {
@@ -94,6 +95,9 @@ def _tell_search(run: Run) -> Iterator[object]:
     yield f"This study {what} over {describe_space(result.domain)} by the method"
     yield element("b", result.method)
     yield f"with seed {result.seed}."
+    if isinstance(result.domain, JsonDomain):
+        yield "What needs all of the space is left out: importances and the model."
+        yield "To have them, give it: space= in Python, --problem on the command line."
     if limits := result.goals.limits:
         yield f"A good trial keeps {pluralize(len(limits), 'limit')}: {', '.join(map(str, limits))}."
     note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)
