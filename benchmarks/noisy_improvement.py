@@ -68,13 +68,13 @@ def make_maxsat(seed: int, n: int = 24, m: int = 100) -> Task:
 def make_contamination(seed: int) -> Task:
     """Make contamination control, simulated anew for each value; the truth is the mean of 20 other simulations."""
     noise = np.random.default_rng(5000 + seed)
-    judges = [contamination(900_000 + k).objective for k in range(20)]
+    judges = [contamination(900_000 + k).vertex_objective for k in range(20)]
 
     def row(point: Any) -> Any:
         return np.array([[*point.values()]], dtype=np.int64)
 
     def value(point: Any) -> float:
-        return float(contamination(int(noise.integers(800_000))).objective(row(point))[0])
+        return float(contamination(int(noise.integers(800_000))).vertex_objective(row(point))[0])
 
     def truth(point: Any) -> float:
         return float(np.mean([one(row(point))[0] for one in judges]))
@@ -90,7 +90,7 @@ def make_pest(seed: int) -> Task:
     def truth(point: Any) -> float:
         return float(problem.mean(np.array([space.parse(point)]), 2000)[0])
 
-    return Task(space, lambda p: float(problem.objective(np.array([space.parse(p)]))[0]), truth, 100)
+    return Task(space, lambda p: float(problem.vertex_objective(np.array([space.parse(p)]))[0]), truth, 100)
 
 
 TASKS = {"linear": make_linear, "max3sat": make_maxsat, "contamination": make_contamination, "pest": make_pest}

@@ -92,7 +92,7 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(problems))
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line for each run (out/peers.jsonl)")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line a run (out/peers.jsonl)")
     parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures (none)")
     if parser.parse_known_args(arguments)[0].quick:
         quick = ",".join(name for name in QUICK if name in problems)

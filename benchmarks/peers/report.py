@@ -49,10 +49,11 @@ INTRODUCTION = """\
 `auto` beside {others}.
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
 
-- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches share
-  but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`: the
-  mean over the seeds that both have, with its 95 % interval (Student's t). A positive difference is a gain of `auto`.
-  Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences always do.
+- **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
+  share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:
+  the mean over the seeds that both have, with its 95 % interval (Student's t). A positive difference is a gain of
+  `auto`. Mean best values are over all seeds of a search, so that only those of equal seeds compare; the differences
+  always do.
 - **Tied** means that the interval lies within 5 % of random search's gap, on either side of zero. The gap is the mean
   over seeds of random search's best value at that mark minus the lowest value known of the same instance: the optimum
   where all seeds share it, else the lowest value that any run found. The 5 % were fixed before any interval was

@@ -145,7 +145,7 @@ def _name_loose(axes: Axes, found: LeftOutTrials) -> None:
     for i in loose:
         residual = f": {residuals[i]:.4g}" if abs(residuals[i]) > MOST_DEVIATIONS else ""
         labels.append((f"trial {found.numbers[i]}{residual}", float(found.numbers[i]), float(heights[i])))
-    label_points(axes, labels, np.column_stack([found.numbers, heights]), np.empty((0, 2)))
+    label_points(axes, labels, np.column_stack([found.numbers.astype(np.float64), heights]), np.empty((0, 2)))
 
 
 def describe_coverage(found: LeftOutTrials) -> str:

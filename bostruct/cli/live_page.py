@@ -106,7 +106,8 @@ class LivePage:
     name: of one study; None for all.
     space: of the one study, as of `open_studies`.
 
-    Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last read.
+    Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last
+    read.
     """
 
     def __init__(self, file: str, name: str | None = None, space: Domain | None = None) -> None:

@@ -56,7 +56,8 @@ def report(file: str, name: str | None, out: str | None, problem: str | None, as
         place = open_place(file)
         if out is None and "://" in place.label:
             raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
-        text, names = render_file(file, name, load_space(problem))  # first: a file that is none of ours is refused as such
+        space = load_space(problem)
+        text, names = render_file(file, name, space)  # first: a file that is none of ours is refused as such
         check_names(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
         if page.exists() and Path(place.label).exists() and page.samefile(place.label):
@@ -109,6 +110,7 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     place = open_place(file)
     names = [row.name for row in place.studies()] if name is None else [name]
     if space is not None and len(names) > 1:
-        raise click.UsageError(f"--problem: expected a file of one study, or --name, one of {', '.join(map(repr, names))}")
+        known = ", ".join(map(repr, names))
+        raise click.UsageError(f"--problem: expected a file of one study, or --name, one of {known}")
     with ExitStack() as stack:
         yield [stack.enter_context(Study.load(place, one, space=space, read_only=True)) for one in names]

@@ -136,7 +136,8 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
         distance = FeatureDistance(features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
     apart = distance(xs, xs)[np.triu_indices(len(xs), 1)]
     if not np.isfinite(apart).all():
-        raise DomainError(f"{domain_label(domain)}: expected finite distances of points, got {apart.min()} to {apart.max()}")
+        found = f"{apart.min()} to {apart.max()}"
+        raise DomainError(f"{domain_label(domain)}: expected finite distances of points, got {found}")
     typical = float(np.median(apart)) or 1.0
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 

@@ -1,6 +1,6 @@
 """Benchmark problems: a space, an objective on it, its known optimum, its published starting points.
 
-A problem is a value. Its objective sets it apart from another: a function from vertices (m, d) to values (m,).
+A problem is a value. What sets it apart from another is a function from vertices (m, d) to values (m,).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 
-Objective = Callable[[IntArray], Array]  # (m, d) -> (m,)
+VertexObjective = Callable[[IntArray], Array]  # (m, d) -> (m,)
 DEFAULT_N_INITIAL = 20
 N_CONFIGS = 25
 GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems that published none
@@ -58,7 +58,7 @@ class SpaceProblem:
 
     name: as the registry spells it.
     space: of its points.
-    objective: a function from vertices (m, d) to values (m,).
+    vertex_objective: a function from vertices (m, d) to values (m,).
     initial: a function from the number of a set of initial points to their vertices (n, d).
     source: the publication it comes from.
     configs: the numbers of its sets of initial points.
@@ -71,7 +71,7 @@ class SpaceProblem:
 
     name: str
     space: Space
-    objective: Objective
+    vertex_objective: VertexObjective
     initial: Callable[[int], IntArray]
     source: str
     configs: tuple[int, ...]
@@ -89,13 +89,18 @@ class SpaceProblem:
         return self.mean is not None
 
     @property
+    def objective(self) -> SpaceProblem:
+        """The function from a point to its value, as `bostruct.minimize` takes it: the problem itself."""
+        return self
+
+    @property
     def optimal_point(self) -> dict[str, Presented] | None:
         """A point with the least value, None where none is known."""
         return None if self.optimal_vertices is None else self.space.present(np.array(self.optimal_vertices))
 
     def __call__(self, point: Mapping[str, object]) -> float:
         """Return the value of one point; raise PointError, naming the variable that is wrong."""
-        return float(self.objective(self.space.parse(point)[None])[0])
+        return float(self.vertex_objective(self.space.parse(point)[None])[0])
 
     def evaluate(self, vertices: IntArray) -> Array:
         """Return the values (m,) of points.
@@ -111,7 +116,7 @@ class SpaceProblem:
             )
         if rows.size and (rows.min() < 0 or (rows >= self.space.n_choices).any()):
             raise ValueError("vertices: expected each in 0..k - 1, k the number of the variable's choices")
-        return self.objective(rows)
+        return self.vertex_objective(rows)
 
     def noise_free(self, point: Mapping[str, object], n_simulations: int = 20_000) -> float:
         """Return the value of a point without noise: of a noisy problem an estimate, always the same.
@@ -213,7 +218,7 @@ def seeds_of_case(tag: str, case: int) -> dict[int, int]:
     return own or {config: seed for config, (_, seed) in published.items()}
 
 
-def evaluate_in_chunks(objective: Objective, vertices: IntArray, rows: int) -> Array:
+def evaluate_in_chunks(objective: VertexObjective, vertices: IntArray, rows: int) -> Array:
     """Evaluate an objective some rows at a time, so that its memory stays bounded -> (m,).
 
     objective: a function from vertices (m, d) to values (m,).
@@ -235,7 +240,7 @@ def prove_by_enumeration(problem: SpaceProblem) -> SpaceProblem:
     if problem.noisy:
         raise DomainError(f"{problem.name}: the optimum of a noisy objective cannot be enumerated")
     points = problem.space.enumerate()
-    values = problem.objective(points)
+    values = problem.vertex_objective(points)
     best = int(np.argmin(values))
     return replace(
         problem,
@@ -294,14 +299,14 @@ def relabel(problem: SpaceProblem, seed: int) -> SpaceProblem:
     return replace(
         problem,
         name=f"{problem.name}{',' if ':' in problem.name else ':'}relabel={seed}",
-        objective=partial(_relabeled_objective, problem.objective, labels),
+        vertex_objective=partial(_relabeled_objective, problem.vertex_objective, labels),
         initial=partial(_relabeled_initial, problem.initial, labels),
         optimal_vertices=None if optimal is None else tuple(map(int, labels.apply(np.array([optimal]))[0])),
         mean=None if problem.mean is None else partial(_relabeled_mean, problem.mean, labels),
     )
 
 
-def _relabeled_objective(objective: Objective, labels: Relabeling, seen: IntArray) -> Array:
+def _relabeled_objective(objective: VertexObjective, labels: Relabeling, seen: IntArray) -> Array:
     return objective(labels.undo(seen))
 
 

@@ -48,7 +48,7 @@ def branin() -> SpaceProblem:
                 "x2": Ordinal((GRID_TENTHS / 10).tolist(), weight=EDGE_WEIGHT),
             }
         ),
-        objective=branin_values,
+        vertex_objective=branin_values,
         initial=InitialPoints(GENERATED_SEEDS, (VALUES, VALUES), fixed=((25, 25),), count=N_INITIAL),
         source=SOURCE,
         configs=tuple(GENERATED_SEEDS),

@@ -91,7 +91,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
     problem = SpaceProblem(
         name=f"contamination:case={case},lambda={strength:g}{suffix}",
         space=Space({f"stage {i + 1}": Binary() for i in range(stages)}),
-        objective=objective,
+        vertex_objective=objective,
         initial=InitialPoints(seeds, (2,) * stages),
         source=SOURCE,
         configs=tuple(seeds),

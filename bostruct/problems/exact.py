@@ -34,7 +34,7 @@ def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
     clauses that cannot all hold; MissingExtra; TimeoutError after `seconds`.
     """
     seconds = check_number("seconds", seconds, 0.0)
-    objective = problem.objective
+    objective = problem.vertex_objective
     if not isinstance(objective, ClauseWeight):
         raise DomainError(f"problem: expected weighted MaxSAT, not relabeled; got {problem.name}")
     if problem.space.d <= MAX_ENUMERATED_VARIABLES:

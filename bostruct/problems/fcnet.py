@@ -94,7 +94,7 @@ def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = N
     quiet = SpaceProblem(
         name=f"fcnet:file={file},data={data}",
         space=space,
-        objective=FCNetError(table, None),
+        vertex_objective=FCNetError(table, None),
         initial=InitialPoints(GENERATED_SEEDS, tuple(map(int, space.n_choices)), count=N_INITIAL),
         source=SOURCE,
         configs=tuple(GENERATED_SEEDS),
@@ -103,7 +103,7 @@ def fcnet(file: str, data: str = "protein_structure", noise_seed: int | None = N
     if seed is None:
         return known
     drawn = FCNetError(table, seed)
-    return replace(known, name=f"{quiet.name},noise_seed={seed}", objective=drawn, mean=drawn.mean)
+    return replace(known, name=f"{quiet.name},noise_seed={seed}", vertex_objective=drawn, mean=drawn.mean)
 
 
 def fcnet_joint(file: str, data: str = "protein_structure", noise_seed: int | None = None) -> ArchitectureProblem:

@@ -58,7 +58,7 @@ def max3sat(n_variables: int = 60, n_clauses: int = 300, seed: int = 0) -> Space
     return SpaceProblem(
         name=f"max3sat:variables={n_variables},clauses={n_clauses},seed={seed}",
         space=formula.space,
-        objective=raw_costs(formula),
+        vertex_objective=raw_costs(formula),
         initial=InitialPoints(GENERATED_SEEDS, (2,) * n_variables),
         source="generated: uniform clauses that a hidden random assignment satisfies",
         configs=tuple(GENERATED_SEEDS),
@@ -117,7 +117,7 @@ def maxcut(n: int = 8, k: int = 2, seed: int = 0) -> SpaceProblem:
     problem = SpaceProblem(
         name=f"maxcut:n={n},k={k},seed={seed}",
         space=formula.space,
-        objective=objective,
+        vertex_objective=objective,
         initial=InitialPoints(GENERATED_SEEDS, (2,) * d),
         source="generated: like maxcut-johnson8-2-4 of the MaxSAT Evaluation 2018",
         configs=tuple(GENERATED_SEEDS),
@@ -183,7 +183,7 @@ def frb(groups: int = 10, size: int = 6, seed: int = 0) -> SpaceProblem:
     return SpaceProblem(
         name=f"frb:groups={groups},size={size},seed={seed}",
         space=formula.space,
-        objective=raw_costs(formula),
+        vertex_objective=raw_costs(formula),
         initial=InitialPoints(GENERATED_SEEDS, (2,) * formula.n_variables),
         source="generated: model RB, forced satisfiable, Xu et al. 2007; like the frb files of the MaxSAT Evaluation",
         configs=tuple(GENERATED_SEEDS),

@@ -124,7 +124,7 @@ def ising(case: int = 1286, strength: float = 0.0) -> SpaceProblem:
     return SpaceProblem(
         name=f"ising:case={case},lambda={strength:g}",
         space=Space({f"bond {a}-{b}": Binary() for a, b in grid_edges()}),
-        objective=objective,
+        vertex_objective=objective,
         initial=InitialPoints(seeds, (2,) * 24),
         source=SOURCE,
         configs=tuple(seeds),

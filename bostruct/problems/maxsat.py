@@ -63,7 +63,7 @@ def maxsat(file: str | Path, weights: str = "raw") -> SpaceProblem:
     return SpaceProblem(
         name=f"maxsat:file={file},weights={weights}",
         space=formula.space,
-        objective=objective,
+        vertex_objective=objective,
         initial=InitialPoints(seeds, (2,) * formula.n_variables),
         source=SOURCE,
         configs=tuple(seeds),

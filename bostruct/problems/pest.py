@@ -96,7 +96,7 @@ def pest(graph: str = "complete", noise_seed: int = 0) -> SpaceProblem:
     return SpaceProblem(
         name=f"pest:graph={graph},noise_seed={noise_seed}",
         space=Space({f"stage {i + 1}": variable(range(len(PESTICIDE_PRICES) + 1)) for i in range(PEST_STAGES)}),
-        objective=PestControl(noise_seed),
+        vertex_objective=PestControl(noise_seed),
         initial=InitialPoints(seeds, (len(PESTICIDE_PRICES) + 1,) * PEST_STAGES),
         source=SOURCE,
         configs=tuple(seeds),

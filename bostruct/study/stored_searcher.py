@@ -170,7 +170,8 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     the method cannot be had.
     """
     if isinstance(domain, JsonDomain):
-        raise DomainError("the file does not hold all of its space; give it: space= in Python, --problem on the command line")
+        hint = "space= in Python, --problem on the command line"
+        raise DomainError(f"the file does not hold all of its space; give it: {hint}")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")

@@ -7,7 +7,6 @@ import numpy as np
 from bostruct.checks import has_capability, short_repr
 from bostruct.contracts import Array, LearnsNoise, Surrogate
 
-
 MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
 
 

@@ -19,9 +19,9 @@ class OutputWarping:
     """A surrogate that is told values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
     z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
-    equal the median up to rounding, the unit is the median distance of the values that do not. Order is kept and nothing better than
-    the median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
-    compressed scale.
+    equal the median up to rounding, the unit is the median distance of the values that do not. Order is kept and
+    nothing better than the median is touched, so incumbents and improvements are as they are. Predictions far above the
+    median are on the compressed scale.
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.

@@ -41,3 +41,17 @@ def test_the_legend_explains_each_mark_once():
     named = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "best" in named
     assert len(set(named)) == len(named)
+
+
+def test_numbers_are_named_one_by_one_where_they_stand_apart():
+    """Values close to each other had labels that lay on each other."""
+
+    def name_ticks(values):
+        done = bo.Study({"rate": bo.Real(1e-5, 1.0, log=True)}, method="random", seed=0)
+        for value in values:
+            done.add({"rate": value}, value)
+        (panel,) = plot_slices(done)
+        return [tick.get_text() for tick in panel.get_xticklabels()]
+
+    assert name_ticks([1e-5, 1e-3, 0.1]) == ["1e-05", "0.001", "0.1"]
+    assert "4.2e-05" not in name_ticks([3.892e-5, 4.2e-5, 4.5e-4, 0.004, 0.35])

@@ -88,3 +88,31 @@ def test_a_file_or_a_study_that_is_not_there_is_refused(tmp_path):
     assert "no such file" in call("report", tmp_path / "no.db", code=3).stderr
     assert "there is no study 'x'" in call("report", make_file(tmp_path, 1), "--name", "x", code=3).stderr
     assert not (tmp_path / "r.html").exists()
+
+
+OWN = """
+import bostruct as bo
+
+space = bo.Space({"a": range(6), "b": range(6), "c": [1, 2, 3]}, constraints=[lambda point: point["a"] <= point["b"]])
+problem = bo.Problem(lambda point: float(point["a"] - point["b"] + point["c"]), space, name="own", initial=0)
+"""
+
+
+def test_a_space_that_the_file_does_not_hold_is_given_by_its_problem(tmp_path):
+    (tmp_path / "ordered_pair.py").write_text(OWN)
+    file, problem = tmp_path / "r.db", f"{tmp_path / 'ordered_pair.py'}:problem"
+    call("run", problem, "--trials", 16, "--storage", file)
+    without, _ = render_file(str(file), None)
+    assert "not drawn" not in without
+    assert "What needs all of the space is left out" in without
+    call("report", file, "--problem", problem)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    check_page(page)
+    assert "What needs all" not in page
+    assert "Importances" in page
+    assert as_json("show", file)["recommended"]["mean"] is None
+    assert "--problem on the command line" in call("show", file).stdout
+    assert as_json("show", file, "--problem", problem)["recommended"]["mean"] is not None
+    call("run", problem, "--trials", 3, "--seed", 1, "--storage", file)
+    for command in ("show", "report"):
+        assert "expected" in call(command, file, "--problem", problem, code=2).stderr

@@ -70,9 +70,8 @@ def test_a_run_is_what_minimize_gives(found):
 
 def test_runs_of_shared_points_alone_are_no_comparison():
     problem = bo.Problem(cost, SPACE, initial=4)
-    short, longer = (
-        bo.compare(problem, ["random", "hill-climbing"], n_trials=n, seeds=2, progress=False).problems[0] for n in (4, 6)
-    )
+    methods = ["random", "hill-climbing"]
+    short, longer = (bo.compare(problem, methods, n_trials=n, seeds=2, progress=False).problems[0] for n in (4, 6))
     assert (short.n_shared, longer.n_shared) == (4, 4)
     assert [note[:13] for note in short.notes] == ["no difference"]
     assert longer.notes == []
@@ -80,7 +79,8 @@ def test_runs_of_shared_points_alone_are_no_comparison():
 
 def test_it_prints_as_a_table_in_every_form(found):
     assert "difference to hill-climbing" in repr(found)
-    assert repr(found).startswith("cost: 14 trials a run, the first 4 at points that all methods share. Optimum 0 (as given).")
+    shared = "the first 4 at points that all methods share"
+    assert repr(found).startswith(f"cost: 14 trials a run, {shared}. Optimum 0 (as given).")
     assert "| hill-climbing | 3 | " in found.to_markdown()
     assert "<th>draw</th>" in found._repr_html_()
     assert found.rows()[1]["problem"] == "cost"

@@ -403,5 +403,5 @@ def test_published_raw_optima():
     for d, value in ((28, 392.0), (60, 50.0)):
         problem = published(d, "raw")
         assert problem.optimum == prove_optimum(problem, 30).optimum == value
-    total = published(60, "raw").objective.formula.soft_weight
+    total = published(60, "raw").vertex_objective.formula.soft_weight
     assert total - 50 == 38_928  # what the header of the file says can be satisfied

@@ -74,7 +74,7 @@ def test_initial_points_are_those_of_torch(spec, config, rows):
 
 
 def test_contamination_rates():
-    objective = contamination_module.contamination(758).objective
+    objective = contamination_module.contamination(758).vertex_objective
     np.testing.assert_allclose(objective.initial[:3], [0.02104677, 0.00977463, 0.00693168], atol=5e-9)
     np.testing.assert_allclose(objective.spread[0, :3], [0.2382055, 0.04309567, 0.04182091], atol=5e-9)
     np.testing.assert_allclose(objective.cure[0, :3], [0.58688597, 0.75967827, 0.31641726], atol=5e-9)
@@ -123,7 +123,7 @@ def plain_contamination(x, objective):
 def test_contamination_equals_a_plain_loop_and_its_optimum_is_proved():
     problem = contamination_module.contamination(1203, 0.01, stages=6)
     points = problem.space.enumerate()
-    values = [plain_contamination([int(v) for v in x], problem.objective) for x in points]
+    values = [plain_contamination([int(v) for v in x], problem.vertex_objective) for x in points]
     np.testing.assert_allclose(problem.evaluate(points), values, atol=1e-12)
     assert problem.optimum == pytest.approx(min(values), abs=1e-12)
     assert problem.optimum_source == "proved by enumeration"
@@ -139,7 +139,7 @@ def test_contamination_ties_are_exact():
 
 
 def test_ising_instance():
-    objective = ising_module.ising(1286).objective
+    objective = ising_module.ising(1286).vertex_objective
     np.testing.assert_allclose(objective.horizontal[0], [-4.85056257, 4.61171389, 0.20757684], atol=5e-9)
     np.testing.assert_allclose(objective.vertical[0], [1.54144013, -1.18104982, 3.02408695, 0.23517901], atol=5e-9)
     edges = ising_module.grid_edges()
@@ -152,7 +152,7 @@ def test_ising_couplings_lie_at_the_published_positions():
     edges = ising_module.grid_edges()
     assert [i for i, (a, b) in enumerate(edges) if b == a + 1] == [0, 2, 4, 7, 9, 11, 14, 16, 18, 21, 22, 23]
     across, down = ising_module.couplings(1286)
-    ordered = ising_module.ising(1286).objective.couplings
+    ordered = ising_module.ising(1286).vertex_objective.couplings
     for position, (a, b) in enumerate(edges):
         assert ordered[position] == (across[a // 4, a % 4] if b == a + 1 else down[a // 4, a % 4])
 
@@ -192,7 +192,7 @@ def test_ising_optima(strength, optima):
 @pytest.mark.parametrize("case", [1286, 17])
 def test_ising_equals_the_sum_over_all_states(case):
     problem = ising_module.ising(case, 0.003)
-    objective = problem.objective
+    objective = problem.vertex_objective
     spins = 1 - 2 * ((np.arange(2**16)[:, None] >> np.arange(16)) & 1)
     bonds = np.stack([spins[:, a] * spins[:, b] for a, b in ising_module.grid_edges()], axis=1)
 

@@ -51,6 +51,11 @@ def test_a_batch_equals_its_points_one_by_one(problem):
     np.testing.assert_allclose(problem.evaluate(rows), singly, rtol=1e-12, atol=1e-12)
 
 
+def test_its_objective_takes_points_as_minimize_hands_them_out(problem):
+    point = problem.space.present(some_points(problem)[0])
+    assert problem.objective(point) == problem(point)
+
+
 def test_evaluation_is_repeatable_and_leaves_its_argument_alone(problem):
     rows = some_points(problem)
     rows.flags.writeable = False

@@ -49,7 +49,9 @@ class ParentTest:
             self.values = frozenset(tuple(int(column) for column in parent.parse(value)) for value in given)
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
-                hint = f"; for any of several values give {OneOf(*test)}" if isinstance(test, list | tuple) and test else ""
+                hint = ""
+                if isinstance(test, list | tuple) and test:
+                    hint = f"; for any of several values give {OneOf(*test)}"
                 if isinstance(test, OneOf) and any(isinstance(one, list | tuple | set) for one in test.values):
                     hint = "; OneOf takes the values one by one: OneOf('a', 'b')"
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None

@@ -69,8 +69,8 @@ class Space:
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
-        `Subset`, `Sequence` or `Candidates`, or a shorthand: `bool`, a list (categorical), a `range` or an array of ascending numbers (ordinal).
-        1 to 10,000 of them.
+        `Subset`, `Sequence` or `Candidates`, or a shorthand: `bool`, a list (categorical), a `range` or an array of
+        ascending numbers (ordinal). 1 to 10,000 of them.
     constraints: predicates of a point, which is a dict of the user's own values; only points for which all are true are
         ever suggested or accepted.
     when: not taken, because all points have a space, and a dict inside one; anything but None raises TypeError.
