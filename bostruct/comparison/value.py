@@ -75,7 +75,7 @@ class ProblemComparison:
 
     @property
     def notes(self) -> list[str]:
-        """What is to know: which runs failed, are left out or are not feasible, a line each, with the reason."""
+        """The runs that failed, are left out or are not feasible, a line each, with the reason; and runs all alike."""
         alike = "no difference: all trials are at points that all methods share; let runs have more trials"
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
