@@ -130,7 +130,7 @@ def test_the_state_of_a_method_is_read_only_where_its_settings_agree():
     other = methods.searcher("random", SPACE)
     searcher, state = readable_searcher(other, SPACE, stored)
     assert (searcher, state) == (other, dump(other.initial_state()))
-    with pytest.raises(DomainError, match="was not given as space="):
+    with pytest.raises(DomainError, match="give it: space= in Python"):
         readable_searcher(None, JsonDomain(), stored)
 
 
