@@ -90,7 +90,7 @@ def make_pest(seed: int) -> Task:
     def truth(point: Any) -> float:
         return float(problem.mean(np.array([space.parse(point)]), 2000)[0])
 
-    return Task(space, lambda p: float(problem.vertex_objective(np.array([space.parse(p)]))[0]), truth, 100)
+    return Task(space, problem, truth, 100)
 
 
 TASKS = {"linear": make_linear, "max3sat": make_maxsat, "contamination": make_contamination, "pest": make_pest}

@@ -5,10 +5,10 @@
 
 A seed is one instance of a problem and ten initial points. Searches share both but for Bounce, CatCMA and Kernel Tuner,
 which draw points of their own, and those with a prior: `auto` with a prior of 100 trials begins with points of the
-earlier study. Each run is a process of its own with one thread. FILE
-keeps a JSON line for each run. Runs that it holds are not repeated, also where a search has changed since: delete them.
-The command prints the tables of all runs of FILE: mean best values, paired differences of each other search to `auto`,
-verdicts, and CPU seconds a suggestion. With PAGE, which is a page like RESULTS.md, it writes them there, and figures.
+earlier study. Each run is a process of its own with one thread. FILE keeps a JSON line for each run. Runs that it
+holds are not repeated, also where a search has changed since: delete them. The command prints the tables of all runs of
+FILE: mean best values, paired differences of each other search to `auto`, verdicts, and CPU seconds a suggestion. With
+PAGE, which is a page like RESULTS.md, it writes them there, and figures.
 
 --quick takes five seeds of six problems, 50 trials, by cheap methods of this package alone, in a few minutes.
 
@@ -84,15 +84,15 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
     parser.add_argument("--quick", action="store_true", help="cheap methods, six problems, five seeds, 50 trials")
-    parser.add_argument("--seeds", type=int, default=10, help="how many (10)")
-    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (0)")
-    parser.add_argument("--trials", type=int, default=100, help="of each run (100)")
+    parser.add_argument("--seeds", type=int, default=10, help="how many (%(default)s)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (%(default)s)")
+    parser.add_argument("--trials", type=int, default=100, help="of each run (%(default)s)")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers (the running one)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")
     parser.add_argument("--searches", default=",".join(ALL_SEARCHES))
     parser.add_argument("--problems", default=",".join(problems))
-    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line a run (out/peers.jsonl)")
+    parser.add_argument("--out", type=Path, default=OUT, metavar="FILE", help="a JSON line a run (%(default)s)")
     parser.add_argument("--page", type=Path, help="a page to write, such as RESULTS.md, with figures (none)")
     if parser.parse_known_args(arguments)[0].quick:
         quick = ",".join(name for name in QUICK if name in problems)
@@ -137,14 +137,13 @@ def _list_runs(given: argparse.Namespace) -> list[Run]:
 
 def _leave_out_tables(runs: list[Run], given: argparse.Namespace) -> list[Run]:
     """Return the runs but for those of tables that cannot be read, which a line on stderr names."""
-    unread: dict[str, Exception] = {}
+    unread = set[str]()
     for problem in dict.fromkeys(run.problem for run in runs if run.problem in TABLES):
         try:
             make_task(problem, given.first_seed, given.data)
         except (OSError, ValueError) as error:
-            unread[problem] = error
-    for problem, error in unread.items():
-        print(f"skipped: {problem}: {error}", file=sys.stderr)
+            print(f"skipped: {problem}: {error}", file=sys.stderr)
+            unread.add(problem)
     return [run for run in runs if run.problem not in unread]
 
 

@@ -138,7 +138,7 @@ def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.nda
 
 
 def average_gaps(index: Index, problems: Sequence[str], search: str, at: np.ndarray) -> np.ndarray | None:
-    """Return the mean of a search's gaps over problems (k,), None where a problem has too few seeds.
+    """Return the mean of a search's gaps over problems (k,), None where a problem has too few seeds with a value.
 
     index: of the runs.
     problems: names, at least one.
@@ -147,4 +147,4 @@ def average_gaps(index: Index, problems: Sequence[str], search: str, at: np.ndar
     """
     gaps = [find_gaps(index, problem, search, at) for problem in problems]
     whole = [gap for gap in gaps if gap is not None]
-    return np.mean(whole, axis=0) if len(whole) == len(gaps) else None
+    return np.mean(whole, axis=0) if len(whole) == len(gaps) and np.isfinite([gap[-1] for gap in whole]).all() else None

@@ -9,10 +9,20 @@ from typing import Any
 import numpy as np
 
 from benchmarks.peers.before import BEFORE, describe_packages
-from benchmarks.peers.comparison import HEADLINE, Results, list_marks, list_panels, list_problems, name_picture
+from benchmarks.peers.comparison import (
+    HEADLINE,
+    Results,
+    find_last_trial,
+    list_marks,
+    list_panels,
+    list_problems,
+    name_picture,
+)
+from benchmarks.peers.curves import average_gaps, space_trials
 from benchmarks.peers.groups import FCNETS, GROUPS, ON_ALL, OURS, list_searches
 from benchmarks.peers.record import describe_conditions, list_absent
 from benchmarks.peers.run import Run
+from benchmarks.peers.searches import ON_CHOICES
 from benchmarks.peers.verdicts import (
     AHEAD,
     BEHIND,
@@ -39,7 +49,7 @@ TITLES = {
     "transfer": "With a prior",
     "variants": "Variants of auto",
 }
-PEERS = ("Optuna", "BoTorch", "Bounce", "CatCMA", "SMAC3", "Kernel Tuner")
+PEER_NAMES = ("Optuna", "BoTorch", "Bounce", "CatCMA", "SMAC3", "Kernel Tuner")
 VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
 INTRODUCTION = """\
 # Results
@@ -98,7 +108,7 @@ def _name_others(runs: Mapping[Run, Found]) -> str:
     """Name the packages whose searches have runs, beside this one."""
     searches = {run.search for run, found in runs.items() if "missing" not in found}
     own = "other methods of this package" if searches - {OURS} else "nothing"
-    peers = [peer for peer in PEERS if any(search.startswith(peer) for search in searches)]
+    peers = [peer for peer in PEER_NAMES if any(search.startswith(peer) for search in searches)]
     return f"{', '.join([own, *peers[:-1]])} and {peers[-1]}" if peers else own
 
 
@@ -134,7 +144,7 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
             f"parentheses. A search is drawn where it has {LEAST_SEEDS} seeds or more on each of them.\n",
-            *(f"{line}\n" for line in _name_undrawn(results.whole)),
+            _list_undrawn(results.whole),
         ]
     told.append("On how many problems each search is behind `auto`, tied with it or ahead:\n")
     columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
@@ -146,15 +156,14 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
     return "\n".join([line for line in told if line]) + (f"\n\n{before}" if before else "")
 
 
-def _name_undrawn(index: Index) -> list[str]:
-    """Name the searches of others that have runs on problems of a panel of the headline, and are not drawn there."""
-    lines = []
+def _list_undrawn(index: Index) -> str:
+    """List the searches that have runs on problems of a panel of the headline, and are not drawn there."""
+    told, at = "", space_trials(find_last_trial(index))
     for title, problems in list_panels(index).items():
-        runs = {name: [len(index.get((problem, name), {})) for problem in problems] for name in ON_ALL}
-        undrawn = [name for name, counts in runs.items() if any(counts) and min(counts) < LEAST_SEEDS]
-        if undrawn:
-            lines.append(f"- Not drawn in {title}, without so many seeds on each problem: {', '.join(undrawn)}.")
-    return ["\n".join(lines)] if lines else []
+        tried = [name for name in ON_ALL | ON_CHOICES if any(index.get((problem, name)) for problem in problems)]
+        if undrawn := [name for name in tried if average_gaps(index, problems, name, at) is None]:
+            told += f"- Not drawn in {title}, without values of so many seeds on each: {', '.join(undrawn)}.\n"
+    return told
 
 
 def _count(rows: Sequence[Row]) -> str:

@@ -55,8 +55,8 @@ class ProblemComparison:
         """A row of statistics for each method; empty where no run can be compared."""
         return method_rows(self.problem, self.results, self.cpu) if self.results else []
 
-    @property
-    def n_shared(self) -> int:
+    @cached_property
+    def n_initial(self) -> int:
         """The number of initial points that each run begins with, by which no method is told from another."""
         given = (sum(trial.origin == "given" for trial in result.trials) for result in self.results.values())
         return min(self.n_trials, min(given, default=0))
@@ -70,18 +70,18 @@ class ProblemComparison:
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
         noise = " Values are without noise; the picture shows them as told." if problem.noisy else ""
         goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
-        shared = f", the first {self.n_shared} at points that all methods share" if self.n_shared else ""
+        shared = f", the first {self.n_initial} at points that all methods share" if self.n_initial else ""
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run{shared}.{goals}{optimum}{noise}"
 
     @property
     def notes(self) -> list[str]:
         """The runs that failed, are left out or are not feasible, a line each, with the reason; and runs all alike."""
-        alike = "no difference: all trials are at points that all methods share; let runs have more trials"
         failed = [f"failed: {cell.method}, seed {cell.seed}: {why}" for cell, why in self.failed.items()]
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
         lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
-        failed += [alike] if self.n_shared == self.n_trials and len({cell.method for cell in self.results}) > 1 else []
+        if self.n_initial == self.n_trials and len({cell.method for cell in self.results}) > 1:
+            failed.append("no difference: all trials are at points that all methods share; let runs have more trials")
         return failed + [
             f"not feasible: {cell.method}, seed {cell.seed}: no trial "
             f"{'keeps all limits' if result.n_completed else 'has completed'}"

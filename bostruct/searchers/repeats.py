@@ -46,8 +46,9 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     gains = knowledge_gradients(posterior.predict(some).mean, posterior.covariance(some), posterior.noise)
     again = gains[: len(order)]
     if history.variances is not None:
-        exact = {key for key, v in zip(domain.keys(history.completed), history.variances, strict=True) if v == 0.0}
-        again = np.where([domain.key(told[int(i)]) in exact for i in order], -np.inf, again)  # it stays as it is
+        keys = domain.keys(history.completed)
+        exact = {key for key, variance in zip(keys, history.variances, strict=True) if variance == 0.0}
+        again = np.where([keys[firsts[i]] in exact for i in order], -np.inf, again)  # an exact value stays as it is
     least = -np.inf if x is None else max(gains[-1], LEAST_GAIN * float(np.std(means)))
     best = int(np.argmax(again))
     return some[best] if again[best] > least else None

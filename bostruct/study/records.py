@@ -44,6 +44,9 @@ _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, 
 }
 
 
+GIVE_SPACE = "give it: space= in Python, --problem on the command line"
+
+
 class OtherVersion(UserWarning):
     """A study goes on with another version of bostruct than the one that made it."""
 

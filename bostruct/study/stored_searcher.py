@@ -25,6 +25,7 @@ from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow
 from bostruct.study.prior import check_same_prior, stored_prior, with_prior
 from bostruct.study.records import (
+    GIVE_SPACE,
     JsonDomain,
     check_agreement,
     check_domain,
@@ -170,8 +171,7 @@ def readable_searcher(given: str | Searcher | None, domain: Domain, stored: Stor
     the method cannot be had.
     """
     if isinstance(domain, JsonDomain):
-        hint = "space= in Python, --problem on the command line"
-        raise DomainError(f"the file does not hold all of its space; give it: {hint}")
+        raise DomainError(f"the file does not hold all of its space; {GIVE_SPACE}")
     row = current_row(stored)
     tasks = reread_prior(stored, domain).tasks
     method, goals = stored_method(row) if given is None else given, read_goals(row, "the file")

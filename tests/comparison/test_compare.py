@@ -72,7 +72,7 @@ def test_runs_of_shared_points_alone_are_no_comparison():
     problem = bo.Problem(cost, SPACE, initial=4)
     methods = ["random", "hill-climbing"]
     short, longer = (bo.compare(problem, methods, n_trials=n, seeds=2, progress=False).problems[0] for n in (4, 6))
-    assert (short.n_shared, longer.n_shared) == (4, 4)
+    assert (short.n_initial, longer.n_initial) == (4, 4)
     assert [note[:13] for note in short.notes] == ["no difference"]
     assert longer.notes == []
 

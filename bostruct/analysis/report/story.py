@@ -13,7 +13,7 @@ from bostruct.checks import has_capability
 from bostruct.contracts import HasParts, HasVariables
 from bostruct.display import Html, element, pluralize
 from bostruct.study.history import Trial, tell_stop
-from bostruct.study.records import JsonDomain
+from bostruct.study.records import GIVE_SPACE, JsonDomain
 
 STATUSES = ("completed", "failed", "infeasible", "running", "waiting")
 ORIGINS = {
@@ -97,7 +97,7 @@ def _tell_search(run: Run) -> Iterator[object]:
     yield f"with seed {result.seed}."
     if isinstance(result.domain, JsonDomain):
         yield "What needs all of the space is left out: importances and the model."
-        yield "To have them, give it: space= in Python, --problem on the command line."
+        yield f"To have them, {GIVE_SPACE}."
     if limits := result.goals.limits:
         yield f"A good trial keeps {pluralize(len(limits), 'limit')}: {', '.join(map(str, limits))}."
     note = next((trial.info["auto"] for trial in result.trials if "auto" in trial.info), None)

@@ -52,7 +52,7 @@ class ParentTest:
                 hint = ""
                 if isinstance(test, list | tuple) and test:
                     hint = f"; for any of several values give {OneOf(*test)}"
-                if isinstance(test, OneOf) and any(isinstance(one, list | tuple | set) for one in test.values):
+                elif isinstance(test, OneOf) and any(isinstance(one, list | tuple | set) for one in test.values):
                     hint = "; OneOf takes the values one by one: OneOf('a', 'b')"
                 raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
             self.predicate = test
