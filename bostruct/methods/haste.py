@@ -52,7 +52,8 @@ def suggest_in_haste(
     kept = choose_values(history.values, m)
     fewer = replace(keep(history, kept, range(len(history.running)), searcher.domain.take), whole=history)
     for found in _suggest(searcher, fewer, state, rng):
-        info = {**found.info, "haste": haste, "learned_from": m}
+        n_learned = min(m, found.info.get("learned_from", m))  # a model may take a part of these m
+        info = {**found.info, "haste": haste, "learned_from": n_learned}
         if (position := info.get(PARENT_POSITION)) is not None:
             info[PARENT_POSITION] = kept[position]
         yield found._replace(info=info)

@@ -44,6 +44,7 @@ class TrainingData(NamedTuple):
     xs: the n points.
     shift, scale: from the standardized values to the user's: shift + scale * value.
     noise: known variance of the noise of each value (n,), NaN where it is learned; None where all are.
+    is_part: whether more values were told than these n.
     """
 
     kernel: HasGradient
@@ -53,6 +54,7 @@ class TrainingData(NamedTuple):
     shift: float
     scale: float
     noise: Array | None = None
+    is_part: bool = False
 
     @property
     def usual_noise(self) -> float | None:
@@ -168,14 +170,15 @@ class MAPGP:
         """
         check_values(values)
         variances = find_known_variances(self.variances, len(values))
-        if self.most is not None and len(values) > self.most:
+        is_part = self.most is not None and len(values) > self.most
+        if is_part:
             ranked = np.abs(values) if self.near_zero else values
             kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)
         noise = None if variances is None else standardize_variances(variances, scale)
-        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise)
+        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, is_part)
 
     def accepts(self, state: State) -> bool:
         """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
@@ -202,6 +205,8 @@ class MAPGP:
     def posterior_at(self, fit: TrainingData, mode: Mode) -> tuple[GaussianPosterior, Info]:
         """Return the posterior at a mode, and the fit on record; raises NumericalError.
 
+        Where it learns from a part of what was told, ``info["learned_from"]`` is the number of these values.
+
         fit: the training data.
         mode: of its hyperparameters.
         """
@@ -211,6 +216,7 @@ class MAPGP:
             member_from_gram(gram, fit.values, Hyperparameters(0.0, 0.0, log_noise, theta), 0.0, fit.noise), fit.values
         )
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
+        info |= {"learned_from": len(fit.values)} if fit.is_part else {}
         found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise)
         return found, info
 

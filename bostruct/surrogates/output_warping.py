@@ -85,7 +85,7 @@ class OutputWarping:
         return self._find_compression(values).expand(prediction)
 
     def _find_compression(self, values: Array) -> Compression:
-        return Compression.of(np.unique(values) if self.of_distinct else values, self.beyond)
+        return Compression.of(_list_distinct(values) if self.of_distinct else values, self.beyond)
 
 
 class Compression(NamedTuple):
@@ -169,6 +169,14 @@ def _find_scale(values: Array, middle: float) -> float:
         return largest * float(np.sqrt(np.mean(np.square(better / largest))))
     worse = values[values > middle + rounding] - middle  # half of the values are the best one
     return float(np.median(worse)) if len(worse) else 0.0
+
+
+def _list_distinct(values: Array) -> Array:
+    """Return the values that differ by more than rounding from the next lower one, in order."""
+    listed = np.unique(values)
+    with np.errstate(over="ignore"):
+        is_apart = np.diff(listed) > ROUNDING * np.abs(listed[1:])
+    return listed[np.append(True, is_apart)]
 
 
 def _finite(z: Array) -> Array:

@@ -30,6 +30,15 @@ def suggest(name: str, history: History, haste: int) -> list[bo.contracts.Sugges
     return list(islice(suggest_in_haste(searcher, history, searcher.initial_state(), rng, haste), 3))
 
 
+def test_of_the_fewer_values_a_model_may_take_a_part(history: History) -> None:
+    searcher = methods.searcher("auto", SPACE)
+    model = searcher.surrogate.surrogate
+    few = replace(model, quiet=replace(model.quiet, most=40), noisy=replace(model.noisy, most=40))
+    searcher = replace(searcher, surrogate=replace(searcher.surrogate, surrogate=few))
+    found = next(suggest_in_haste(searcher, history, searcher.initial_state(), np.random.default_rng(1), 1))
+    assert found.info["learned_from"] == 40
+
+
 def test_without_haste_a_searcher_suggests_as_it_does_alone(history: History) -> None:
     searcher = methods.searcher("auto", SPACE)
     alone = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(1))

@@ -56,6 +56,7 @@ def test_a_model_of_more_data_is_that_of_the_kept_points(space):
     rng = np.random.default_rng(0)
     found, state, info = model.condition(xs, values, None, rng)
     expected, same, told = model.condition(xs[kept], values[kept], None, rng)
+    assert info.pop("learned_from") == 31
     assert (state, info) == (same, told)
     np.testing.assert_array_equal(found.predict(xs).variance, expected.predict(xs).variance)
 

@@ -115,6 +115,23 @@ def test_rounding_on_a_plateau_of_best_values_sets_no_scale():
     np.testing.assert_allclose(rounded, exact, rtol=1e-12)
 
 
+def test_roundings_of_one_value_are_one_distinct_value():
+    """Five numbers next to each other would count five times, and draw the median of the distinct values down."""
+    roundings = 0.3 * (1.0 + np.arange(5) * np.finfo(np.float64).eps)
+    worse = [0.6, 0.9, 2.0, 5.0, 1e6]
+    surrogate = OutputWarping(Told(), beyond=10.0, of_distinct=True)
+    rounded = tell(surrogate, np.append(np.tile(roundings, 3), worse))
+    np.testing.assert_allclose(rounded, tell(surrogate, np.array([0.3] * 15 + worse)), rtol=1e-12)
+
+
+def test_rounding_above_the_best_plateau_sets_no_scale():
+    """A value one rounding above the median is no worse value, whose distance would be the unit of all others."""
+    worse = [1.0, 2.0, 5.0, 0.9]
+    rounded = np.array([0.3] * 10 + [0.1 + 0.2] * 5 + worse)
+    exact = compress_upper_tail(np.array([0.3] * 15 + worse), 3.0)
+    np.testing.assert_allclose(compress_upper_tail(rounded, 3.0), exact, rtol=1e-12)
+
+
 def test_a_value_that_most_points_share_sets_no_scale():
     """Of 33 sizes 20 are the least: the others are far above the median of all, and not of the distinct ones."""
     values = np.array([0.07] * 20 + [0.071] * 6 + [0.1, 0.3, 0.6, 1.2, 1.5, 2.0, 1e6])
