@@ -24,6 +24,7 @@ SCRIPTS = (
     "acquisition",
     "combo",
     "auto",
+    "choices",
     "mixed",
     "structures",
     "large",

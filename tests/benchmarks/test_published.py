@@ -113,8 +113,8 @@ def test_the_page_says_what_the_runs_say(tmp_path):
     text, _ = report.make_page(write_runs(tmp_path / "runs.jsonl", runs))
     assert read_row(text, "Branin", "COMBO, published")[:2] == ["0.411 ± 0.001", "0.011"]
     own = read_row(text, "Branin", "`auto`")
-    assert own[:6] == ["0.404 ± 0.004", "0.004", "0.100", "24 of 25", "30", ""]
-    assert read_row(text, "Branin", "`random`")[5].startswith("+2.6 [+2.59, +2.6")
+    assert own[:7] == ["0.404 ± 0.004", "0.004", "0.100", "24 of 25", "24, 24", "30", ""]
+    assert read_row(text, "Branin", "`random`")[6].startswith("+2.6 [+2.59, +2.6")
     assert read_row(text, "Regret", "Branin") == [
         "100",
         "0.011 ± 0.001",

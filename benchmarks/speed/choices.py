@@ -1,0 +1,58 @@
+"""Method `auto` on categories and orders: seconds a suggestion, on four problems of `benchmarks.peers`.
+
+    python -m benchmarks.speed.choices [--check]
+
+NK landscapes of 30 variables of 5 choices, pest control, rough Ackley on 20 ordinals of 11 levels, and a bowl on 30
+ordinals of 6 levels, as docs/peers.md describes them. The limits are those of bits (`benchmarks.speed.auto`). Data are
+n - 60 random points and 60 changes of the best of them. Each suggestion is told before the next is timed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+import bostruct as bo
+from benchmarks.peers.groups import make_task
+from benchmarks.peers.tasks import Task
+from benchmarks.speed.auto import SECONDS
+from benchmarks.speed.mixed import Objective, time_suggestions
+from benchmarks.speed.report import Row, at_most, main, median, plain_row
+from bostruct.contracts import Array, IntArray
+
+PROBLEMS = ("nk 30x5", "pest", "ackley 20x11, rough", "bowl 30x6")
+NUMBERS = (100, 300, 1_000, 2_000)
+SUGGESTIONS = 9
+
+
+def measure(miniature: bool) -> list[Row]:
+    rows = []
+    for problem in PROBLEMS:
+        task = make_task(problem, 0, None)
+        objective = evaluate_each(task)
+        for n, limit in ({15: np.inf} if miniature else {n: SECONDS[n] for n in NUMBERS}).items():
+            seconds = time_suggestions(task.space, objective, n, 2 if miniature else SUGGESTIONS)
+            rows.append(at_most(f"{problem}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
+            rows.append(plain_row(f"{problem}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+    return rows
+
+
+def evaluate_each(task: Task) -> Objective:
+    """Return the objective of a task as a function of a space and m points -> m values; each point is asked once.
+
+    task: to evaluate.
+    """
+
+    @cache
+    def value_of(columns: tuple[int, ...]) -> float:
+        return task.value(task.space.present(np.array(columns)))
+
+    def evaluate(_: bo.Space, xs: IntArray) -> Array:
+        return np.array([value_of(tuple(x)) for x in np.asarray(xs).tolist()])
+
+    return evaluate
+
+
+if __name__ == "__main__":
+    main("auto on categories and orders", measure)
