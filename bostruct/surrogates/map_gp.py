@@ -170,14 +170,15 @@ class MAPGP:
         """
         check_values(values)
         variances = find_known_variances(self.variances, len(values))
-        is_part = self.most is not None and len(values) > self.most
-        if is_part:
+        n_told = len(values)
+        if self.most is not None and n_told > self.most:
             ranked = np.abs(values) if self.near_zero else values
             kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)
         noise = None if variances is None else standardize_variances(variances, scale)
+        is_part = len(values) < n_told
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, is_part)
 
     def accepts(self, state: State) -> bool:
