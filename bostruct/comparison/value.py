@@ -57,9 +57,13 @@ class ProblemComparison:
 
     @cached_property
     def n_initial(self) -> int:
-        """The number of initial points that each run begins with, by which no method is told from another."""
+        """The number of initial points that each run begins with; there methods differ by the noise of values alone."""
         given = (sum(trial.origin == "given" for trial in result.trials) for result in self.results.values())
         return min(self.n_trials, min(given, default=0))
+
+    @property
+    def _has_several_methods(self) -> bool:
+        return len({cell.method for cell in self.results}) > 1
 
     @property
     def title(self) -> str:
@@ -70,7 +74,8 @@ class ProblemComparison:
         optimum = "" if problem.goals.n_objectives > 1 else f" Optimum {value}."
         noise = " Values are without noise; the picture shows them as told." if problem.noisy else ""
         goals = "" if problem.goals.is_default else f" Goals: {problem.goals}."
-        shared = f", the first {self.n_initial} at points that all methods share" if self.n_initial else ""
+        begin = f", the first {self.n_initial} at points that all methods share"
+        shared = begin if self.n_initial and self._has_several_methods else ""
         return f"{problem.name}: {pluralize(self.n_trials, 'trial')} a run{shared}.{goals}{optimum}{noise}"
 
     @property
@@ -80,8 +85,11 @@ class ProblemComparison:
         left_out = {cell: why for cell, why in self.left_out.items() if cell not in self.failed}
         failed += [f"not compared: {cell.method}, seed {cell.seed}: {why}" for cell, why in left_out.items()]
         lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
-        if self.n_initial == self.n_trials and len({cell.method for cell in self.results}) > 1:
-            failed.append("no difference: all trials are at points that all methods share; let runs have more trials")
+        if self.n_initial == self.n_trials and self._has_several_methods:
+            failed.append(
+                "no comparison: all trials are at points that all methods share, so only noise differs; let runs have more "
+                "trials"
+            )
         return failed + [
             f"not feasible: {cell.method}, seed {cell.seed}: no trial "
             f"{'keeps all limits' if result.n_completed else 'has completed'}"

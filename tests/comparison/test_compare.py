@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import dataclasses
 import math
 
 import numpy as np
@@ -73,8 +74,13 @@ def test_runs_of_shared_points_alone_are_no_comparison():
     methods = ["random", "hill-climbing"]
     short, longer = (bo.compare(problem, methods, n_trials=n, seeds=2, progress=False).problems[0] for n in (4, 6))
     assert (short.n_initial, longer.n_initial) == (4, 4)
-    assert [note[:13] for note in short.notes] == ["no difference"]
+    assert [note[:13] for note in short.notes] == ["no comparison"]
     assert longer.notes == []
+    fewer = bo.minimize(cost, SPACE, 6, seed=0, initial_points=problem.initial_points(0)[:2], progress=False)
+    some = dataclasses.replace(longer, results={**longer.results, next(iter(longer.results)): fewer})
+    assert some.n_initial == 2  # that all share
+    one = bo.compare(problem, ["random"], n_trials=6, seeds=1, progress=False).problems[0]
+    assert "all methods" not in one.title
 
 
 def test_it_prints_as_a_table_in_every_form(found):

@@ -97,6 +97,16 @@ def test_a_value_that_was_told_exactly_the_second_time_is_not_asked_again() -> N
     assert SPACE.key(choose_repeat(SPACE, posterior, once, None)) == SPACE.key(POINTS[0])
 
 
+def test_a_repeat_among_the_first_values_does_not_hide_which_point_is_exact() -> None:
+    """Only the last point is not exact; positions among distinct points are not those among values."""
+    rng = np.random.default_rng(0)
+    xs, values, variances = np.concatenate([POINTS[:1], POINTS]), np.append(0.0, np.arange(16.0)), np.zeros(17)
+    variances[-1] = 1.0
+    posterior = search().surrogate.with_variances(variances).condition(xs, values, None, rng)[0]
+    history = dataclasses.replace(History.of(SPACE, xs, values.tolist()), variances=variances)
+    assert SPACE.key(choose_repeat(SPACE, posterior, history, None)) == SPACE.key(POINTS[-1])
+
+
 def draw_two_best(position: int, rng: np.random.Generator) -> tuple[Any, Any, int]:
     """Return values of all points, two of them equal and best, their variances, and where the noisier of the two is."""
     values, variances = rng.normal(size=16), np.full(16, 1e-6)

@@ -28,6 +28,21 @@ Mask = npt.NDArray[np.bool_]
 Fill = Callable[[int, int], IntArray]  # a variable's position, and k -> columns for k points that gain it
 
 
+def _hint_at_one_of(test: object, parent: Variable) -> str:
+    """Return how to give several values of a parent, where a test that it refused seems to mean that; else nothing."""
+    if isinstance(test, OneOf):
+        several = any(isinstance(one, list | tuple | set | frozenset) for one in test.values)
+        return "; OneOf takes the values one by one: OneOf('a', 'b')" if several else ""
+    if not isinstance(test, list | tuple | set | frozenset) or not test:
+        return ""
+    try:
+        for value in test:
+            parent.parse(value)
+    except PointError:
+        return ""
+    return f"; for any of several values give {short_repr(OneOf(*test))}"
+
+
 class ParentTest:
     """A test of the value of one variable, the parent, on which another depends.
 
@@ -49,12 +64,7 @@ class ParentTest:
             self.values = frozenset(tuple(int(column) for column in parent.parse(value)) for value in given)
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
-                hint = ""
-                if isinstance(test, list | tuple) and test:
-                    hint = f"; for any of several values give {OneOf(*test)}"
-                elif isinstance(test, OneOf) and any(isinstance(one, list | tuple | set) for one in test.values):
-                    hint = "; OneOf takes the values one by one: OneOf('a', 'b')"
-                raise DomainError(f"{owner}: when: {name}: {error}{hint}") from None
+                raise DomainError(f"{owner}: when: {name}: {error}{_hint_at_one_of(test, parent)}") from None
             self.predicate = test
             if isinstance(test, Clause):
                 check_value_test(test, parent, f"{owner}: when: {name} {test!r}")

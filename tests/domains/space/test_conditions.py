@@ -129,6 +129,8 @@ def never(value: object) -> bool:
         ),
         ({"a": bool, "b": bo.Binary(when={"a": 3})}, r"b: when: a: expected one of \[False, True\], got 3"),
         ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 2]})}, r"for any of several values give OneOf\(1, 2\)"),
+        ({"a": [1, 2], "b": bo.Binary(when={"a": {1, 2}})}, r"for any of several values give OneOf\(1, 2\)"),
+        ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"expected one of \[1, 2\], got \[1, 9\]$"),
         ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
         (
             {"a": [1, 2], "b": bo.Binary(when={"a": 1}), "c": bo.Binary(when={"a": 2, "b": True})},
