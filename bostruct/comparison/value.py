@@ -87,8 +87,8 @@ class ProblemComparison:
         lacks = {cell: result for cell, result in self.results.items() if not result.has_feasible}
         if self.n_initial == self.n_trials and self._has_several_methods:
             failed.append(
-                "no comparison: all trials are at points that all methods share, so only noise differs; let runs have more "
-                "trials"
+                "no comparison: all trials are at points that all methods share, so only noise differs; let runs have "
+                "more trials"
             )
         return failed + [
             f"not feasible: {cell.method}, seed {cell.seed}: no trial "

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import json
 import dataclasses
+import json
 import math
 
 import numpy as np
