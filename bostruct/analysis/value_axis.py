@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import optional_import
+from bostruct.checks import ROUNDING, optional_import
 from bostruct.contracts import Array
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, f
     """Return the ends of a linear axis of all values but those that lie far from most of them.
 
     Most are those between the median and the best tenth. Far means farther from these, and from what matters, than
-    `FAR` times the room that they take together.
+    `FAR` times the room that they take together. Where all of them are one number, the room is the median of the
+    distances from it of the other distinct values.
 
     values: as `clip_to_axis` returns them (n,), n >= 1.
     matters: those that must be seen well, such as a front (m,); may be empty.
@@ -152,10 +153,23 @@ def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, f
     every = np.append(matters, values)
     ends = (1.0 - BETTER_SHARE, "higher") if direction == "minimize" else (BETTER_SHARE, "lower")  # of one value
     inner = np.append(matters, [np.median(values), np.quantile(values, ends[0], method=ends[1])])
-    room = FAR * float(np.ptp(inner))
+    room = FAR * _find_room(values, inner)
     if room > 0.0 and len(values) >= FEW:
         every = every[(every >= np.min(inner) - room) & (every <= np.max(inner) + room)]
     return float(np.min(every)), float(np.max(every))
+
+
+def _find_room(values: Array, inner: Array) -> float:
+    """Return the room that inner values take; of one number, the median distance from it of the other distinct values.
+
+    Returns 0 where all values are one number up to rounding.
+    """
+    room, rounding = float(np.ptp(inner)), ROUNDING * float(np.max(np.abs(inner)))
+    if room > rounding:
+        return room
+    distances = np.unique(np.abs(values - inner[0]))  # a penalty that many trials were given counts once
+    others = distances[distances > rounding]
+    return float(np.quantile(others, 0.5, method="lower")) if len(others) else 0.0
 
 
 def choose_scale_of_most(values: Array, matters: Array, chosen: Array, direction: str) -> ValueScale:

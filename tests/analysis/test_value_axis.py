@@ -59,6 +59,23 @@ def test_ends_keep_what_matters_few_values_and_those_that_are_only_worse():
     assert choose_ends(np.append(np.ones(9), 1e9), np.empty(0), "minimize") == (1.0, 1e9)
 
 
+@pytest.mark.parametrize(
+    ("values", "ends"),
+    [
+        ([1.0] * 24 + [1.0 + 0.09 * i for i in range(1, 11)] + [1e9], (1.0, 1.9)),
+        ([1.0] * 6 + [2.0, 3.0, 4.0, 1e9], (1.0, 4.0)),
+        ([1.0] * 12 + [2.0] + [1e9] * 9, (1.0, 2.0)),  # one penalty, however often it was told
+        ([0.0] + [1.0] * 20 + [2.0, 1e9], (0.0, 2.0)),  # most are not the best
+        ([0.3] * 2 + [0.1 + 0.2] * 3 + [0.4, 0.5, 1e9], (0.3, 0.5)),  # rounding is no room
+        ([0.3] * 5, (0.3, 0.3)),
+    ],
+)
+def test_ends_leave_out_disasters_where_most_values_are_one_number(values, ends):
+    assert choose_ends(np.array(values), np.empty(0), "minimize") == ends
+    assert choose_ends(-np.array(values), np.empty(0), "maximize") == (-ends[1], -ends[0])
+    assert choose_ends(np.array(values), np.array(values[:1]), "minimize") == ends
+
+
 @given(EXTREME, EXTREME, st.sampled_from(["minimize", "maximize"]))
 def test_ends_of_numbers_of_any_size_are_finite(values, matters, direction):
     clipped = (np.clip(numbers, -LARGEST, LARGEST) for numbers in (values, matters))
