@@ -54,8 +54,8 @@ def plot_effects(
 
     Points are the trials, so that one sees where the forest knows something. The mean is over the whole space, each
     value of the other variables equally likely (the marginal of Hutter, Hoos and Leyton-Brown 2014). Combinations that
-    constraints exclude have a shade, too, and no trials. Values that are far from most others count as the farthest
-    of those, and the picture says how many.
+    constraints exclude have a shade, too, and no trials. Values far worse than most others count as the worst of these,
+    and the picture says how many. Values far better stay as they are, so that the best cell is the darkest.
 
     Where variables exist only under conditions, the mean is over the points of the space that have the two values,
     which some thousand drawn points stand for. Combinations that no such point has are blank.
@@ -81,15 +81,16 @@ def plot_effects(
     direction = result.goals.directions[objective]
     told_values = clip_to_axis(data.values)
     ends = choose_ends(told_values, np.empty(0), direction)
-    values = np.clip(told_values, *ends)
+    far, worst = (np.greater, ends[1]) if direction == "minimize" else (np.less, ends[0])
+    is_far = far(told_values, worst)
+    values = np.where(is_far, worst, told_values)
     forest = grow_forest(data.design, scale_to_unit(values), seed, TREES)
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(values)), float(np.max(values))
     axes = take_axes(ax, 6.4, 4.6)
     told = name_objective(result, objective)
     label = f"mean {told} ({direction}d), darker is better"
-    for n, end in zip((np.sum(told_values < ends[0]), np.sum(told_values > ends[1])), ends, strict=True):
-        label += f"\n{n} beyond taken as {end:.4g}" if n else ""
+    label += f"\n{is_far.sum()} beyond taken as {worst:.4g}" if is_far.any() else ""
     _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.effects import _name_numbers, plot_effects
 from bostruct.analysis.importances import read_design
-from bostruct.contracts import BostructError
+from bostruct.contracts import Array, BostructError
 from bostruct.surrogates.fanova import grow_forest, scale_to_unit
 
 SPACE = bo.Space({"a": bo.Ordinal([1, 2, 3]), "b": ["x", "y"], "c": bool, "r": bo.Real(1e-4, 1.0, log=True)})
@@ -38,16 +39,37 @@ def test_shades_are_means_over_all_other_variables():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
-def test_values_far_worse_than_most_count_as_the_worst_of_these():
-    done = bo.Study(SPACE, method="random", seed=0)
-    done.optimize(lambda p: 1e9 if p["a"] == 3 and p["c"] and p["b"] == "x" else float(p["a"]), 30, progress=False)
-    n_far = sum(trial.value > 1e8 for trial in done.trials)
-    assert n_far
-    axes = plot_effects(done, ("a", "b"))
-    shades = np.asarray(axes.get_images()[0].get_array())
-    assert 1.0 <= shades.min() < shades.max() <= 3.0
-    label = axes.figure.axes[1].get_ylabel()
-    assert label == f"mean value (minimized), darker is better\n{n_far} beyond taken as 3"
+def far_where(is_far: Callable[[dict[str, object]], object], far: float, direction: str = "minimize") -> bo.Study:
+    """Return a study of 30 trials that are worth `a`, or another number in some of them."""
+    found = bo.Study(SPACE, method="random", seed=0, direction=direction)
+    found.optimize(lambda p: far if is_far(p) else float(p["a"]), 30, progress=False)
+    assert any(is_far(trial.point) for trial in found.trials)
+    return found
+
+
+def get_shades(study: bo.Study) -> Array:
+    return np.asarray(plot_effects(study, ("a", "b")).get_images()[0].get_array())
+
+
+@pytest.mark.parametrize(("direction", "far", "worst"), [("minimize", 1e9, 3.0), ("maximize", -1e9, 1.0)])
+def test_values_far_worse_than_most_count_as_the_worst_of_these(direction, far, worst):
+    def is_far(p):
+        return p["a"] == 3 and p["c"] and p["b"] == "x"
+
+    done = far_where(is_far, far, direction)
+    np.testing.assert_array_equal(get_shades(done), get_shades(far_where(is_far, worst, direction)))
+    label = plot_effects(done, ("a", "b")).figure.axes[1].get_ylabel()
+    n_far = sum(abs(trial.value) > 1e8 for trial in done.trials)
+    assert label == f"mean value ({direction}d), darker is better\n{n_far} beyond taken as {worst:g}"
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", -1.0), ("maximize", 1.0)])
+def test_the_best_cell_is_the_darkest_however_far_better_its_values_are(direction, sign):
+    done = far_where(lambda p: p["a"] == 2 and p["b"] == "x" and p["c"], sign * 1e3, direction)
+    assert sum(abs(trial.value) > 100.0 for trial in done.trials) <= 3  # a tenth, none of which counts as most
+    assert (sign * get_shades(done)).argmax() == 1  # x is the first row, 2 the middle column
+    label = plot_effects(done, ("a", "b")).figure.axes[1].get_ylabel()
+    assert label == f"mean value ({direction}d), darker is better"
 
 
 def test_title_and_shades_say_which_of_several_objectives_they_show():
