@@ -51,11 +51,34 @@ def test_axes_end_before_trials_far_behind_the_front_and_count_them() -> None:
     assert "3 beyond the axes" in [text.get_text() for text in legend.get_texts()]
 
 
+@pytest.mark.parametrize(("far", "counted"), [((11.2,), []), ((11.2, 99.0), ["1 beyond the axes"])])
+def test_a_trial_in_the_room_beside_the_ends_is_not_beyond(far: tuple[float, ...], counted: list[str]) -> None:
+    near = [(x, 1.0 - x) for x in np.linspace(0.0, 1.0, 10).tolist()]  # a front of width 1: up to 11 nothing is far
+    trials = tuple(
+        bo.Trial(i, {"a": i}, "completed", values=pair)
+        for i, pair in enumerate([*near, *((x, 2.0) for x in (10.9, *far))])
+    )
+    axes = plot_front(bo.Result(trials, tuple(range(len(trials))), Goals(("minimize", "minimize")), 0, "x", "y"))
+    assert 11.2 < axes.get_xlim()[1] < 12.0
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts() if "beyond" in text.get_text()] == counted
+
+
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result, result]})
     (line,) = axes.get_lines()
     assert line.get_ydata().tolist() == list(result.hypervolumes())
     assert line.get_ydata()[-1] > line.get_ydata()[0]
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 31, 32])
+def test_the_first_and_the_last_volume_have_a_marker_and_some_between(n: int) -> None:
+    axes = plot_hypervolume(bo.minimize(both, SPACE, n, method="random", seed=0, **GOALS))
+    (line,) = axes.get_lines()
+    marked = np.arange(1, n + 1)[line.get_markevery()].tolist()
+    assert (marked[0], marked[-1]) == (1, n)
+    assert min(n, 8) <= len(marked) == len(set(marked)) <= 16
 
 
 def test_the_volumes_of_a_run_alone(result: bo.Result) -> None:
