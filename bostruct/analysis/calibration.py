@@ -9,7 +9,7 @@ import numpy as np
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, ORANGE, clear_frame, set_title
 from bostruct.analysis.point_labels import label_points
-from bostruct.analysis.value_axis import choose_ends, clip_to_axis, pad_ends
+from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis, pad_ends
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -34,7 +34,8 @@ def plot_calibration(
     On the left are predictions with their 95 % intervals, noise included. On the right are the differences in standard
     deviations, by trial: they should look like draws of a standard normal distribution, 95 % of them between the lines.
     The predictions are leave-one-out in closed form (`Result.cross_validate`), at the hyperparameters that the model
-    learned from all values.
+    learned from all values. Where values far worse than most would squeeze the others, the left axis ends before them:
+    they are triangles at the border, and the axis counts them. The best value is always on the axis.
 
     study: a study or its result, of a method with a Gaussian process, such as ``auto`` or ``combo``.
     objective: the position of the objective, from 0.
@@ -69,7 +70,8 @@ def draw_calibration(
 
 def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objective: str) -> None:
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
-    low, high = pad_ends(*choose_ends(clip_to_axis(found.told), np.empty(0), direction), AXIS_PAD)
+    # The model compresses no value that is far better, so that the intervals of all others are as long as it is far.
+    low, high = pad_ends(*choose_ends_from_best(clip_to_axis(found.told), direction), AXIS_PAD)
     is_beyond = (found.told < low) | (found.told > high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = (is_inside == inside) & ~is_beyond

@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.analysis.importances import DesignData, read_design
 from bostruct.analysis.picture_inputs import require_result, take_axes
 from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
-from bostruct.analysis.value_axis import choose_ends, clip_to_axis
+from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis
 from bostruct.analysis.value_labels import label_values
 from bostruct.checks import check_choice, has_capability, short_repr
 from bostruct.contracts import Array, BostructError, HasVariables, IntArray
@@ -80,17 +80,17 @@ def plot_effects(
     scales = [_read_scale(result, data, data.features[i]) for i in chosen]
     direction = result.goals.directions[objective]
     told_values = clip_to_axis(data.values)
-    ends = choose_ends(told_values, np.empty(0), direction)
-    far, worst = (np.greater, ends[1]) if direction == "minimize" else (np.less, ends[0])
-    is_far = far(told_values, worst)
-    values = np.where(is_far, worst, told_values)
+    ends = choose_ends_from_best(told_values, direction)
+    values = np.clip(told_values, *ends)
     forest = grow_forest(data.design, scale_to_unit(values), seed, TREES)
     means = _compute_means(forest, data, chosen, scales)
     low, high = float(np.min(values)), float(np.max(values))
     axes = take_axes(ax, 6.4, 4.6)
     told = name_objective(result, objective)
     label = f"mean {told} ({direction}d), darker is better"
-    label += f"\n{is_far.sum()} beyond taken as {worst:.4g}" if is_far.any() else ""
+    if n_beyond := int(np.sum(values != told_values)):
+        worst = ends[1] if direction == "minimize" else ends[0]
+        label += f"\n{n_beyond} beyond taken as {worst:.4g}"
     _draw_map(axes, low + (high - low) * means.T, scales, direction, label)
     axes.set_xlabel(shorten_label(pair[0]))
     axes.set_ylabel(shorten_label(pair[1]))

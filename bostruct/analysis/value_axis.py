@@ -159,6 +159,16 @@ def choose_ends(values: Array, matters: Array, direction: str) -> tuple[float, f
     return float(np.min(every)), float(np.max(every))
 
 
+def choose_ends_from_best(values: Array, direction: str) -> tuple[float, float]:
+    """Return the ends of a linear axis of all values but those far worse than most, as `choose_ends` tells them.
+
+    values: as `clip_to_axis` returns them (n,), n >= 1.
+    direction: ``minimize`` or ``maximize``.
+    """
+    low, high = choose_ends(values, np.empty(0), direction)
+    return (float(np.min(values)), high) if direction == "minimize" else (low, float(np.max(values)))
+
+
 def _find_room(values: Array, inner: Array) -> float:
     """Return the room that inner values take; of one number, the median distance from it of the other distinct values.
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_hex
 
 import bostruct as bo
 from bostruct.analysis.calibration import describe_coverage, draw_calibration, plot_calibration
+from bostruct.analysis.picture_style import BLUE, ORANGE
 from bostruct.contracts import BostructError
 from bostruct.study.prediction import LeftOutTrials
 
@@ -58,6 +61,37 @@ def test_values_far_worse_than_most_leave_the_others_their_room(direction, sign)
     assert left.get_xlabel() == f"told ({direction}d), {len(far)} beyond"
     assert np.ptp(left.get_xlim()) < 100.0
     assert np.ptp(left.get_ylim()) < 250.0
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+def test_values_beyond_are_triangles_at_the_border_as_high_as_predicted(direction, sign):
+    study = bo.Study(SPACE, method="random", seed=0, direction=direction)
+    study.optimize(worth, 4, progress=False)
+    told = sign * np.array([*np.linspace(0.0, 10.0, 20), 1e6, 2e6, 3e6])
+    mean = sign * np.array([*np.linspace(0.0, 10.0, 20), 4.0, 6.0, 1e5])
+    sd = np.array([1.0] * 20 + [1e6, 1.0, 1.0])  # the first one beyond is inside its interval
+    left = draw_calibration(study.result, LeftOutTrials(np.arange(23), told, mean, sd), 0, None)[0]
+    worse, top = (left.get_xlim()[1], left.get_ylim()[1]) if sign > 0.0 else (left.get_xlim()[0], left.get_ylim()[0])
+    (marks,) = (one for one in left.collections if isinstance(one, PathCollection) and len(one.get_offsets()))
+    np.testing.assert_allclose(marks.get_offsets(), [[worse, sign * 4.0], [worse, sign * 6.0], [worse, top]])
+    assert [to_hex(color) for color in marks.get_facecolors()] == [BLUE.lower(), *[ORANGE.lower()] * 2]
+    tip = marks.get_paths()[0].vertices[0]
+    assert tip == pytest.approx([sign * 0.5, 0.0])  # it points out of the axes
+
+
+@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+def test_the_best_value_is_on_the_axis_however_far_it_is(direction, sign):
+    study = bo.Study(SPACE, method="random", seed=0, direction=direction)
+    study.optimize(worth, 4, progress=False)
+    told = sign * np.array([-1e6, *np.linspace(0.0, 10.0, 20), 1e9])
+    found = LeftOutTrials(np.arange(22), told, np.zeros(22), np.ones(22))
+    left = draw_calibration(study.result, found, 0, None)[0]
+    assert left.get_xlabel() == f"told ({direction}d), 1 beyond"
+    low, high = sorted(sign * end for end in left.get_xlim())
+    assert -1.1e6 < low < -1e6
+    assert 10.0 < high < 1e5
+    drawn = np.concatenate([line.get_xdata() for line in left.get_lines() if line.get_marker() in "oD"])
+    assert sign * -1e6 in drawn
 
 
 def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
