@@ -21,6 +21,7 @@ FEW = 5  # values, fewer than which are all shown
 LOG_VALUE_RATIO = 20.0  # of positive values that matter, from which on the axis is logarithmic
 SYMLOG_RATIO = 100.0  # of the largest to the median size of values of both signs
 TINY = float(np.finfo(np.float64).tiny)  # below which a logarithm loses digits
+LEAST_THRESHOLD = 1e-300  # of a symlog axis; matplotlib divides pixels by numbers of that size
 LARGEST = float(np.finfo(np.float64).max) / 32.0  # that an axis reaches; matplotlib computes ten times its length
 MOST_DECADES = 150  # of a logarithmic axis that matplotlib finds ticks for; beyond them it computes 10**309
 TICKS = 6  # of one with more
@@ -115,7 +116,7 @@ def choose_scale(values: Array, matters: Array) -> ValueScale:
         return ValueScale("log", *((all_low, all_high) if fits else (low, high)))
     sizes = np.abs(inner[inner != 0.0])
     if len(sizes) and float(np.max(sizes)) >= SYMLOG_RATIO * (middle := float(np.median(sizes))) and low <= 0.0:
-        least = max(middle, float(np.max(sizes)) * 10.0**-MOST_DECADES, TINY)
+        least = max(middle, float(np.max(sizes)) * 10.0**-MOST_DECADES, LEAST_THRESHOLD)
         return ValueScale("symlog", low, high, 10.0 ** math.floor(math.log10(least)))
     fits = all_high - all_low <= ROOMY * (high - low)
     return ValueScale("linear", *((all_low, all_high) if fits else (low, high)))

@@ -101,6 +101,7 @@ def test_a_near_optimum_is_shown_and_a_far_one_is_not():
 @example([5e-324, 5e-324, -1.7e308], [1.7e308], "minimize")
 @example([1.0, 1e-160, -1.7e308], [1.7e308], "minimize")
 @example([5e-324, 5e-324, -1e-300], [], "minimize")
+@example([5e-324, 1e-160], [-5e-324], "minimize")
 def test_numbers_of_any_size_are_drawn_without_a_warning(values, chosen, direction):
     told, picked = np.array(values), np.array(chosen)
     axes = Figure().subplots()
