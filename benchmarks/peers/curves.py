@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import N_INITIAL
 from benchmarks.peers.verdicts import BASELINE, LEAST_SEEDS, Found, Index, find_best_known
 
@@ -55,25 +56,73 @@ def space_trials(last: float) -> np.ndarray:
     return np.unique(np.round(np.geomspace(N_INITIAL, last, N_POINTS)))
 
 
-def curve_by_trials(runs: Sequence[Found]) -> Curve:
+def curve_by_trials(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Curve:
     """Return the curve of a search from its initial points to the last trial that all its runs have.
 
-    runs: at least one.
+    runs: by seed, at least one.
+    base: the runs of `auto`, as for `average_values`; where they have other seeds, all of them have the last trial, too.
     """
-    last = max(min(found["evaluated"] for found in runs), N_INITIAL + 1)
-    at = space_trials(last)
-    return Curve(at, np.mean([read_best(found, at) for found in runs], axis=0))
+    every = [*runs.values()] if runs.keys() == base.keys() else [*runs.values(), *base.values()]
+    at = space_trials(max(min(found["evaluated"] for found in every), N_INITIAL + 1))
+    values = {seed: read_best(found, at) for seed, found in runs.items()}
+    return Curve(at, average_values(values, dict.fromkeys(runs, at), base))
 
 
-def curve_by_seconds(runs: Sequence[Found]) -> Curve:
+def curve_by_seconds(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Curve:
     """Return the curve of a search from its first suggestion after the initial points to the end of its longest run.
 
-    runs: at least one.
+    Each run is moved by as much as after the trials that it has at that time, so that a search ends where its curve
+    against trials ends.
+
+    runs: by seed, at least one.
+    base: the runs of `auto`, as for `average_values`.
     """
-    first = max(float(np.mean([found["seconds"] for found in runs])), PRECISION)
-    ends = [found["seconds"] * (found["evaluated"] - N_INITIAL) for found in runs]
-    at = np.geomspace(first, max(*ends, 2.0 * first), N_POINTS)
-    return Curve(at, np.mean([read_best(found, at, list_seconds(found)) for found in runs], axis=0))
+    first = max(float(np.mean([found["seconds"] for found in runs.values()])), PRECISION)
+    at = np.geomspace(first, max(*map(find_end, runs.values()), 2.0 * first), N_POINTS)
+    values = {seed: read_best(found, at, list_seconds(found)) for seed, found in runs.items()}
+    trials = {seed: count_trials(found, at) for seed, found in runs.items()}
+    return Curve(at, average_values(values, trials, base))
+
+
+def find_end(found: Found) -> float:
+    """Return the CPU seconds that all suggestions of a run after the initial points took."""
+    return max(found["seconds"] * (found["evaluated"] - N_INITIAL), *list_seconds(found)[-1:], 0.0)
+
+
+def count_trials(found: Found, at: np.ndarray) -> np.ndarray:
+    """Return the trials that a run has had at some CPU seconds (k,), also parts of them, evenly between improvements.
+
+    found: the run.
+    at: CPU seconds of suggestions after the initial points (k,).
+    """
+    late = [(second, n) for second, (n, _) in zip(list_seconds(found), found["improvements"], strict=True)]
+    late = [(0.0, N_INITIAL), *(one for one in late if one[1] > N_INITIAL), (find_end(found), found["evaluated"])]
+    seconds, trials = np.array(late, dtype=float).T
+    return np.interp(at, seconds, trials)
+
+
+def average_values(
+    values: Mapping[int, np.ndarray], trials: Mapping[int, np.ndarray], base: Mapping[int, Found]
+) -> np.ndarray:
+    """Return the mean over the seeds of a search (k,), as if it had those of `auto`.
+
+    Where the seeds differ, the mean is that of `auto` over all its seeds plus the mean difference of the two searches
+    over the seeds of this one. So two curves differ by what the paired tables say, however hard their instances are.
+
+    values: of the search by seed (k,), at least one.
+    trials: after which a seed has these values (k,).
+    base: the runs of `auto`, which have all seeds of the search; empty where there are none, and nothing is paired.
+    """
+    if not base or values.keys() == base.keys():
+        return np.mean(list(values.values()), axis=0)
+    mean = np.mean([value + _find_move(base, seed, trials[seed]) for seed, value in values.items()], axis=0)
+    return np.where(np.isfinite(mean), mean, np.inf)
+
+
+def _find_move(base: Mapping[int, Found], seed: int, trials: np.ndarray) -> np.ndarray:
+    """Return the mean of `auto` over all its seeds minus its value on one of them (k,)."""
+    at = np.minimum(trials, min(found["evaluated"] for found in base.values()))
+    return _subtract(np.mean([read_best(found, at) for found in base.values()], axis=0), read_best(base[seed], at))
 
 
 def find_errors(runs: Mapping[str, Mapping[int, Found]], search: str, at: np.ndarray) -> np.ndarray:
@@ -83,14 +132,14 @@ def find_errors(runs: Mapping[str, Mapping[int, Found]], search: str, at: np.nda
     sqrt(m / (m - 1)) for m searches (Morey 2008, within-subject intervals). Where there is one search, nothing is
     subtracted. The error is 0 where there is one seed, or a value is infinite.
 
-    runs: by search and seed.
+    runs: by search and seed; where `auto` is among them, it has the seeds of all others.
     search: one of them.
     at: trials (k,).
     """
     deviations: dict[int, list[np.ndarray]] = {}
     for own in runs.values():
         values = {seed: read_best(found, at) for seed, found in own.items()}
-        mean = np.mean(list(values.values()), axis=0)
+        mean = average_values(values, dict.fromkeys(own, at), runs.get(OURS, {}))
         for seed, value in values.items():
             deviations.setdefault(seed, []).append(_subtract(value, mean))
     own, m = runs[search], len(runs)
@@ -111,30 +160,26 @@ def _subtract(value: np.ndarray, mean: np.ndarray) -> np.ndarray:
 def find_gaps(index: Index, problem: str, search: str, at: np.ndarray) -> np.ndarray | None:
     """Return what a search has still to gain on a problem, as a share of what there was after the initial points (k,).
 
-    The gap of a run is its best value minus the lowest value known of the same instance; gaps are averaged over seeds
-    and divided by the average of random search after the initial points. Seeds whose initial points all failed have no
-    such gap, and are left out. None where fewer than `LEAST_SEEDS` seeds have the search and random search to the end.
+    The gap is the mean best value minus the mean of the lowest values known of the same instances, divided by that of
+    random search after the initial points. All searches share the instances: where a search has fewer than `auto`, its
+    mean is that of `average_values`. Seeds whose initial points all failed have no such gap, and are left out. None
+    where fewer than `LEAST_SEEDS` seeds have the search to the end, `auto` to the end and random search.
 
     index: of the runs.
     problem, search: names.
     at: trials (k,).
     """
-    own, base = (index.get((problem, name), {}) for name in (search, BASELINE))
-    known = find_best_known(index, problem)
+    own, ours, base = (index.get((problem, name), {}) for name in (search, OURS, BASELINE))
     start = np.array([float(N_INITIAL)])
-    seeds = [
-        seed
-        for seed in own.keys() & base.keys()
-        if own[seed]["evaluated"] >= at[-1] and np.isfinite(read_best(base[seed], start)).all()
-    ]
-    if len(seeds) < LEAST_SEEDS:
+    first = {seed: read_best(found, start)[0] for seed, found in base.items()}
+    ours = {n: found for n, found in ours.items() if found["evaluated"] >= at[-1] and np.isfinite(first.get(n, np.inf))}
+    values = {n: read_best(found, at) for n, found in own.items() if n in ours and found["evaluated"] >= at[-1]}
+    if len(values) < LEAST_SEEDS:
         return None
-
-    def gap(found: Found, seed: int, where: np.ndarray) -> np.ndarray:
-        return read_best(found, where) - known[seed]
-
-    whole = np.mean([gap(base[seed], seed, start) for seed in seeds])
-    return np.mean([gap(own[seed], seed, at) for seed in seeds], axis=0) / whole if whole > 0.0 else None
+    known = find_best_known(index, problem)
+    least = np.mean([known[seed] for seed in ours])
+    whole = np.mean([first[seed] for seed in ours]) - least
+    return (average_values(values, dict.fromkeys(values, at), ours) - least) / whole if whole > 0.0 else None
 
 
 def average_gaps(index: Index, problems: Sequence[str], search: str, at: np.ndarray) -> np.ndarray | None:

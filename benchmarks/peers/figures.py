@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from benchmarks.peers.curves import Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors, space_trials
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import N_INITIAL
-from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Found, Index, find_best_known
+from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Found, Index
 
 STYLE: Any = {"font.size": 9, "svg.hashsalt": "bostruct", "svg.fonttype": "none", "path.simplify": False}
 COLORS = {  # told apart by color-blind readers; methods of this package but auto are dashed
@@ -64,23 +64,17 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
 
     Of several objectives, the values are the hypervolume that is lost.
 
-    Where a search has other seeds than `auto`, its curve is moved by the difference of the lowest values known, so that
-    instances that are easy for all do not look like a gain.
+    Curves are of the seeds that `auto` has, too. Where these are not all of its seeds, the curve is its mean plus the mean
+    paired difference, as of `average_values`, so that instances that are easy for all do not look like a gain.
 
     index: of the runs.
     problem: its name.
-    searches: names, of which those that have `LEAST_SEEDS` seeds, or as many as `auto`, are drawn.
+    searches: names, of which those that share `LEAST_SEEDS` seeds with `auto`, or all of its seeds, are drawn.
     """
-    least = min(LEAST_SEEDS, len(index.get((problem, OURS), {})))
-    runs = {name: own for name in searches if len(own := index.get((problem, name), {})) >= max(least, 1)}
-    known, optimum = find_best_known(index, problem), OPTIMA.get(problem, 0.0)
-    level = {name: float(np.mean([known[seed] for seed in own])) for name, own in runs.items()}
-    base = level.get(OURS, max(level.values()))
+    runs = _list_runs(index, problem, searches)
+    base, optimum = index.get((problem, OURS), {}), OPTIMA.get(problem)
     curves = [
-        {
-            name: (curve := make(list(own.values())))._replace(mean=curve.mean - level[name] + base - optimum)
-            for name, own in runs.items()
-        }
+        {name: _subtract_optimum(make(own, base), optimum) for name, own in runs.items()}
         for make in (curve_by_trials, curve_by_seconds)
     ]
     figure, (left, right) = _make_panels(8.6, 2.9, 2)
@@ -91,7 +85,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     sharing = {name: {name: runs[name]} if problem in OPTIMA else runs for name in order}
     errors = {name: find_errors(sharing[name], name, curves[0][name].x) for name in order}
     for name in order:
-        _draw_band(left, name, curves[0][name], errors[name])
+        _draw_band(left, name, curves[0][name], errors[name], problem in OPTIMA)
     _set_values(left, [(curves[0][name], errors[name]) for name in order], problem in OPTIMA)
     _set_trials(left, max(float(curve.x[-1]) for curve in curves[0].values()))
     right.set(xscale="log", xlabel="CPU seconds of suggestions")
@@ -100,6 +94,26 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(runs)}")
     _put_legend(right, {name: f"{name} ({len(runs[name])})" for name in order}, BESIDE)
     return figure
+
+
+def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str, dict[int, Found]]:
+    """List the runs that are drawn, by search and seed: those that have a run of `auto` beside them, where it has any."""
+    base = index.get((problem, OURS), {})
+    runs = {
+        name: {seed: found for seed, found in index.get((problem, name), {}).items() if seed in base or not base}
+        for name in searches
+    }
+    return {name: own for name, own in runs.items() if len(own) >= max(min(LEAST_SEEDS, len(base)), 1)}
+
+
+def _subtract_optimum(curve: Curve, optimum: float | None) -> Curve:
+    """Return a curve less the optimum where one is known; values below it, which pairs may give, become infinite."""
+    return curve if optimum is None else curve._replace(mean=_hide_negative(curve.mean - optimum))
+
+
+def _hide_negative(gaps: np.ndarray) -> np.ndarray:
+    """Return gaps without those below 0, which a mean may have by its pairs alone, and no logarithmic axis shows."""
+    return np.where(gaps < -LEAST_GAP, np.inf, gaps)
 
 
 def _name_values(runs: Mapping[str, Mapping[int, Found]]) -> str:
@@ -124,7 +138,7 @@ def draw_headline(index: Index, panels: Mapping[str, Sequence[str]], searches: S
         for name in searches:
             gaps = average_gaps(index, problems, name, at)
             if gaps is not None:
-                axes.plot(at, gaps, **_line(name))
+                axes.plot(at, _hide_negative(gaps), **_line(name))
                 shown.add(name)
         axes.set_title(f"{title} ({len(problems)})", fontsize=9.5)
         _set_trials(axes, float(trials))
@@ -189,18 +203,21 @@ def _line(name: str) -> dict[str, Any]:
     return {"color": COLORS.get(name, "#8C8C8C"), "linestyle": dashes, "lw": width, "zorder": order, "label": name}
 
 
-def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray) -> None:
+def _draw_band(axes: Axes, name: str, curve: Curve, error: np.ndarray, is_gap: bool) -> None:
+    """Draw the error of a curve; not where it reaches the optimum, which a logarithmic axis has no place for."""
     if error.any():
         color, alpha = COLORS.get(name, "#8C8C8C"), 0.18 if name == OURS else 0.1
         low, high = curve.mean - error, curve.mean + error
-        axes.fill_between(curve.x, low, high, color=color, alpha=alpha, lw=0, zorder=2)
+        shown = low > 0.0 if is_gap else None
+        axes.fill_between(curve.x, low, high, where=shown, color=color, alpha=alpha, lw=0, zorder=2)
 
 
 def _set_values(axes: Axes, bands: Sequence[tuple[Curve, np.ndarray]], is_gap: bool) -> None:
     """Scale the values so that the end of the race is seen: from the best one to the worst after a few trials."""
     lowest = min(float(np.min(curve.mean)) for curve, _ in bands)
-    highest = max(float(np.interp(EARLY, curve.x, curve.mean + error)) for curve, error in bands)
-    if is_gap and highest > LEAST_DECADE * lowest:
+    early = [float(np.interp(EARLY, curve.x, curve.mean + error)) for curve, error in bands]
+    highest = max(filter(math.isfinite, early), default=math.inf)
+    if is_gap and math.inf > highest > LEAST_DECADE * lowest:
         axes.set(yscale="log", ylim=(max(lowest / 2.0, LEAST_GAP), highest * 1.3))
         _set_log_values(axes, (1.0, 2.0, 5.0) if highest < 100.0 * lowest else (1.0,))
         return

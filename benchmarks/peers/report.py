@@ -74,11 +74,14 @@ INTRODUCTION = """\
   small to count.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
 - **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
-  the initial points. The band is one standard error, without what all searches share on an instance (Morey 2008).
-  Where all seeds share the optimum, it is subtracted, and the error is the usual one. Where a search has other seeds
-  than `auto`, its curve is moved by the difference of the lowest values known. Legends are in the order of the last
-  values, with the seeds in parentheses. Searches with fewer than five seeds are in the tables alone, unless `auto` has
-  no more.
+  the initial points. Where a search has fewer seeds than `auto`, its curve is the mean of `auto` over all its seeds
+  plus the mean paired difference over the seeds that both have. So a curve is as far from that of `auto` as the tables
+  say, and it may rise where `auto` improves more on these seeds than on all. Against seconds, each run is moved by as
+  much as after the trials that it has by then, so that a curve ends as high as against trials. The band is one standard
+  error, without what all searches share on an instance (Morey 2008). Where all seeds share the optimum, it is
+  subtracted, the error is the usual one, and a band that reaches the optimum is left out. Legends are in the order of
+  the last values, with the seeds in parentheses. Searches that share fewer than five seeds with `auto` are in the
+  tables alone, unless `auto` has no more.
 - **CPU seconds** are of the machines at the end of this page, some of them busy, which differ by up to two times.
   Compare ratios of several times alone. The first call of a model takes up to a second to compile, and some seconds
   in a fresh copy of the package.
@@ -143,7 +146,8 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             f"![Gaps that searches leave, by group of problems]({pictures[HEADLINE]})\n",
             "The gap left is the mean best value minus the lowest value known of the instance, as a share of random\n"
             "search's after the initial points. It is averaged over the problems of a group, whose number is in\n"
-            f"parentheses. A search is drawn where it has {LEAST_SEEDS} seeds or more on each of them.\n",
+            f"parentheses. A search is drawn where it shares {LEAST_SEEDS} seeds or more with `auto` on each of them.\n"
+            "Where these are not all, its gap is that of `auto` plus the mean paired difference.\n",
             _list_undrawn(results.whole),
         ]
     told.append("On how many problems each search is behind `auto`, tied with it or ahead:\n")

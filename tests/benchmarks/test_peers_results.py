@@ -92,7 +92,8 @@ def test_holm_is_over_the_problems_of_a_search():
 
 
 def test_a_curve_is_the_mean_of_the_best_values():
-    curve = curves.curve_by_trials([found_at(1.0), found_at(2.0)])
+    runs = {0: found_at(1.0), 1: found_at(2.0)}
+    curve = curves.curve_by_trials(runs, runs)
     assert (curve.x[0], curve.x[-1]) == (10, 20)
     assert curve.mean[curve.x < 15].tolist() == [3.0] * int(np.sum(curve.x < 15))
     assert set(curve.mean[curve.x >= 15]) == {1.5}
@@ -115,7 +116,7 @@ def test_a_band_has_no_part_in_what_searches_share():
 def test_seconds_are_those_recorded_or_the_mean_of_each_suggestion():
     assert curves.list_seconds(found_at(1.0)) == [0.0, 2.5]  # five suggestions of 0.5
     assert curves.list_seconds(found_at(1.0, improvement_seconds=[0.0, 4.0])) == [0.0, 4.0]
-    curve = curves.curve_by_seconds([found_at(1.0)])
+    curve = curves.curve_by_seconds({0: found_at(1.0)}, {})
     assert (curve.x[0], curve.x[-1]) == pytest.approx((0.5, 5.0))
     assert curve.mean.tolist() == [3.0 if x < 2.5 else 1.0 for x in curve.x]
 
@@ -239,7 +240,7 @@ def test_trials_without_a_value_are_drawn_from_where_there_is_one(tmp_path):
     late = found_at(1.0) | {"improvements": [[12, 2.0], [15, 1.0]]}
     runs = {Run("ehrlich 15", name, seed, 20): late for name in ("auto", "random") for seed in range(5)}
     index = verdicts.index_runs(runs)
-    assert math.isinf(curves.curve_by_trials(list(index["ehrlich 15", "auto"].values())).mean[0])
+    assert math.isinf(curves.curve_by_trials(index["ehrlich 15", "auto"], {}).mean[0])
     figures.save_figure(figures.draw_problem(index, "ehrlich 15", ["auto", "random"]), tmp_path / "a.svg")
     assert "auto (5)" in (tmp_path / "a.svg").read_text()
 
@@ -263,6 +264,103 @@ def test_a_file_without_runs_is_refused(tmp_path, capsys, content, said):
     assert publish.main([str(file), str(tmp_path / "RESULTS.md")]) == 1
     assert said in capsys.readouterr().err
     assert not (tmp_path / "RESULTS.md").exists()
+
+
+# ``auto`` on ten instances that differ by hundreds, and a search on five of them that begins at the same points, takes
+# twice the seconds and ends above by 1 to 5.
+LEVELS = [0.0, 100.0, 300.0, 50.0, 700.0, 1000.0, 1200.0, 900.0, 1100.0, 1300.0]
+FEWER = {Run("nk 30x5", "auto", seed, 20): found_at(level, level + 9.0) for seed, level in enumerate(LEVELS)} | {
+    Run("nk 30x5", "evolution", seed, 20): found_at(LEVELS[seed] + 1.0 + seed, LEVELS[seed] + 9.0, seconds=1.0)
+    for seed in range(5)
+}
+
+
+def test_curves_are_as_far_apart_as_the_tables_say():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    index = verdicts.index_runs(FEWER)
+    figure = figures.draw_problem(index, "nk 30x5", ["auto", "evolution"])
+    by_trials, by_seconds = ({line.get_label(): line for line in axes.get_lines()} for axes in figure.axes)
+    gaps = by_trials["evolution"].get_ydata() - by_trials["auto"].get_ydata()
+    trials = by_trials["auto"].get_xdata()
+    pairs = [float(np.mean(verdicts.compare(index, "nk 30x5", "evolution", int(n)))) for n in trials]
+    assert gaps == pytest.approx(pairs)
+    assert (gaps[0], gaps[-1]) == pytest.approx((0.0, 3.0))
+    assert by_trials["auto"].get_ydata()[-1] == np.mean(LEVELS)
+    ends = [by_seconds[name].get_ydata()[[0, -1]] - by_trials[name].get_ydata()[[0, -1]] for name in by_seconds]
+    assert np.array(ends) == pytest.approx(0.0)
+
+
+def test_against_seconds_a_run_is_moved_by_the_trials_it_has():
+    """`auto` improves after 2.5 s and the other search after 5 s, both at trial 15: neither curve jumps in between."""
+    index = verdicts.index_runs(FEWER)
+    ours, own = index["nk 30x5", "auto"], index["nk 30x5", "evolution"]
+    assert curves.count_trials(own[0], np.array([0.0, 2.5, 5.0, 10.0, 99.0])).tolist() == [10.0, 12.5, 15.0, 20.0, 20.0]
+    curve = curves.curve_by_seconds(own, ours)
+    before, after = np.mean(LEVELS) + 9.0, np.mean(LEVELS) + 3.0
+    assert curve.mean == pytest.approx(np.where(curve.x < 5.0, before, after))
+
+
+def test_a_seed_that_auto_lacks_is_not_drawn():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    runs = FEWER | {Run("nk 30x5", "evolution", 99, 20): found_at(-1e6)}
+    figure = figures.draw_problem(verdicts.index_runs(runs), "nk 30x5", ["auto", "evolution"])
+    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == ["auto (10)", "evolution (5)"]
+    few = {run: found for run, found in FEWER.items() if run.search == "auto" or run.seed < 4}
+    few |= {Run("nk 30x5", "evolution", 99, 20): found_at(1.0)}
+    figure = figures.draw_problem(verdicts.index_runs(few), "nk 30x5", ["auto", "evolution"])
+    assert [line.get_label() for line in figure.axes[0].get_lines()] == ["auto"]
+
+
+def test_a_search_without_runs_of_auto_has_its_own_mean():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    others = {run: found for run, found in FEWER.items() if run.search != "auto"}
+    figure = figures.draw_problem(verdicts.index_runs(others), "nk 30x5", ["auto", "evolution"])
+    (line,) = figure.axes[0].get_lines()
+    assert line.get_ydata()[-1] == np.mean(LEVELS[:5]) + 3.0
+
+
+def test_what_pairs_put_below_the_optimum_is_not_drawn(tmp_path):
+    """`auto` begins at 100 on the seeds that the other has, which begins at 20 there, and at 4 on the rest."""
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    runs = {Run("rosenbrock-4", "auto", n, 20): found_at(0.5, 100.0) for n in range(5)}
+    runs |= {Run("rosenbrock-4", "auto", n, 20): found_at(0.1, 4.0) for n in range(5, 10)}
+    runs |= {Run("rosenbrock-4", "CatCMA", n, 20): found_at(10.0 * (n > 3), 20.0) for n in range(5)}
+    figure = figures.draw_problem(verdicts.index_runs(runs), "rosenbrock-4", ["auto", "CatCMA"])
+    for axes in figure.axes:
+        values = {line.get_label(): line.get_ydata() for line in axes.get_lines()}["CatCMA"]
+        assert np.isinf(values[0])  # 52 + 20 - 100
+        assert values[-1] == pytest.approx(0.3 + 2.0 - 0.5)  # and its error is 2.0
+    assert 0.1 < figure.axes[0].get_ylim()[0] < figure.axes[0].get_ylim()[1] < 100.0
+    bands = [path.vertices for one in figure.axes[0].collections for path in one.get_paths()]
+    assert all((vertices[:, 1] > 0.0).all() for vertices in bands)
+    figures.save_figure(figure, tmp_path / "a.svg")
+
+
+def test_a_band_has_no_part_in_instances_that_one_search_lacks():
+    """Seeds 5 to 9 are 10 higher, and only `auto` has them; both searches are level on each half."""
+    runs = {
+        "auto": {seed: found_at(10.0 * (seed > 4), 20.0) for seed in range(10)},
+        "evolution": {seed: found_at(1.0, 20.0) for seed in range(5)},
+    }
+    for name in runs:
+        assert curves.find_errors(runs, name, np.array([20.0])) == pytest.approx([0.0])
+
+
+def test_gaps_are_as_far_apart_as_the_tables_say():
+    """Random search begins 9 above the lowest value known of each instance."""
+    runs = FEWER | {
+        Run("nk 30x5", "random", seed, 20): found_at(level + 6.0, level + 9.0) for seed, level in enumerate(LEVELS)
+    }
+    index, at = verdicts.index_runs(runs), np.array([10.0, 20.0])
+    gaps = {name: curves.find_gaps(index, "nk 30x5", name, at) for name in ("auto", "random", "evolution")}
+    assert gaps["auto"] == pytest.approx([1.0, 0.0])
+    assert gaps["random"] == pytest.approx([1.0, 6.0 / 9.0])
+    assert gaps["evolution"] == pytest.approx([1.0, 3.0 / 9.0])
+    runs |= {
+        Run("nk 30x5", "auto", seed, 20): found_at(LEVELS[seed] + 2.0, LEVELS[seed] + 9.0) for seed in range(5, 10)
+    }
+    gaps = {name: curves.find_gaps(verdicts.index_runs(runs), "nk 30x5", name, at) for name in ("auto", "evolution")}
+    assert gaps["evolution"] - gaps["auto"] == pytest.approx([0.0, 3.0 / np.mean([9.0] * 5 + [7.0] * 5)])
 
 
 def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances():
