@@ -30,6 +30,7 @@ from pathlib import Path
 from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
+from benchmarks.peers.options import integer_from
 from benchmarks.peers.publish import PAGE, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
@@ -47,6 +48,8 @@ QUICK = (
 )
 QUICK_SEARCHES = ("auto", "evolution", "random", "hill-climbing", "annealing")
 QUICK_SEEDS, QUICK_TRIALS = 5, 50
+NOT_COMPARED = "none of these searches is compared on these problems; see docs/peers.md"
+NO_TABLES = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
 
 
@@ -62,8 +65,8 @@ def main(
     arguments = sys.argv[1:] if arguments is None else arguments
     given = _parse(arguments, groups, name)
     done, asked = read_file(given.out)[1], _list_runs(given)
-    if given.seeds and not asked:
-        print("none of these searches is compared on these problems; see docs/peers.md", file=sys.stderr)
+    if not asked:
+        print(NOT_COMPARED if given.problems else NO_TABLES, file=sys.stderr)
         return 1
     missing = _leave_out_tables([run for run in asked if run not in done], given)
     if missing:
@@ -84,9 +87,9 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
     problems = dict.fromkeys(problem for group in groups for problem in GROUPS[group])
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description="auto beside its peers")
     parser.add_argument("--quick", action="store_true", help="cheap methods, six problems, five seeds, 50 trials")
-    parser.add_argument("--seeds", type=int, default=10, help="how many (%(default)s)")
-    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (%(default)s)")
-    parser.add_argument("--trials", type=int, default=100, help="of each run (%(default)s)")
+    parser.add_argument("--seeds", type=integer_from(1), default=10, help="how many (%(default)s)")
+    parser.add_argument("--first-seed", type=integer_from(0), default=0, help="the first of them (%(default)s)")
+    parser.add_argument("--trials", type=integer_from(1), default=100, help="of each run (%(default)s)")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has the peers (the running one)")
     parser.add_argument("--data", type=Path, metavar="DIR", help="the folder of the tables, see docs/peers.md")
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="has the package of an earlier revision")

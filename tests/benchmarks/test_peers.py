@@ -443,3 +443,27 @@ def test_a_problem_may_be_named_without_its_comma(name, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "append_conditions", lambda *_: None)
     command.main(["--problems", name, "--searches", "random", "--seeds", "1", "--out", str(tmp_path / "runs.jsonl")])
     assert [run.problem for run in taken] == ["ackley 20x11, smooth"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "low"),
+    [
+        ("--trials", "0", 1),
+        ("--trials", "-1", 1),
+        ("--seeds", "0", 1),
+        ("--seeds", "three", 1),
+        ("--first-seed", "-1", 0),
+    ],
+)
+def test_numbers_of_no_use_are_refused(option, value, low, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--problems", "branin", option, value])
+    assert f"argument {option}: expected an integer, at least {low}; got '{value}'" in capsys.readouterr().err
+
+
+def test_tables_without_their_folder_leave_nothing_to_run(tmp_path, capsys):
+    given = ["--problems", "kernel convolution,hpobench mlp", "--out", str(tmp_path / "runs.jsonl")]
+    assert command.main(given) == 1
+    said = capsys.readouterr().err
+    assert "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR" in said
+    assert "none of these searches" not in said
