@@ -35,7 +35,8 @@ class AutoBefore:
     initial: points to begin with.
     seed: of the study.
 
-    Raises what the other package does not know, of the kinds of a space and in points.
+    Raises what the other package does not know, of the kinds of a space and in points; DomainError where the space has
+    constraints that are functions, whose code cannot be handed over.
     """
 
     def __init__(self, space: bo.Space, initial: Sequence[Point], seed: int) -> None:

@@ -39,6 +39,7 @@ GENERATED: dict[str, Callable[[int], Task]] = {
 }
 TableMaker = Callable[[int, Path], Task]
 KERNELS = tuple(name for name in MEASURED if name.startswith("kernel"))
+WITH_PREDICATES = (*KERNELS, "reaction suzuki", "reaction buchwald")  # whose code cannot be handed to another package
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
 TRAINED: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
 TABLES: dict[str, TableMaker] = {**TRAINED, **MEASURED}
@@ -140,7 +141,7 @@ def list_searches(group: str, problem: str) -> list[str]:
     without: set[str] = set(WITHOUT_CONDITIONS if group == "conditional" else ())
     if problem not in WITH_BOCS:
         without.add("bocs")
-    if group not in CHOICES:
+    if group not in CHOICES or problem in WITH_PREDICATES:
         without.add(BEFORE)
     is_discrete = group in CHOICES or problem in TRAINED
     if not is_discrete:

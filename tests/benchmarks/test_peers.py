@@ -14,8 +14,9 @@ import bostruct as bo
 from benchmarks.peers import __main__ as command
 from benchmarks.peers import priors
 from benchmarks.peers import run as run_module
+from benchmarks.peers.before import BEFORE
 from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
-from benchmarks.peers.groups import GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
+from benchmarks.peers.groups import CHOICES, GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
 from benchmarks.peers.measured import DEVICES, REACTIONS
 from benchmarks.peers.orders import SEQUENCE
 from benchmarks.peers.record import append_run, format_command, read_file
@@ -246,6 +247,17 @@ def test_groups_have_the_searches_that_can_take_them():
         for problem in problems:
             assert problem in PROBLEMS
             assert "auto" in list_searches(group, problem)
+
+
+@pytest.mark.parametrize("problem", [name for group in CHOICES for name in GROUPS[group]])
+def test_auto_before_has_the_problems_that_can_be_handed_to_another_package(problem, data):
+    try:
+        bo.Space.from_json(make_task(problem, 0, data).space.to_json())
+        can_be_handed = True
+    except bo.DomainError:
+        can_be_handed = False
+    group = next(group for group in CHOICES if problem in GROUPS[group])
+    assert (BEFORE in list_searches(group, problem)) == can_be_handed
 
 
 def test_a_run_is_kept_as_its_improvements():
