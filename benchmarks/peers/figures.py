@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 from benchmarks.peers.curves import Curve, average_gaps, curve_by_seconds, curve_by_trials, find_errors, space_trials
-from benchmarks.peers.groups import OURS
+from benchmarks.peers.groups import OURS, VALUES
 from benchmarks.peers.run import N_INITIAL
 from benchmarks.peers.verdicts import LEAST_SEEDS, OPTIMA, Found, Index
 
@@ -91,7 +91,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     right.set(xscale="log", xlabel="CPU seconds of suggestions")
     right.xaxis.set_major_locator(LogLocator(10, numticks=12))
     right.xaxis.set_minor_locator(NullLocator())
-    left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(runs)}")
+    left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(problem, runs)}")
     _put_legend(right, {name: f"{name} ({len(runs[name])})" for name in order}, BESIDE)
     return figure
 
@@ -116,10 +116,10 @@ def _hide_negative(gaps: np.ndarray) -> np.ndarray:
     return np.where(gaps < -LEAST_GAP, np.inf, gaps)
 
 
-def _name_values(runs: Mapping[str, Mapping[int, Found]]) -> str:
+def _name_values(problem: str, runs: Mapping[str, Mapping[int, Found]]) -> str:
     """Return the name of the values of runs: the best one so far, or what of the volume of a front is lost."""
     measures = {name for own in runs.values() for found in own.values() for name in found.get("measures", ())}
-    return LOST if LOST in measures else "best value"
+    return LOST if LOST in measures else f"best {VALUES.get(problem, 'value')}"
 
 
 @mpl.rc_context(STYLE)

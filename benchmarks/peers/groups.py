@@ -16,7 +16,7 @@ from benchmarks.peers.kernel_tuner_search import kernel_tuner
 from benchmarks.peers.measured import MEASURED
 from benchmarks.peers.orders import ORDERS
 from benchmarks.peers.priors import PRIORS
-from benchmarks.peers.searches import ON_CHOICES, SEARCHES, Search, penalize
+from benchmarks.peers.searches import ON_CHOICES, OWN, PEERS, Search, penalize
 from benchmarks.peers.tasks import Task
 from benchmarks.peers.variants import VARIANTS
 from bostruct.problems.fcnet import FCNET_DATA_SETS
@@ -41,6 +41,7 @@ TableMaker = Callable[[int, Path], Task]
 KERNELS = tuple(name for name in MEASURED if name.startswith("kernel"))
 WITH_PREDICATES = (*KERNELS, "reaction suzuki", "reaction buchwald")  # whose code cannot be handed to another package
 FCNETS: dict[str, TableMaker] = {f"fc-net {name}": partial(tables.fcnet_task, name) for name in FCNET_DATA_SETS}
+VALUES = dict.fromkeys(FCNETS, "log10 validation error")  # what the value of a problem is, where its figure has to say
 TRAINED: dict[str, TableMaker] = {"hpobench mlp": tables.hpobench, **FCNETS}
 TABLES: dict[str, TableMaker] = {**TRAINED, **MEASURED}
 PROBLEMS = (*GENERATED, *TABLES)
@@ -76,7 +77,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 WITH_PEERS = tuple(group for group in GROUPS if group not in ("transfer", "variants", "large"))
 MIXED = ("numbers", "mixed", "conditional", "transfer")  # what `python -m benchmarks.mixed` compares
 CHOICES = ("bits", "orders", "measured")  # groups without numbers
-ON_ALL: dict[str, Search] = SEARCHES | {
+ON_ALL: dict[str, Search] = {
+    **OWN,
+    **PEERS,
     "BoTorch": partial(penalize, botorch),
     "BoTorch fast": partial(penalize, fast_botorch),
     "Bounce": partial(penalize, bounce),
@@ -88,6 +91,7 @@ ON_KERNELS: dict[str, Search] = {
     "Kernel Tuner GA": partial(kernel_tuner, "genetic_algorithm"),
     "Kernel Tuner VNDX": partial(kernel_tuner, "gen_hybrid_vndx"),
 }
+OF_PEERS = tuple(name for name in ON_ALL | ON_KERNELS if name not in OWN and name != BEFORE)
 ALL_SEARCHES: dict[str, Search] = ON_ALL | ON_CHOICES | ON_KERNELS | PRIORS | VARIANTS
 # Of problems without numbers: the package takes minutes a run, and `BoTorch fast` has its model and its search.
 WITH_BOTORCH = {"max-3-sat 60/300", "contamination", "nk 30x5"}

@@ -19,7 +19,7 @@ from benchmarks.peers.comparison import (
     name_picture,
 )
 from benchmarks.peers.curves import average_gaps, space_trials
-from benchmarks.peers.groups import FCNETS, GROUPS, ON_ALL, OURS, list_searches
+from benchmarks.peers.groups import FCNETS, GROUPS, OF_PEERS, ON_ALL, OURS, list_searches
 from benchmarks.peers.record import describe_conditions, list_absent
 from benchmarks.peers.run import Run
 from benchmarks.peers.searches import ON_CHOICES
@@ -49,14 +49,14 @@ TITLES = {
     "transfer": "With a prior",
     "variants": "Variants of auto",
 }
-PEER_NAMES = ("Optuna", "BoTorch", "Bounce", "CatCMA", "SMAC3", "Kernel Tuner")
+PEER_NAMES = {name: name.rsplit(" ", 1)[0] for name in OF_PEERS}  # the package of each search of a peer
 VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
 INTRODUCTION = """\
 # Results
 
 <!-- Written by `benchmarks.peers`; not to be edited. -->
 
-`auto` beside {others}.
+{opening}
 [docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
@@ -82,9 +82,8 @@ INTRODUCTION = """\
   subtracted, the error is the usual one, and a band that reaches the optimum is left out. Legends are in the order of
   the last values, with the seeds in parentheses. Searches that share fewer than five seeds with `auto` are in the
   tables alone, unless `auto` has no more.
-- **CPU seconds** are of the machines at the end of this page, some of them busy, which differ by up to two times.
-  Compare ratios of several times alone. The first call of a model takes up to a second to compile, and some seconds
-  in a fresh copy of the package.
+- **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
+  first call of a model compiles it. Compare ratios of several times alone.
 """
 
 
@@ -96,9 +95,10 @@ def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: s
     guide: where the page that explains the comparison lies.
     pictures: where each figure lies, by its name.
     """
-    record = "\n\n".join(["\n".join(list_absent(results.runs)), describe_conditions(conditions)])
+    absent = "\n".join(list_absent(results.runs))
+    record = "\n\n".join([_sum_hours(results.runs), absent, describe_conditions(conditions)])
     sections = [
-        INTRODUCTION.format(guide=guide, others=_name_others(results.runs)) + _describe_seconds(results.runs),
+        INTRODUCTION.format(guide=guide, opening=_name_others(results.runs)) + _describe_seconds(results.runs),
         "## Summary\n\n" + _summarize(results, pictures),
         "## Where `auto` is behind\n\n" + _list_losses(results.rows[0]),
         *(_format_group(results, group, guide, pictures) for group in TITLES),
@@ -108,11 +108,11 @@ def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: s
 
 
 def _name_others(runs: Mapping[Run, Found]) -> str:
-    """Name the packages whose searches have runs, beside this one."""
-    searches = {run.search for run, found in runs.items() if "missing" not in found}
-    own = "other methods of this package" if searches - {OURS} else "nothing"
-    peers = [peer for peer in PEER_NAMES if any(search.startswith(peer) for search in searches)]
-    return f"{', '.join([own, *peers[:-1]])} and {peers[-1]}" if peers else own
+    """Write the first sentence: beside what `auto` was run, other methods of this package and packages of peers."""
+    searches = {run.search for run, found in runs.items() if "missing" not in found} - {OURS}
+    own = ["other methods of this package"] if searches - PEER_NAMES.keys() else []
+    *first, last = [*own, *dict.fromkeys(peer for name, peer in PEER_NAMES.items() if name in searches)] or [""]
+    return f"`auto` beside {', '.join(first)}{' and ' * bool(first)}{last}." if last else "`auto` alone."
 
 
 def describe_difference(difference: Difference | None) -> str:
@@ -137,6 +137,16 @@ def _describe_seconds(runs: Mapping[Run, Found]) -> str:
     rest = "" if recorded == len(whole) else " In the figures, each suggestion of the others takes its mean seconds."
     told = f"- **Seconds**: {recorded:,} of {len(whole):,} runs recorded the seconds of each improvement.{rest}"
     return textwrap.fill(told, 120, subsequent_indent="  ")
+
+
+def _sum_hours(runs: Mapping[Run, Found]) -> str:
+    """Say how many CPU hours the processes of all runs took; empty where none has recorded it."""
+    whole = [found for found in runs.values() if "missing" not in found]
+    seconds = [found["process_seconds"] for found in whole if "process_seconds" in found]
+    if not seconds:
+        return ""
+    few = "" if len(seconds) == len(whole) else f", of which {len(seconds):,} of {len(whole):,} runs have a record"
+    return f"Runs took {_round(sum(seconds) / 3600.0, 3)} CPU hours{few}."
 
 
 def _summarize(results: Results, pictures: Mapping[str, str]) -> str:

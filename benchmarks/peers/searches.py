@@ -219,8 +219,8 @@ def _to_plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-SEARCHES: dict[str, Search] = {
-    **{name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")},
+OWN: dict[str, Search] = {name: partial(ours, name) for name in ("auto", "smac", "evolution", "random")}
+PEERS: dict[str, Search] = {  # by the name of their package, and perhaps one word more
     "Optuna TPE": partial(penalize, partial(optuna, "TPESampler")),
     "Optuna GP": partial(penalize, partial(optuna, "GPSampler")),
     "SMAC3": partial(penalize, smac),

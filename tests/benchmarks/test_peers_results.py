@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.experiments.cases import FRONTS
 from benchmarks.peers import comparison, curves, publish, report, verdicts
-from benchmarks.peers.groups import GROUPS, list_searches
+from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, list_searches
 from benchmarks.peers.record import append_run
 from benchmarks.peers.run import Run
 from benchmarks.structures import cases as structures
@@ -371,3 +371,49 @@ def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances():
     figure = figures.draw_problem(verdicts.index_runs(runs), "qubo-80", ["auto", "evolution"])
     last = {line.get_label(): line.get_ydata()[-1] for line in figure.axes[0].get_lines()}
     assert last == pytest.approx({"auto": 5.0, "evolution": 6.0})
+
+
+@pytest.mark.parametrize(
+    ("searches", "sentence"),
+    [
+        (["auto"], "`auto` alone."),
+        (["auto", "Optuna TPE"], "`auto` beside Optuna."),
+        (["auto", "random"], "`auto` beside other methods of this package."),
+        (["auto", "auto before", "Optuna GP", "Optuna TPE"], "`auto` beside other methods of this package and Optuna."),
+        (["auto", "Kernel Tuner GA", "BoTorch fast", "SMAC3"], "`auto` beside SMAC3, BoTorch and Kernel Tuner."),
+    ],
+)
+def test_the_page_opens_with_what_was_run(searches, sentence):
+    runs = {Run("branin", name, 0, 20): found_at(1.0) for name in searches}
+    runs[Run("branin", "Bounce", 0, 20)] = {"missing": "No module named 'bounce'"}
+    assert f"\n\n{sentence}\n[docs/peers.md]" in format_results(runs)
+
+
+def test_each_search_of_a_peer_has_its_package():
+    """Its name has a capital, and the name of the method of this package has none."""
+    assert {name for name in ALL_SEARCHES if name[0].isupper()} == set(report.PEER_NAMES) | {"EI"}
+    peers = ["Optuna", "SMAC3", "BoTorch", "Bounce", "CatCMA", "Kernel Tuner"]
+    assert list(dict.fromkeys(report.PEER_NAMES.values())) == peers
+
+
+def test_the_page_says_how_long_its_runs_took():
+    runs = {Run("branin", "auto", seed, 20): found_at(1.0, process_seconds=4000.0) for seed in range(2)}
+    runs[Run("branin", "SMAC3", 0, 20)] = {"missing": "No module named 'smac'"}
+    assert "## How the runs were taken\n\nRuns took 2.22 CPU hours.\n" in format_results(runs)
+    runs[Run("branin", "random", 0, 20)] = found_at(2.0)
+    assert "Runs took 2.22 CPU hours, of which 2 of 3 runs have a record.\n" in format_results(runs)
+    assert "CPU hours" not in format_results(runs_of("branin", auto=[1.0]))
+
+
+@pytest.mark.parametrize(
+    ("problem", "label"),
+    [
+        ("fc-net naval_propulsion", "mean best log10 validation error"),
+        ("qubo-80", "mean best value"),
+        ("branin", "mean best − optimum"),
+    ],
+)
+def test_a_figure_says_what_its_values_are(problem, label):
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    index = verdicts.index_runs(runs_of(problem, auto=[1.0] * 5, random=[2.0] * 5))
+    assert figures.draw_problem(index, problem, ["auto", "random"]).axes[0].get_ylabel() == label
