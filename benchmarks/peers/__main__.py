@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,7 +57,7 @@ MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed
 def main(
     arguments: Sequence[str] | None = None, groups: Sequence[str] = tuple(GROUPS), name: str = "benchmarks.peers"
 ) -> int:
-    """Print the tables or write the page; return 0, or 1 where there are no whole runs.
+    """Print the tables or write the page; return 0, 1 where there are no whole runs, or 130 where it was interrupted.
 
     arguments: of the command; None for those of the process.
     groups: whose problems are taken where none are named.
@@ -71,10 +72,11 @@ def main(
     missing = _leave_out_tables([run for run in asked if run not in done], given)
     if missing:
         append_conditions(given.out, given.python, [name, *arguments])
-    for run in missing:
-        found = _take(run, given)
-        append_run(given.out, run, found)
-        print(_tell(run, found), file=sys.stderr)
+    try:
+        _take_all(missing, given)
+    except KeyboardInterrupt:
+        print(f"interrupted: {given.out} has the runs so far, and the same command resumes", file=sys.stderr)
+        return 130
     try:
         print(publish(given.out, given.page) if given.page is not None else make_page(given.out, PAGE)[0])
     except ValueError as error:
@@ -101,9 +103,9 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
         quick = ",".join(name for name in QUICK if name in problems)
         parser.set_defaults(seeds=QUICK_SEEDS, trials=QUICK_TRIALS, searches=",".join(QUICK_SEARCHES), problems=quick)
     given = parser.parse_args(arguments)
-    forms = {form: name for name in PROBLEMS for form in (name, name.replace(", ", " "))}
+    spellings = {name.replace(", ", " "): name for name in PROBLEMS}
     given.searches = split_names(parser, "--searches", given.searches, ALL_SEARCHES)
-    given.problems = [forms[name] for name in split_names(parser, "--problems", given.problems, forms)]
+    given.problems = split_names(parser, "--problems", given.problems, PROBLEMS, spellings)
     _check_places(parser, given)
     if given.before is None:
         given.searches = [name for name in given.searches if name != BEFORE]
@@ -120,8 +122,16 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: expected a folder with tables, see docs/peers.md; got {given.data}")
-    if shutil.which(given.python) is None:
+    if not _is_python(given.python):
         parser.error(f"--python: expected an interpreter, such as {sys.executable}; got {given.python}")
+
+
+def _is_python(command: str) -> bool:
+    """Tell whether a command runs Python."""
+    if shutil.which(command) is None:
+        return False
+    ended = subprocess.run([command, "-c", "print(6 * 7)"], capture_output=True, text=True)
+    return (ended.returncode, ended.stdout.strip()) == (0, "42")
 
 
 def _list_runs(given: argparse.Namespace) -> list[Run]:
@@ -155,6 +165,14 @@ def _tell(run: Run, found: dict) -> str:
     n, value = (found.get("improvements") or [[0, "no value"]])[-1]
     what = f"not installed: {found['missing']}" if "missing" in found else f"best {value} at trial {n}"
     return f"{run.problem}, seed {run.seed}, {run.search}: {what}{', cut' if found.get('cut') else ''}"
+
+
+def _take_all(runs: Sequence[Run], given: argparse.Namespace) -> None:
+    """Take runs one after the other, each of which is in the file once it has ended."""
+    for run in runs:
+        found = _take(run, given)
+        append_run(given.out, run, found)
+        print(_tell(run, found), file=sys.stderr)
 
 
 def _take(run: Run, given: argparse.Namespace) -> dict:

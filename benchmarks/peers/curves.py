@@ -60,7 +60,7 @@ def curve_by_trials(runs: Mapping[int, Found], base: Mapping[int, Found]) -> Cur
     """Return the curve of a search from its initial points to the last trial that all its runs have.
 
     runs: by seed, at least one.
-    base: the runs of `auto`, as for `average_values`; where they have other seeds, all of them have the last trial, too.
+    base: the runs of `auto`, as for `average_values`; where they have other seeds, they have the last trial, too.
     """
     every = [*runs.values()] if runs.keys() == base.keys() else [*runs.values(), *base.values()]
     at = space_trials(max(min(found["evaluated"] for found in every), N_INITIAL + 1))

@@ -64,8 +64,8 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
 
     Of several objectives, the values are the hypervolume that is lost.
 
-    Curves are of the seeds that `auto` has, too. Where these are not all of its seeds, the curve is its mean plus the mean
-    paired difference, as of `average_values`, so that instances that are easy for all do not look like a gain.
+    Curves are of the seeds that `auto` has, too. Where these are not all of its seeds, the curve is its mean plus the
+    mean paired difference, as of `average_values`, so that instances that are easy for all do not look like a gain.
 
     index: of the runs.
     problem: its name.
@@ -97,7 +97,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
 
 
 def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str, dict[int, Found]]:
-    """List the runs that are drawn, by search and seed: those that have a run of `auto` beside them, where it has any."""
+    """List the runs that are drawn, by search and seed: of the seeds that `auto` has, too, unless it has no runs."""
     base = index.get((problem, OURS), {})
     runs = {
         name: {seed: found for seed, found in index.get((problem, name), {}).items() if seed in base or not base}

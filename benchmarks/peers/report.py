@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.peers.before import BEFORE, describe_packages
 from benchmarks.peers.comparison import (
     HEADLINE,
+    MARKS,
     Results,
     find_last_trial,
     list_marks,
@@ -21,7 +22,7 @@ from benchmarks.peers.comparison import (
 from benchmarks.peers.curves import average_gaps, space_trials
 from benchmarks.peers.groups import FCNETS, GROUPS, OF_PEERS, ON_ALL, OURS, list_searches
 from benchmarks.peers.record import describe_conditions, list_absent
-from benchmarks.peers.run import Run
+from benchmarks.peers.run import N_INITIAL, Run
 from benchmarks.peers.searches import ON_CHOICES
 from benchmarks.peers.verdicts import (
     AHEAD,
@@ -51,6 +52,11 @@ TITLES = {
 }
 PEER_NAMES = {name: name.rsplit(" ", 1)[0] for name in OF_PEERS}  # the package of each search of a peer
 VERDICTS = (BEHIND, BEHIND + UNCORRECTED, TIED, UNDECIDED, AHEAD + UNCORRECTED, AHEAD, FEW)
+NO_PAIRS = (
+    f"No search is compared with `auto`, which takes two seeds that both have and more than {N_INITIAL} trials. "
+    f"The marks are {', '.join(map(str, MARKS))} trials."
+)
+NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, and no part in this summary."
 INTRODUCTION = """\
 # Results
 
@@ -95,8 +101,8 @@ def format_page(results: Results, conditions: Sequence[dict[str, Any]], guide: s
     guide: where the page that explains the comparison lies.
     pictures: where each figure lies, by its name.
     """
-    absent = "\n".join(list_absent(results.runs))
-    record = "\n\n".join([_sum_hours(results.runs), absent, describe_conditions(conditions)])
+    parts = [_sum_hours(results.runs), "\n".join(list_absent(results.runs)), describe_conditions(conditions)]
+    record = "\n\n".join([part for part in parts if part])
     sections = [
         INTRODUCTION.format(guide=guide, opening=_name_others(results.runs)) + _describe_seconds(results.runs),
         "## Summary\n\n" + _summarize(results, pictures),
@@ -160,14 +166,22 @@ def _summarize(results: Results, pictures: Mapping[str, str]) -> str:
             "Where these are not all, its gap is that of `auto` plus the mean paired difference.\n",
             _list_undrawn(results.whole),
         ]
-    told.append("On how many problems each search is behind `auto`, tied with it or ahead:\n")
-    columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
-    told += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
-    rows = results.rows[0]
-    for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
-        told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
+    told += _count_verdicts(results.rows)
     before = describe_packages(found for run, found in results.runs.items() if run.search == BEFORE)
     return "\n".join([line for line in told if line]) + (f"\n\n{before}" if before else "")
+
+
+def _count_verdicts(families: Sequence[Sequence[Row]]) -> list[str]:
+    """Return the lines of the table of the verdicts on the first family, or say why there is none."""
+    rows = families[0]
+    if not any(row.difference for row in rows):
+        return [NO_SUMMARY if any(row.difference for family in families for row in family) else NO_PAIRS]
+    columns = ["search", "trials", "problems", "pairs", *(verdict.replace("*", "") for verdict in VERDICTS)]
+    told = ["On how many problems each search is behind `auto`, tied with it or ahead:\n"]
+    told += [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+    for search, mark in dict.fromkeys((row.search, row.mark) for row in rows):
+        told.append(_count([row for row in rows if (row.search, row.mark) == (search, mark) and row.difference]))
+    return told
 
 
 def _list_undrawn(index: Index) -> str:

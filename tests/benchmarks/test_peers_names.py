@@ -29,3 +29,11 @@ def test_a_name_that_is_almost_one_is_told_the_right_one(capsys):
     with pytest.raises(SystemExit):
         split_names(argparse.ArgumentParser(), "--searches", "botorch", ["auto", "BoTorch", "Bounce"])
     assert "got 'botorch'. Did you mean 'BoTorch'?" in capsys.readouterr().err
+
+
+def test_another_spelling_of_a_name_is_the_name(capsys):
+    spellings = {"a b": "a, b"}
+    assert split_names(argparse.ArgumentParser(), "--problems", "a b,c", KNOWN, spellings) == ["a, b", "c"]
+    with pytest.raises(SystemExit):
+        split_names(argparse.ArgumentParser(), "--problems", "x", KNOWN, spellings)
+    assert "expected some of 'a', 'a, b', 'b', 'c'; got 'x'" in capsys.readouterr().err

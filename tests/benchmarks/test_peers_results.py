@@ -359,8 +359,9 @@ def test_gaps_are_as_far_apart_as_the_tables_say():
     runs |= {
         Run("nk 30x5", "auto", seed, 20): found_at(LEVELS[seed] + 2.0, LEVELS[seed] + 9.0) for seed in range(5, 10)
     }
-    gaps = {name: curves.find_gaps(verdicts.index_runs(runs), "nk 30x5", name, at) for name in ("auto", "evolution")}
-    assert gaps["evolution"] - gaps["auto"] == pytest.approx([0.0, 3.0 / np.mean([9.0] * 5 + [7.0] * 5)])
+    index = verdicts.index_runs(runs)
+    ours, own = (np.array(curves.find_gaps(index, "nk 30x5", name, at)) for name in ("auto", "evolution"))
+    assert own - ours == pytest.approx([0.0, 3.0 / np.mean([9.0] * 5 + [7.0] * 5)])
 
 
 def test_a_curve_of_fewer_seeds_is_not_moved_by_easy_instances():
@@ -417,3 +418,24 @@ def test_a_figure_says_what_its_values_are(problem, label):
     figures = pytest.importorskip("benchmarks.peers.figures")
     index = verdicts.index_runs(runs_of(problem, auto=[1.0] * 5, random=[2.0] * 5))
     assert figures.draw_problem(index, problem, ["auto", "random"]).axes[0].get_ylabel() == label
+
+
+@pytest.mark.parametrize("few", [runs_of("branin", 5, auto=[1.0] * 5, random=[2.0] * 5), runs_of("branin", auto=[1.0])])
+def test_a_page_says_that_nothing_is_compared(few, tmp_path):
+    """Runs that end with the initial points have no mark and no figure, and one seed is no pair."""
+    file = tmp_path / "runs.jsonl"
+    for run, found in (few | {Run("branin", "random", 0, 5): found_at(2.0, trials=5)}).items():
+        append_run(file, run, found)
+    publish.publish(file, tmp_path / "RESULTS.md")
+    text = (tmp_path / "RESULTS.md").read_text()
+    assert report.NO_PAIRS in text
+    assert "On how many problems" not in text
+    is_short = max(run.trials for run in few) == 5
+    assert ("branin.svg" in text) == (not is_short)
+    assert "headline" not in text
+
+
+def test_a_page_says_that_its_summary_is_of_other_problems():
+    text = format_results(runs_of("labs-100", auto=[1.0] * 5, random=[2.0] * 5))
+    assert f"## Summary\n\n{report.NO_SUMMARY}\n" in text
+    assert "| random | 5 | 2 | +1" in text
