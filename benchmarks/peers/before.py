@@ -80,7 +80,7 @@ class AutoBefore:
 
 
 def auto_before(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by `auto` of the other package."""
+    """Suggest points by `auto` of the package in the folder that the environment names, see `AutoBefore`."""
     search = AutoBefore(task.space, initial, seed)
     while True:
         value = yield search.ask()

@@ -136,8 +136,7 @@ class Posterior(NamedTuple):
     """The posterior of a GP, given values at points.
 
     parameters: of the kernel.
-    noise, constant: of the standardized values.
-    loss: minus the logarithm of the density of values and parameters, over the number of values.
+    constant: mean of the standardized values.
     x: the points (n, d).
     cholesky, weights: the factor (n, n) of the covariance of the values, and its inverse times them (n,).
     shift, scale: by which values were standardized.
@@ -145,9 +144,7 @@ class Posterior(NamedTuple):
 
     kernel: Kernel
     parameters: np.ndarray
-    noise: float
     constant: float
-    loss: float
     x: np.ndarray
     cholesky: np.ndarray
     weights: np.ndarray
@@ -170,28 +167,47 @@ class Posterior(NamedTuple):
 
 
 def fit(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> Posterior:
-    """Fit a GP as `fit_gpytorch_mll` does, by L-BFGS-B from the modes of the priors.
+    """Return the posterior of a GP at the mode that `find_mode` finds.
 
+    kernel: of the points.
     x: points (n, d), coded as `Coder` codes them.
     values: (n,), standardized here.
+    """
+    return condition(kernel, x, values, find_mode(kernel, x, values))
+
+
+def find_mode(kernel: Kernel, x: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return noise, constant and parameters (2 + p,) as `fit_gpytorch_mll` finds them, by L-BFGS-B.
+
+    The noise and the lengthscales of `RBF` start at the modes of their priors, all else at 0.
+
+    kernel, x, values: as for `fit`.
 
     The package tries again from drawn parameters where the line search ends early; here the best so far is taken. The
     likelihood of categories has several modes, among which rounding chooses.
     """
-    y = _standardize(values)[0]
     start = np.array([NOISE_PRIOR.mode, 0.0, *kernel.start])
     bounds = [(LEAST_NOISE, None), (None, None), *((low, None) for low in kernel.least)]
-    found = minimize(lambda at: _compute_loss(kernel, x, y, at)[:2], start, jac=True, method="L-BFGS-B", bounds=bounds)
-    return condition(kernel, x, values, found.x)
+    found = minimize(lambda at: compute_loss(kernel, x, values, at), start, jac=True, method="L-BFGS-B", bounds=bounds)
+    return found.x
 
 
 def condition(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray) -> Posterior:
     """Return the posterior of values (n,) at points (n, d) under noise, constant and parameters of the kernel."""
     y, shift, scale = _standardize(values)
     loss = _compute_loss(kernel, x, y, at)
-    return Posterior(
-        kernel, at[2:], float(at[0]), float(at[1]), loss.value, x, loss.cholesky, loss.weights, shift, scale
-    )
+    return Posterior(kernel, at[2:], float(at[1]), x, loss.cholesky, loss.weights, shift, scale)
+
+
+def compute_loss(kernel: Kernel, x: np.ndarray, values: np.ndarray, at: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return what `find_mode` makes small, and its gradient over noise, constant and parameters (2 + p,).
+
+    It is minus the logarithm of the density of values and parameters, over the number of values.
+
+    kernel, x, values: as for `fit`.
+    at: noise, constant and parameters (2 + p,).
+    """
+    return _compute_loss(kernel, x, _standardize(values)[0], at)[:2]
 
 
 def _standardize(values: np.ndarray) -> tuple[np.ndarray, float, float]:

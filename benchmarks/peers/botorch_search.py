@@ -18,12 +18,15 @@ Suggest = Callable[[Coder, np.ndarray, np.ndarray, int], np.ndarray]  # of point
 
 
 def botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by the package."""
+    """Suggest points by the package BoTorch: log EI on its default GP, maximized by its own optimizers."""
     return _search(_suggest, task, initial, seed)
 
 
 def fast_botorch(task: Task, initial: Sequence[Point], seed: int) -> Steps:
-    """Search by the same model, acquisition and local search written in arrays; orders alone, or categories alone."""
+    """Suggest points by BoTorch's GP, log EI and discrete local search as `botorch_fast` has them, in arrays.
+
+    The space has orders and bits alone, or categories alone.
+    """
     return _search(_suggest_fast, task, initial, seed)
 
 
@@ -92,14 +95,11 @@ def _suggest_fast(coder: Coder, x: np.ndarray, values: np.ndarray, restarts: int
     )
 
 
-def draw_points(choices: Sequence[np.ndarray], n: int, seed: int | None = None) -> np.ndarray:
-    """Draw points (n, d) as the package does.
+def draw_points(choices: Sequence[np.ndarray], n: int) -> np.ndarray:
+    """Draw points (n, d) as BoTorch's discrete local search does, by the state of torch.
 
     choices: values of each variable.
-    seed: of torch, None to go on with its state.
     """
     import torch
 
-    if seed is not None:
-        torch.manual_seed(seed)
     return np.stack([own[torch.randint(len(own), (n,)).numpy()] for own in choices], axis=1)

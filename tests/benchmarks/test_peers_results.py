@@ -439,3 +439,29 @@ def test_a_page_says_that_its_summary_is_of_other_problems():
     text = format_results(runs_of("labs-100", auto=[1.0] * 5, random=[2.0] * 5))
     assert f"## Summary\n\n{report.NO_SUMMARY}\n" in text
     assert "| random | 5 | 2 | +1" in text
+
+
+def run_levels(problem: str, **values: list[float]) -> dict[Run, dict]:
+    """Return runs of `auto` and random search with five seeds, and those of other searches."""
+    return runs_of(problem, auto=[-1.0] * 5, random=[1.0] * 5, **values)
+
+
+def test_searches_that_the_headline_leaves_out_are_listed():
+    runs = run_levels("ising", evolution=[0.0] * 5, combo=[0.0] * 4) | run_levels("qubo-80", evolution=[0.0] * 4)
+    runs |= run_levels("branin", evolution=[0.0] * 5)
+    said = report._list_undrawn(verdicts.index_runs(runs))
+    assert said == "- Not drawn in choices alone, without values of so many seeds on each: evolution, combo.\n"
+
+
+def test_gaps_of_a_search_that_ends_without_a_value_are_not_averaged():
+    runs = run_levels("ising", evolution=[0.0] * 5) | run_levels("qubo-80", evolution=[0.0] * 5)
+    at = np.array([10.0, 20.0])
+    late, never = dict(runs), dict(runs)
+    last = Run("qubo-80", "evolution", 4, 20)
+    late[last] = found_at(0.0) | {"improvements": [[12, 0.0]]}
+    never[last] = found_at(0.0) | {"improvements": []}
+    assert curves.average_gaps(verdicts.index_runs(runs), ["ising", "qubo-80"], "evolution", at) is not None
+    gaps = curves.average_gaps(verdicts.index_runs(late), ["ising", "qubo-80"], "evolution", at)
+    assert gaps is not None
+    assert np.isfinite(gaps).tolist() == [False, True]
+    assert curves.average_gaps(verdicts.index_runs(never), ["ising", "qubo-80"], "evolution", at) is None
