@@ -443,7 +443,7 @@ def test_a_page_says_that_its_summary_is_of_other_problems():
 
 def run_levels(problem: str, **values: list[float]) -> dict[Run, dict]:
     """Return runs of `auto` and random search with five seeds, and those of other searches."""
-    return runs_of(problem, auto=[-1.0] * 5, random=[1.0] * 5, **values)
+    return runs_of(problem, 20, auto=[-1.0] * 5, random=[1.0] * 5, **values)
 
 
 def test_searches_that_the_headline_leaves_out_are_listed():
