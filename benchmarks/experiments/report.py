@@ -43,8 +43,9 @@ points, which count as trials and which all methods share. Seeds begin at 20; de
 - **Numbers**: the mean after all trials, with its standard error, over the seeds that all methods of a table have. A
   method of fewer than five seeds does not narrow the seeds of the others; its mean is over its own seeds. `5 of 10`
   seeds means that the method has ten, of which the mean is over five; differences are over those of each pair.
-- **Figures**: the mean over all seeds of a method, whose number is in parentheses. A curve of other seeds than those of
-  `auto` is moved by the difference of the lowest values known. Of several objectives it is the hypervolume lost.
+- **Figures**: the mean over all seeds of a method, whose number is in parentheses. The curve of a method with other
+  seeds than those of `auto` is the mean of `auto` plus the mean paired difference. Of several objectives it is the
+  hypervolume lost.
 - **Minus `auto`**: the mean paired difference on the seeds that both have, with its 95 % interval (Student's t). Above
   zero is a gain of `auto`. It is **ahead** or *behind* where the test finds a difference at the 5 % level after Holm's
   correction over all comparisons of the group. "Not after Holm" means that the interval excludes zero, but the
