@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ space_option = click.option(
     help="Has the space of the study, where the file does not hold all of it: functions, Python objects. As of `run`.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
+FOLDERS = re.compile(r"[^=:,]*[/\\]")  # before the name of a file, and other ones on each machine
 PICTURES = (".png", ".pdf", ".svg")
 
 
@@ -211,6 +213,16 @@ def load_problem(spec: str) -> AnyProblem:
         raise click.ClickException(str(error)) from error
     except (ValueError, OSError) as error:
         raise click.UsageError(error_text(error)) from error
+
+
+def name_on_record(problem: AnyProblem) -> str:
+    """Return the name by which a stored study knows its problem again: without the folders of files in it.
+
+    problem: any; one of the user's own is named as the command line names it, such as ``folder/mine.py:problem``.
+    """
+    from bostruct.outcome import storable
+
+    return storable(FOLDERS.sub("", problem.name))
 
 
 def load_space(spec: str | None) -> Domain | None:

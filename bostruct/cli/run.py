@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,6 +14,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_problem,
+    name_on_record,
     open_place,
     plain_errors,
     plot_option,
@@ -217,18 +218,17 @@ def _target(problem: AnyProblem) -> float:
 
 def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]:
     """Run the study, and return its result and what there is to say of it."""
-    from bostruct.comparison.runs import study_goals
     from bostruct.study.study import Study
 
-    with Study(
+    with Study.for_problem(
+        name_on_record(request.problem),
         request.problem.space,
+        replace(request.problem.goals, repeats=request.repeats),
         method=request.method,
         seed=request.seed,
         storage=request.storage,
         name=request.name,
         initial_points=request.initial,
-        repeats="auto" if request.repeats else None,
-        **study_goals(request.problem.goals),
     ) as study:
         result = _optimize(study, request, progress)
         return result, describe_run(request.problem, study, result)

@@ -18,6 +18,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_problem,
+    name_on_record,
     open_place,
     plain_errors,
 )
@@ -152,14 +153,14 @@ def _start(studies: list[Study], file: str | None, create: bool) -> Service:
 
 def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str | None) -> Study:
     """Open the study of a problem, by the name that `bostruct run` gives it unless there is another."""
-    from bostruct.comparison.runs import name_in_file, study_goals
+    from bostruct.comparison.runs import name_in_file
     from bostruct.study.study import Study
 
     problem = load_problem(spec)
-    default = name_in_file(file, f"{problem.name} {method} seed={seed}")
-    goals = study_goals(problem.goals)
-    _check_readable(file, name or default, problem.space, f"--problem {spec}", "--name")
-    return Study(problem.space, method=method, seed=seed, storage=file, name=name or default, **goals)
+    name = name or name_in_file(file, f"{problem.name} {method} seed={seed}")
+    _check_readable(file, name, problem.space, f"--problem {spec}", "--name")
+    known_as = name_on_record(problem)
+    return Study.for_problem(known_as, problem.space, problem.goals, method=method, seed=seed, storage=file, name=name)
 
 
 def _open_described(path: str, file: str | None) -> Study:

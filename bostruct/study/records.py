@@ -168,16 +168,36 @@ def check_domain(searcher: Searcher, domain: Domain) -> Searcher:
     return searcher
 
 
-def describe_method(method: str | Searcher, searcher: Searcher, prior: Sequence[Json] = ()) -> Json:
+def describe_method(
+    method: str | Searcher, searcher: Searcher, prior: Sequence[Json] = (), problem: str | None = None
+) -> Json:
     """Return what sets a method apart from others, as JSON data: name, searcher, settings, and what it learns from.
 
     method: by name, or the searcher.
     searcher: that it stands for.
     prior: as of `bostruct.study.prior.describe_prior`; left away where there is none.
+    problem: name of the problem that the study is of; left away where it is None. It says nothing of the method, and is
+        here because a study's description of its method never changes and may have more keys in any file.
     """
     name = method if isinstance(method, str) else None
     described = {"name": name, "searcher": type(searcher).__name__, "settings": dict(searcher.settings())}
-    return described | ({"prior": list(prior)} if prior else {})
+    return described | ({"prior": list(prior)} if prior else {}) | ({} if problem is None else {"problem": problem})
+
+
+def check_same_problem(stored: StudyRow, problem: str | None, where: str) -> None:
+    """Raise StudyMismatch where a study is on record as one of another problem.
+
+    stored: the study as it was made; one without a problem on record agrees with any.
+    problem: name of the problem of a call; None, which agrees with any, where the call leaves it unsaid.
+    where: name of the storage, for messages.
+    """
+    known = parse(stored.method).get("problem")
+    if problem is None or known in (None, problem):
+        return
+    raise StudyMismatch(
+        f"study {stored.name!r} in {where} is of the problem {short_repr(known, 200)}, and not of "
+        f"{short_repr(problem, 200)}; give the study another name, or run the problem that it is of"
+    )
 
 
 SECONDS = "suggest_seconds"

@@ -51,6 +51,7 @@ from bostruct.study.prior_sources import PriorSource, read_prior
 from bostruct.study.recommendation import Fit, Lazy
 from bostruct.study.records import (
     blame_rebuilt,
+    check_same_problem,
     describe_method,
     encode_points,
     method_label,
@@ -148,6 +149,7 @@ class Study:
         """Go on with a study that is open for writing; raise what the class raises."""
         request, domain, alone, given, limit = opened
         check_study_rows(stored, place.label)
+        check_same_problem(stored.study, request.problem, place.label)
         if request.storage is not None:  # memory holds the choices themselves
             warn_of_alike_choices(given.domain, place.label)
         prior = reread_prior(stored, domain)
@@ -157,6 +159,32 @@ class Study:
         stored = record_change(stored, change, store, given.state, place.label)
         self._attach(place, stored, store, domain, searcher, limit)
         self._ledger.take_over()
+
+    @classmethod
+    def for_problem(
+        cls,
+        problem: str,
+        space: Domain | Mapping[str, object],
+        goals: Goals,
+        *,
+        method: str | Searcher = "auto",
+        seed: int | None = None,
+        storage: Place | None = None,
+        name: str = "study",
+        initial_points: Iterable[object] | None = None,
+    ) -> Study:
+        """Make a study with the name of its problem on record, or go on with a stored one of that problem.
+
+        problem: its name, valid Unicode. A stored study without one on record agrees with any.
+        goals: of the problem, as of `bostruct.goals.declared.declare_goals`.
+        space, method, seed, storage, name, initial_points: as of `Study`.
+
+        Raises StudyMismatch where the stored study is of another problem, which stays as it is, and what `Study`
+        raises.
+        """
+        study = cls.__new__(cls)
+        study._open(_Request(space, method, seed, goals, storage, name, initial_points, 1, None, problem))
+        return study
 
     @classmethod
     def load(
@@ -883,6 +911,7 @@ class _Request(NamedTuple):
     initial_points: Iterable[object] | None
     threads: int | None
     prior: Iterable[PriorSource] | None
+    problem: str | None = None  # its name, of `for_problem`
 
 
 class _Opened(NamedTuple):
@@ -914,7 +943,7 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
     return StudyRow(
         name=_check_name(request.name),
         domain=dump(domain.to_json()),
-        method=dump(describe_method(request.method, searcher, tasks)),
+        method=dump(describe_method(request.method, searcher, tasks, request.problem)),
         seed=int.from_bytes(os.urandom(4)) if request.seed is None else check_integer("seed", request.seed, 0),
         goals=dump(request.goals.to_json()),
         initial=dump(encode_points(domain, request.initial_points)),

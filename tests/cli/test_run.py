@@ -162,6 +162,39 @@ def test_another_study_under_the_name_is_refused(tmp_path):
     assert "method" in call(*line, "--method", "annealing", code=3).stderr
 
 
+def test_another_problem_under_the_name_is_refused_and_the_study_is_left_as_it_is(tmp_path):
+    line = ("--method", "random", "--storage", tmp_path / "r.db", "--trials")
+    call("run", "max3sat:variables=9,clauses=30,seed=1", *line, 3, "--name", "s")
+    call("run", "branin", *line, 3)
+    before = (tmp_path / "r.db").read_bytes()
+    refused = call("run", "max3sat:variables=9,clauses=30,seed=2", *line, 4, "--name", "s", code=3).stderr
+    assert "study 's' in " in refused
+    assert "of the problem 'max3sat:variables=9,clauses=30,seed=1', and not of 'max3sat:v" in refused
+    assert "seed=2'; give the study another name" in refused
+    # both have x1 and x2, so that the space would be taken for one that changed
+    refused = call("run", "max3sat:variables=9,clauses=30", *line, 4, "--name", "branin random seed=0", code=3).stderr
+    assert "of the problem 'branin', and not of 'max3sat:" in refused
+    assert (tmp_path / "r.db").read_bytes() == before
+    assert as_json("run", "max3sat:variables=9,clauses=30,seed=1", *line, 4, "--name", "s")["trials"] == 4
+
+
+def test_a_study_on_record_without_a_problem_goes_on(tmp_path):
+    with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name="s") as study:
+        study.tell(study.ask(), 1.0)
+    line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--name", "s", "--trials", 3)
+    assert as_json(*line)["trials"] == 3
+
+
+def test_a_problem_of_your_own_is_the_same_one_from_another_folder(tmp_path, monkeypatch):
+    (tmp_path / "same_from_anywhere.py").write_text("problem = other = (lambda point: point['a'], {'a': range(9)})\n")
+    line = ("--method", "random", "--storage", tmp_path / "r.db", "--name", "s", "--trials")
+    call("run", f"{tmp_path / 'same_from_anywhere.py'}:problem", *line, 2)
+    monkeypatch.chdir(tmp_path)
+    call("run", "same_from_anywhere.py:problem", *line, 3)
+    refused = call("run", "same_from_anywhere.py:other", *line, 4, code=3).stderr
+    assert "'same_from_anywhere.py:problem', and not of 'same_from_anywhere.py:other'" in refused
+
+
 def told(origin: str, seconds: float) -> Trial:
     return Trial(0, {}, "completed", 1.0, info={"origin": origin, "suggest_seconds": seconds})
 

@@ -239,6 +239,16 @@ def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed
         assert speak(process, {"request": "best"})[0]["trials"][0]["value"] == 1.0
 
 
+def test_the_study_of_another_problem_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("run", "knapsack:items=9,seed=1", "--trials", 2, "--method", "random", "--storage", "r.db", "--name", "s")
+    line = ("serve", "r.db", "--method", "random", "--name", "s", "--problem")
+    refused = call(*line, "knapsack:items=9,seed=2", code=3).stderr
+    assert "is of the problem 'knapsack:items=9,seed=1', and not of 'knapsack:items=9,seed=2'" in refused
+    with run_serve(*line[1:], "knapsack:items=9,seed=1", "--stdio") as process:
+        assert len(speak(process, {"request": "best"})[0]["trials"]) == 1
+
+
 def test_an_open_address_is_warned_of(monkeypatch):
     from bostruct.serving.http_server import StudyServer
 
