@@ -6,7 +6,7 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
     from bostruct.storage.protocol import Storage
+    from bostruct.study.study import Study
 
 FAILED = 1
 STORAGE_REFUSED = 3
@@ -36,7 +37,8 @@ progress_option = click.option(
 space_option = click.option(
     "--problem",
     metavar="PROBLEM",
-    help="Has the space of the study, where the file does not hold all of it: functions, Python objects. As of `run`.",
+    help="Has the space of the study, where the file does not hold all of it: functions, Python objects. A problem as "
+    "of `run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
 FOLDERS = re.compile(r"[^=:,]*[/\\]")  # before the name of a file, and other ones on each machine
@@ -226,11 +228,58 @@ def name_on_record(problem: AnyProblem) -> str:
 
 
 def load_space(spec: str | None) -> Domain | None:
-    """Return the space of a problem, None where none is given; raise what `load_problem` raises.
+    """Return a space, or that of a problem; None where none is given; raise what `load_problem` raises.
 
-    spec: a problem, as the command line names it.
+    spec: a problem, as the command line names it, or ``module:name`` of a space or of a dict of variables.
     """
-    return None if spec is None else load_problem(spec).space
+    if spec is None:
+        return None
+    from bostruct.plugins import lookup
+    from bostruct.problems.entries import ENTRIES
+
+    if lookup.is_reference(spec) and spec.partition(":")[0] not in ENTRIES:
+        try:
+            return _read_space(spec, lookup.import_reference("problem", spec))
+        except (TypeError, ValueError, OSError) as error:
+            raise click.UsageError(error_text(error)) from error
+    return load_problem(spec).space
+
+
+def _read_space(spec: str, given: object) -> Domain:
+    """Return the space that a module holds, or that of its problem; raise TypeError or ValueError."""
+    from bostruct.checks import has_capability
+    from bostruct.contracts import Domain
+    from bostruct.domains.registry import as_domain
+    from bostruct.problems.own import as_problem
+
+    if isinstance(given, Mapping) or (not isinstance(given, type) and has_capability(given, Domain)):
+        return as_domain(given)
+    return as_problem(f"problem: {spec}", given, spec).space
+
+
+def load_to_read(place: Storage, name: str | None, space: Domain | None = None) -> Study:
+    """Open a study for reading only.
+
+    place: the storage that holds it.
+    name: of the study; None for the only one there.
+    space: that --problem gave; None for that of the file.
+
+    Raises StorageError, also where the study has trials and not one of them can be read in the space that was given.
+    """
+    from bostruct.checks import short_repr
+    from bostruct.display import pluralize
+    from bostruct.storage.protocol import StorageError
+    from bostruct.study.study import Study
+
+    study = Study.load(place, name, space=space, read_only=True)
+    trials = study.trials if space is not None else ()
+    if trials and all(trial.unread is not None for trial in trials):
+        study.close()
+        raise StorageError(
+            f"{place.label}: --problem: of {pluralize(len(trials), 'trial')} of study {study.name!r} none can be read "
+            f"in the space {short_repr(space, 200)}: {trials[0].unread}. Is it the right one?"
+        )
+    return study
 
 
 def error_text(error: Exception) -> str:

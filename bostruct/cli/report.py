@@ -15,6 +15,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_space,
+    load_to_read,
     open_place,
     plain_errors,
     short_name,
@@ -103,14 +104,13 @@ def open_studies(file: str, name: str | None, space: Domain | None = None) -> It
     name: of one; None for all.
     space: of the one study, which the file does not hold whole; None for that of the file.
 
-    Raises StorageError; UsageError where a space is given for several studies.
+    Raises StorageError, also where no trial of the study can be read in the space given; UsageError where a space is
+    given for several studies.
     """
-    from bostruct.study.study import Study
-
     place = open_place(file)
     names = [row.name for row in place.studies()] if name is None else [name]
     if space is not None and len(names) > 1:
         known = ", ".join(map(repr, names))
         raise click.UsageError(f"--problem: expected a file of one study, or --name, one of {known}")
     with ExitStack() as stack:
-        yield [stack.enter_context(Study.load(place, one, space=space, read_only=True)) for one in names]
+        yield [stack.enter_context(load_to_read(place, one, space)) for one in names]

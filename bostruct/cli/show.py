@@ -17,6 +17,7 @@ from bostruct.cli.options import (
     file_to_write,
     json_option,
     load_space,
+    load_to_read,
     open_place,
     plain_errors,
     plot_option,
@@ -51,8 +52,6 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, problem
       bostruct show runs.db --name "branin auto seed=0" --csv trials.csv --plot run.png
     """
     with plain_errors():
-        from bostruct.study.study import Study
-
         place = open_place(file)
         names = [row.name for row in place.studies()]
         check_names(place, names)
@@ -61,7 +60,7 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, problem
                 raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
             _list_studies(place, names, as_json)
             return
-        with Study.load(place, name, space=load_space(problem), read_only=True) as study:
+        with load_to_read(place, name, load_space(problem)) as study:
             _show_one(study, csv, plot, as_json)
 
 
@@ -94,11 +93,9 @@ def _shorten_front(facts: Facts) -> str:
 
 
 def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
-    from bostruct.study.study import Study
-
     listed = []
     for name in names:
-        with Study.load(place, name, read_only=True) as study:
+        with load_to_read(place, name) as study:
             listed.append(_study_facts(study, study.result))
     if as_json:
         echo_json({"file": place.label, "studies": listed})

@@ -25,6 +25,7 @@ from bostruct.cli.options import (
     check_picture,
     error_text,
     load_problem,
+    load_space,
     plain_errors,
 )
 from bostruct.comparison.runs import name_in_file
@@ -93,6 +94,25 @@ def test_problems_methods_and_configurations_are_checked_before_any_work():
     ):
         with pytest.raises(click.UsageError, match=why):
             check()
+
+
+def test_a_space_is_that_of_a_problem_or_one_of_a_module(tmp_path):
+    (tmp_path / "spaces_of_all_kinds.py").write_text(
+        "import bostruct as bo\nspace = bo.Space({'a': bool})\nvariables = {'a': bool}\nproblem = (min, space)\n"
+        "def make():\n    return problem\nwrong = {'a': 1.5}\nnumber = 7\n"
+    )
+    module = f"{tmp_path / 'spaces_of_all_kinds.py'}"
+    found = [load_space(f"{module}:{name}") for name in ("space", "variables", "problem", "make")]
+    assert [space.to_json() for space in found if space is not None] == [bo.Space({"a": bool}).to_json()] * 4
+    given = load_space(SMALL)
+    assert given is not None
+    assert given.to_json() == problems.load(SMALL).space.to_json()
+    assert load_space(None) is None
+    for name, why in (("wrong", "^a: "), ("number", "problem: .*:number: expected"), ("none", "has no 'none'")):
+        with pytest.raises(click.UsageError, match=why):
+            load_space(f"{module}:{name}")
+    with pytest.raises(click.UsageError, match="problem: expected one of"):
+        load_space("knapsac")
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,7 @@ OWN = """
 import bostruct as bo
 
 space = bo.Space({"a": range(6), "b": range(6), "c": [1, 2, 3]}, constraints=[lambda point: point["a"] <= point["b"]])
+other = {"x": range(6), "b": range(6)}
 problem = bo.Problem(lambda point: float(point["a"] - point["b"] + point["c"]), space, name="own", initial=0)
 """
 
@@ -116,3 +117,21 @@ def test_a_space_that_the_file_does_not_hold_is_given_by_its_problem(tmp_path):
     call("run", problem, "--trials", 3, "--seed", 1, "--storage", file)
     for command in ("show", "report"):
         assert "expected" in call(command, file, "--problem", problem, code=2).stderr
+
+
+def test_a_space_itself_may_be_given_and_one_that_no_trial_is_in_is_refused(tmp_path):
+    (tmp_path / "spaces_alone.py").write_text(OWN)
+    file, own = tmp_path / "r.db", f"{tmp_path / 'spaces_alone.py'}"
+    call("run", f"{own}:problem", "--trials", 16, "--storage", file, "--name", "one")
+    call("report", file, "--problem", f"{own}:space")
+    assert "What needs all" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert as_json("show", file, "--problem", f"{own}:space")["recommended"]["mean"] is not None
+    (tmp_path / "r.html").unlink()
+    for command in ("show", "report"):
+        refused = call(command, file, "--problem", f"{own}:other", code=3).stderr
+        assert "--problem: of 16 trials of study 'one' none can be read in the space Space({'x': " in refused
+        assert "Is it the right one?" in refused
+        assert "architecture" in call(command, file, "--problem", "landscape", code=3).stderr.lower()
+    assert not (tmp_path / "r.html").exists()
+    bo.Study({"a": bool}, storage=file, name="empty").close()
+    assert as_json("show", file, "--name", "empty", "--problem", f"{own}:other")["trials"] == 0
