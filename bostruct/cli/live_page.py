@@ -8,6 +8,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+import click
+
 from bostruct.cli.options import error_text, open_place, short_name
 from bostruct.cli.report import open_studies
 from bostruct.storage.postgresql.storage import PostgresqlStorage
@@ -103,8 +105,8 @@ class LivePage:
     """The page about a file of studies.
 
     file: its path, or the URL of a database.
-    name: of one study; None for all.
-    space: of the one study, as of `open_studies`.
+    name: of one study; None for all, or with a space for the only one.
+    space: of the one study, as of `open_studies`. The page stays with that study where others follow it in the file.
 
     Raises UsageError; StorageError where the file cannot be read at first. Later the page says so, above what was last
     read.
@@ -151,7 +153,8 @@ class LivePage:
         began = time.monotonic()
         try:
             runs, note, seen = self._read_runs(), None, now
-        except (BostructError, OSError) as error:  # also one that is half written: looked at again after a pause
+        # also where the file is half written, or holds studies that the options do not choose from: read after a pause
+        except (BostructError, OSError, click.ClickException) as error:
             said = f"The file cannot be read now: {error_text(error)}. Below is what was last read."
             runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None
         self._page = self._write(runs, note)
@@ -162,6 +165,8 @@ class LivePage:
         from bostruct.analysis.report.facts import read_run
 
         with open_studies(self._file, self._name, self._space) as studies:
+            if self._space is not None and studies:
+                self._name = studies[0].name
             return [read_run(study) for study in studies]
 
     def _write(self, runs: list[Run], note: Html | None = None) -> Page:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 
+import click
 import pytest
 
 import bostruct as bo
 from bostruct.cli import live_page
 from bostruct.cli.live_page import FOLLOW, LivePage
 from bostruct.contracts import BostructError
+from bostruct.storage.database import Database
 from tests.analysis.report.runs import check_page
 
 
@@ -92,3 +94,35 @@ def test_who_comes_while_it_is_written_gets_the_last_one(study, monkeypatch):
 def test_a_file_that_is_not_there_at_first_is_refused(tmp_path):
     with pytest.raises(BostructError, match="no such file"):
         LivePage(str(tmp_path / "no.db"))
+
+
+def test_a_page_with_a_space_stays_with_its_study_where_another_one_follows(study):
+    page = LivePage(study.where, space=study.domain)
+    bo.Study({"x": bool}, method="random", storage=study.where, name="another").close()
+    study.tell(study.ask(), failed="<b>")
+    after = page.read()
+    assert b"1 trial: 1 failed" in after.body
+    assert b"another" not in after.body
+    with pytest.raises(click.UsageError, match="--problem: expected a file of one study, or --name"):
+        LivePage(study.where, space=study.domain)
+
+
+def test_what_keeps_a_study_from_being_read_with_a_space_is_said_and_not_asked_at_each_visit(tmp_path, monkeypatch):
+    file = tmp_path / "r.db"
+    Database(file, read_only=False).close()
+    page = LivePage(str(file), space=bo.Space({"a": bool}))
+    for name in ("one", "two"):
+        bo.Study({"a": bool}, method="random", storage=file, name=name).close()
+    monkeypatch.setattr(live_page, "LEAST_PAUSE", 3600.0)
+    said = page.read()
+    assert b'role="alert">The file cannot be read now: --problem: expected a file of one study' in said.body
+    monkeypatch.setattr(page, "_read_runs", lambda: pytest.fail("it was read again"))
+    assert page.read() is said
+
+
+def test_trials_that_are_not_in_the_space_that_is_given_are_said(study):
+    page = LivePage(study.where, space=bo.Space({"x": bool}))
+    study.ask()
+    said = page.read().body
+    assert b"The file cannot be read now: " in said
+    assert b"--problem: of 1 trial of study " in said

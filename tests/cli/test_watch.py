@@ -49,6 +49,28 @@ def test_a_file_or_an_address_that_is_not_there_is_refused(tmp_path):
     assert f"127.0.0.1:{port}: already in use" in taken
 
 
+def test_a_problem_gives_the_space_that_the_file_does_not_hold(tmp_path, monkeypatch):
+    from bostruct.cli.watch_server import WatchServer
+
+    (tmp_path / "watched_problem.py").write_text(
+        "import bostruct as bo\nspace = bo.Space({'a': range(9), 'b': bool}, constraints=[lambda p: p['a'] < 8])\n"
+        "problem = bo.Problem(lambda p: float(p['a']), space)\n"
+    )
+    problem, file, shown = f"{tmp_path / 'watched_problem.py'}:problem", tmp_path / "r.db", list[str]()
+    call("run", problem, "--method", "random", "--trials", 12, "--storage", file)
+
+    def show_once(server, poll_interval):
+        del poll_interval
+        shown.append(server.read().body.decode())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(WatchServer, "serve_forever", show_once)
+    for line in ((), ("--problem", problem), ("--problem", problem.replace(":problem", ":space"))):
+        call("watch", file, *line)
+    assert ["What needs all of the space is left out" in page for page in shown] == [True, False, False]
+    assert "--problem: of 12 trials of study " in call("watch", file, "--problem", "landscape", code=3).stderr
+
+
 def test_an_open_address_is_warned_of(tmp_path, monkeypatch):
     from bostruct.cli.watch_server import WatchServer
 
