@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
-from numbers import Real
+from numbers import Rational, Real
 from typing import Literal
 
 from bostruct.checks import short_repr
@@ -132,7 +132,8 @@ def as_number(name: str, value: object) -> float:
         if _is_masked(given):  # `item` returns what lies under the mask
             value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}: expected a number, got {_short(given)}")
+        hint = "; return float(...) of it" if hasattr(value, "__float__") else ""  # a bool, a decimal
+        raise TypeError(f"{name}: expected a number, got {_short(given)}{hint}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
@@ -237,10 +238,18 @@ def _make_outcome(
     noise, price = (None if one is None else as_number(name, one) for name, one in (("sd", sd), ("cost", cost)))
     if not all(map(math.isfinite, values)):
         shown = values[0] if len(values) == 1 else values
-        return Outcome(failed=f"objective returned {'repeats ' if several else ''}{shown}")
+        why = _explain_infinity(value, values)
+        return Outcome(failed=f"objective returned {'repeats ' if several else ''}{shown}{why}")
     for name in (name for name, number in measured.items() if not math.isfinite(number)):
         return Outcome(failed=f"objective returned {measured[name]} for the constraint {name!r}")
     return Outcome(values, constraints=measured, sd=noise, repeats=several, cost=price)
+
+
+def _explain_infinity(value: object, values: tuple[float, ...]) -> str:
+    """Return the end of a sentence where a value is an integer or a fraction beyond float64; "" elsewhere."""
+    given = value if isinstance(value, tuple) else (value,)
+    is_beyond = any(isinstance(one, Rational) and math.isinf(read) for one, read in zip(given, values, strict=False))
+    return ": a number too large for a float" if is_beyond else ""
 
 
 def _mean(numbers: Sequence[float]) -> float:
@@ -253,7 +262,10 @@ def _mean(numbers: Sequence[float]) -> float:
 def _read_values(value: object) -> tuple[float, ...]:
     size = getattr(value, "size", 1)  # of an array; a method of tensors, which `as_number` reads
     if isinstance(value, list) or (isinstance(size, int) and size != 1):
-        raise TypeError(f"value: expected a number, or a tuple of numbers for several objectives, got {_short(value)}")
+        raise TypeError(
+            f"value: expected a number, or a tuple of numbers for several objectives, got {_short(value)}; tuple(...) "
+            "makes one"
+        )
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,20 @@ def test_what_lies_under_a_mask_is_no_number(value: Any) -> None:
     ]
     assert (result.best_value, result.n_completed) == (1.0, 1)
     assert as_number("value", np.ma.array([2.0], mask=False)) == 2.0
+
+
+@pytest.mark.parametrize(("value", "shown"), [(10**400, "inf"), ((1.0, -(10**400)), "(1.0, -inf)")])
+def test_a_number_beyond_a_float_is_called_so(value, shown):
+    assert outcome_of(value).failed == f"objective returned {shown}: a number too large for a float"
+    assert outcome_of(float("inf")).failed == "objective returned inf"
+
+
+@pytest.mark.parametrize("value", [True, Decimal(1)])
+def test_what_float_takes_is_refused_with_how_to_make_a_number_of_it(value):
+    with pytest.raises(TypeError, match=r"expected a number, got .*; return float\(\.\.\.\) of it$"):
+        outcome_of(value)
+
+
+def test_a_list_of_objectives_is_refused_with_how_to_make_a_tuple_of_it():
+    with pytest.raises(TypeError, match=r"for several objectives, got \[1, 2\] \(list\); tuple\(\.\.\.\) makes one$"):
+        outcome_of([1, 2])

@@ -40,7 +40,7 @@ class StudyRow(NamedTuple):
 
     name: of the study, unique in its storage.
     domain: the search space.
-    method: name, searcher and settings.
+    method: name, searcher and settings; where there are some, the earlier trials, and the name of the problem.
     seed: from 0, of any size.
     goals: JSON text, its directions and the limits that it declares, as of `bostruct.goals.declared.Goals.to_json`.
     initial: the user's own first points.
