@@ -178,7 +178,9 @@ def test_values_that_are_not_finite_fail_the_trial(told):
     trial = s.tell(s.ask(), told)
     assert trial.status == "failed"
     assert trial.value is None
-    assert trial.reason == f"objective returned {float(told) if isinstance(told, float | np.floating) else math.inf}"
+    is_number = isinstance(told, float | np.floating)
+    read = float(told) if is_number else "inf: a number too large for a float"
+    assert trial.reason == f"objective returned {read}"
 
 
 def test_torch_scalars_are_values():
