@@ -52,6 +52,7 @@ QUICK_SEEDS, QUICK_TRIALS = 5, 50
 NOT_COMPARED = "none of these searches is compared on these problems; see docs/peers.md"
 NO_TABLES = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
 MOST_SECONDS = 3_600.0  # of CPU for one run, after which it is cut, and printed as cut
+LONGEST_START = 60.0  # seconds that an interpreter may take to begin
 
 
 def main(
@@ -122,15 +123,24 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: expected a folder with tables, see docs/peers.md; got {given.data}")
-    if not _is_python(given.python):
-        parser.error(f"--python: expected an interpreter, such as {sys.executable}; got {given.python}")
+    if not _runs_python(given.python):
+        parser.error(
+            f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {given.python}"
+        )
+    if given.out.is_dir():
+        parser.error(f"--out: expected a file, which may be new; {given.out} is a folder")
 
 
-def _is_python(command: str) -> bool:
-    """Tell whether a command runs Python."""
+def _runs_python(command: str) -> bool:
+    """Tell whether a command runs Python with the packages that every run needs."""
     if shutil.which(command) is None:
         return False
-    ended = subprocess.run([command, "-c", "print(6 * 7)"], capture_output=True, text=True)
+    try:
+        ended = subprocess.run(
+            [command, "-c", "import numpy, scipy; print(6 * 7)"], capture_output=True, text=True, timeout=LONGEST_START
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
     return (ended.returncode, ended.stdout.strip()) == (0, "42")
 
 

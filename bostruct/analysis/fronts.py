@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from bostruct.analysis.picture_inputs import list_runs, require_result, take_axes
 from bostruct.analysis.picture_style import (
@@ -92,18 +93,24 @@ def _end_behind_front(
     axes: Axes, told: list[Trial], front: list[Trial], objectives: tuple[int, int], directions: Sequence[str]
 ) -> int:
     """End the axes behind the front and most other trials where the rest is far, and return how many lie beyond."""
+    values, best = np.array(_read(told, objectives)), np.array(_read(front, objectives))
+    turned = [directions[position] for position in objectives]
+    far = _lie_outside(values, [choose_ends(*one) for one in zip(values, best, turned, strict=True)])
+    # once more without these: what lies beyond one axis would stretch the other, and not be seen there
+    ends = [choose_ends(*one) for one in zip(values[:, ~far], best, turned, strict=True)]
     beyond = np.zeros(len(told), dtype=bool)
-    for set_limits, position, every, best in zip(
-        (axes.set_xlim, axes.set_ylim), objectives, _read(told, objectives), _read(front, objectives), strict=True
-    ):
-        values = np.array(every)
-        low, high = choose_ends(values, np.array(best), directions[position])
-        outside = (values < low) | (values > high)
-        if outside.any():
-            low, high = pad_ends(low, high, AXIS_PAD)
+    for set_limits, own, limits in zip((axes.set_xlim, axes.set_ylim), values, ends, strict=True):
+        if _lie_outside(own[None], [limits]).any():
+            low, high = pad_ends(*limits, AXIS_PAD)
             set_limits(low, high)
-            beyond |= (values < low) | (values > high)
+            beyond |= _lie_outside(own[None], [(low, high)])
     return int(beyond.sum())
+
+
+def _lie_outside(values: Array, ends: Sequence[tuple[float, float]]) -> npt.NDArray[np.bool_]:
+    """Tell which points of some axes (k, n) lie beyond the ends of one of these (n,)."""
+    low, high = np.array(ends).T[:, :, None]
+    return ((values < low) | (values > high)).any(axis=0)
 
 
 def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[str, float, float]]:

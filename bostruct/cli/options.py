@@ -41,7 +41,7 @@ space_option = click.option(
     "of `run`, or module:name or file.py:name of the space itself.",
 )
 file_to_write = click.Path(dir_okay=False, writable=True)
-FOLDERS = re.compile(r"[^=:,]*[/\\]")  # before the name of a file, and other ones on each machine
+FOLDERS = re.compile(r".*[/\\]")  # before the name of a file, and other ones on each machine
 PICTURES = (".png", ".pdf", ".svg")
 
 
@@ -223,8 +223,14 @@ def name_on_record(problem: AnyProblem) -> str:
     problem: any; one of the user's own is named as the command line names it, such as ``folder/mine.py:problem``.
     """
     from bostruct.outcome import storable
+    from bostruct.problems.entries import ENTRIES
 
-    return storable(FOLDERS.sub("", problem.name))
+    entry, _, settings = problem.name.partition(":")
+    if entry not in ENTRIES:
+        return storable(FOLDERS.sub("", problem.name))
+    parts = (one.partition("=") for one in settings.split(","))
+    told = ",".join(name + sign + FOLDERS.sub("", value) for name, sign, value in parts)
+    return storable(f"{entry}:{told}" if settings else entry)
 
 
 def load_space(spec: str | None) -> Domain | None:

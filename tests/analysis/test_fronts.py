@@ -65,6 +65,18 @@ def test_a_trial_in_the_room_beside_the_ends_is_not_beyond(far: tuple[float, ...
     assert [text.get_text() for text in legend.get_texts() if "beyond" in text.get_text()] == counted
 
 
+def test_a_trial_beyond_one_axis_does_not_stretch_the_other() -> None:
+    """A trial far to the left makes room for two on the right, which lie far above and are not seen there."""
+    near = [(x, 1.0 - x) for x in np.linspace(0.0, 1.0, 20).tolist()]
+    told = [*near, (-10.0, 0.5), (90.0, 1e6), (91.0, 1e6)]
+    trials = tuple(bo.Trial(i, {"a": i}, "completed", values=pair) for i, pair in enumerate(told))
+    axes = plot_front(bo.Result(trials, tuple(range(len(trials))), Goals(("minimize", "minimize")), 0, "x", "y"))
+    assert axes.get_xlim()[1] < 2.0
+    legend = axes.get_legend()
+    assert legend is not None
+    assert "2 beyond the axes" in [text.get_text() for text in legend.get_texts()]
+
+
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result, result]})
     (line,) = axes.get_lines()

@@ -449,7 +449,7 @@ def test_places_that_are_not_there_are_refused(tmp_path, capsys):
     nowhere = str(tmp_path / "nowhere")
     for option, told in (
         ("--data", "--data: expected a folder with tables, see docs/peers.md; got"),
-        ("--python", "--python: expected an interpreter, such as"),
+        ("--python", "--python: expected an interpreter that has numpy and scipy, such as"),
         ("--before", "--before: expected a folder that has the folder bostruct; got"),
     ):
         with pytest.raises(SystemExit):
@@ -457,11 +457,24 @@ def test_places_that_are_not_there_are_refused(tmp_path, capsys):
         assert f"{told} " in capsys.readouterr().err.replace("\n", " ")
 
 
-def test_a_command_that_is_no_interpreter_is_refused(capsys):
-    for other in ("/bin/ls", "true", "echo"):
+def test_a_command_that_is_no_interpreter_is_refused(tmp_path, capsys):
+    no_program = tmp_path / "no_program"
+    no_program.write_text("print(42)\n")
+    without_packages = tmp_path / "python"
+    without_packages.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    for path in (no_program, without_packages):
+        path.chmod(0o755)
+    for other in ("/bin/ls", "true", "echo", no_program, without_packages):
         with pytest.raises(SystemExit):
-            command.main(["--python", other, "--problems", "branin"])
-        assert f"--python: expected an interpreter, such as {sys.executable}; got {other}" in capsys.readouterr().err
+            command.main(["--python", str(other), "--problems", "branin"])
+        told = f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {other}"
+        assert told in capsys.readouterr().err
+
+
+def test_a_folder_for_the_runs_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--out", str(tmp_path), "--problems", "branin"])
+    assert f"--out: expected a file, which may be new; {tmp_path} is a folder" in capsys.readouterr().err
 
 
 def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -26,6 +27,7 @@ from bostruct.cli.options import (
     error_text,
     load_problem,
     load_space,
+    name_on_record,
     plain_errors,
 )
 from bostruct.comparison.runs import name_in_file
@@ -215,3 +217,19 @@ def test_a_note_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(logging, "raiseExceptions", False)
         logging.getLogger("bostruct.storage.database").warning("a file is busy")
     assert noted == ["Note: a file is busy"]
+
+
+@pytest.mark.parametrize(
+    ("named", "recorded"),
+    [
+        ("mine.py:problem", "mine.py:problem"),
+        ("../c,1/lr=0.1/mine.py:problem", "mine.py:problem"),
+        (r"C:\runs\mine.py:problem", "mine.py:problem"),
+        ("package.module:problem", "package.module:problem"),
+        ("maxsat:file=lr=0.1/x.wcnf,relabel=3", "maxsat:file=x.wcnf,relabel=3"),
+        ("max3sat:seed=1,variables=20", "max3sat:seed=1,variables=20"),
+        ("branin", "branin"),
+    ],
+)
+def test_a_problem_is_known_by_its_name_without_folders(named: str, recorded: str) -> None:
+    assert name_on_record(SimpleNamespace(name=named)) == recorded  # type: ignore[arg-type]
