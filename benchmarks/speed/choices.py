@@ -17,24 +17,20 @@ import bostruct as bo
 from benchmarks.peers.groups import make_task
 from benchmarks.peers.tasks import Task
 from benchmarks.speed.auto import SECONDS
-from benchmarks.speed.mixed import Objective, time_suggestions
-from benchmarks.speed.report import Row, at_most, main, median, plain_row
+from benchmarks.speed.mixed import Objective, rate_suggestions
+from benchmarks.speed.report import Row, main
 from bostruct.contracts import Array, IntArray
 
 PROBLEMS = ("nk 30x5", "pest", "ackley 20x11, rough", "bowl 30x6")
 NUMBERS = (100, 300, 1_000, 2_000)
-SUGGESTIONS = 9
 
 
 def measure(miniature: bool) -> list[Row]:
+    limits = {15: np.inf} if miniature else {n: SECONDS[n] for n in NUMBERS}
     rows = []
     for problem in PROBLEMS:
         task = make_task(problem, 0, None)
-        objective = evaluate_each(task)
-        for n, limit in ({15: np.inf} if miniature else {n: SECONDS[n] for n in NUMBERS}).items():
-            seconds = time_suggestions(task.space, objective, n, 2 if miniature else SUGGESTIONS)
-            rows.append(at_most(f"{problem}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-            rows.append(plain_row(f"{problem}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows += rate_suggestions(problem, task.space, evaluate_each(task), limits, miniature)
     return rows
 
 

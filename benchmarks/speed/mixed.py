@@ -10,7 +10,7 @@ the best of them, so that lengthscales differ. Each suggestion is told before th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -43,10 +43,25 @@ SPACES = {
 def measure(miniature: bool) -> list[Row]:
     rows = []
     for name, space in SPACES.items():
-        for n, limit in ({15: np.inf} if miniature else SECONDS).items():
-            seconds = time_suggestions(space, evaluate, n, 2 if miniature else SUGGESTIONS)
-            rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
-            rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
+        rows += rate_suggestions(name, space, evaluate, {15: np.inf} if miniature else SECONDS, miniature)
+    return rows
+
+
+def rate_suggestions(
+    name: str, space: bo.Space, objective: Objective, limits: Mapping[int, float], miniature: bool
+) -> list[Row]:
+    """Return rows of the median and the slowest suggestion of `auto`.
+
+    name: of the space, for the rows.
+    space, objective: as of `time_suggestions`.
+    limits: CPU seconds of the median, by the number of points that are known.
+    miniature: True for two suggestions in place of `SUGGESTIONS`.
+    """
+    rows = []
+    for n, limit in limits.items():
+        seconds = time_suggestions(space, objective, n, 2 if miniature else SUGGESTIONS)
+        rows.append(at_most(f"{name}: median suggestion, CPU, n = {n}", limit, median(seconds), " s"))
+        rows.append(plain_row(f"{name}: slowest suggestion, n = {n}", f"{max(seconds):.3g} s"))
     return rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bostruct.analysis.picture_inputs import require_result, take_panels
 from bostruct.analysis.picture_style import BLUE, GRAY, ORANGE, clear_frame, set_title
 from bostruct.analysis.point_labels import label_points
-from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis, pad_ends
+from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis, lie_outside, pad_ends
 from bostruct.display import new_axes, pluralize
 from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
@@ -72,7 +72,7 @@ def _draw_predictions(axes: Axes, found: LeftOutTrials, direction: str, of_objec
     is_inside = np.abs(found.residuals) <= HALF_WIDTH
     # The model compresses no value that is far better, so that the intervals of all others are as long as it is far.
     low, high = pad_ends(*choose_ends_from_best(clip_to_axis(found.told), direction), AXIS_PAD)
-    is_beyond = (found.told < low) | (found.told > high)
+    is_beyond = lie_outside(found.told, low, high)
     for inside, color, marker in ((True, BLUE, "o"), (False, ORANGE, "D")):
         own = (is_inside == inside) & ~is_beyond
         count = int(np.sum(is_inside == inside))

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from bostruct.analysis.picture_inputs import list_runs, require_result, take_axes
 from bostruct.analysis.picture_style import (
@@ -25,7 +24,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.tables import format_corner
-from bostruct.analysis.value_axis import choose_ends, clip_to_axis, pad_ends
+from bostruct.analysis.value_axis import choose_ends, clip_to_axis, lie_outside, pad_ends
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable
@@ -95,22 +94,20 @@ def _end_behind_front(
     """End the axes behind the front and most other trials where the rest is far, and return how many lie beyond."""
     values, best = np.array(_read(told, objectives)), np.array(_read(front, objectives))
     turned = [directions[position] for position in objectives]
-    far = _lie_outside(values, [choose_ends(*one) for one in zip(values, best, turned, strict=True)])
-    # once more without these: what lies beyond one axis would stretch the other, and not be seen there
-    ends = [choose_ends(*one) for one in zip(values[:, ~far], best, turned, strict=True)]
+
+    def choose_all(shown: Array) -> list[tuple[float, float]]:
+        return [choose_ends(*one) for one in zip(shown, best, turned, strict=True)]
+
+    first = zip(values, choose_all(values), strict=True)
+    far = np.any([lie_outside(own, *ends) for own, ends in first], axis=0)
     beyond = np.zeros(len(told), dtype=bool)
-    for set_limits, own, limits in zip((axes.set_xlim, axes.set_ylim), values, ends, strict=True):
-        if _lie_outside(own[None], [limits]).any():
-            low, high = pad_ends(*limits, AXIS_PAD)
-            set_limits(low, high)
-            beyond |= _lie_outside(own[None], [(low, high)])
+    # once more without these: what lies beyond one axis would stretch the other, and not be seen there
+    for set_limits, own, ends in zip((axes.set_xlim, axes.set_ylim), values, choose_all(values[:, ~far]), strict=True):
+        if lie_outside(own, *ends).any():
+            padded = pad_ends(*ends, AXIS_PAD)
+            set_limits(*padded)
+            beyond |= lie_outside(own, *padded)
     return int(beyond.sum())
-
-
-def _lie_outside(values: Array, ends: Sequence[tuple[float, float]]) -> npt.NDArray[np.bool_]:
-    """Tell which points of some axes (k, n) lie beyond the ends of one of these (n,)."""
-    low, high = np.array(ends).T[:, :, None]
-    return ((values < low) | (values > high)).any(axis=0)
 
 
 def _list_ends(front: list[Trial], objectives: tuple[int, int]) -> list[tuple[str, float, float]]:

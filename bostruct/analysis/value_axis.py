@@ -94,7 +94,15 @@ def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
     axes: of the picture, its limits set.
     values: (n,).
     """
-    low, high = axes.get_ylim()
+    return lie_outside(values, *axes.get_ylim())
+
+
+def lie_outside(values: Array, low: float, high: float) -> npt.NDArray[np.bool_]:
+    """Tell which values lie beyond the ends of an axis (n,).
+
+    values: (n,).
+    low, high: the ends.
+    """
     return (values < low) | (values > high)
 
 

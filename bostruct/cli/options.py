@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
     from bostruct.storage.protocol import Storage
+    from bostruct.study.history import Trial
     from bostruct.study.study import Study
 
 FAILED = 1
@@ -223,12 +224,12 @@ def name_on_record(problem: AnyProblem) -> str:
     problem: any; one of the user's own is named as the command line names it, such as ``folder/mine.py:problem``.
     """
     from bostruct.outcome import storable
-    from bostruct.problems.entries import ENTRIES
+    from bostruct.problems.registry import ENTRIES, PARAMETER_STARTS
 
     entry, _, settings = problem.name.partition(":")
     if entry not in ENTRIES:
         return storable(FOLDERS.sub("", problem.name))
-    parts = (one.partition("=") for one in settings.split(","))
+    parts = (one.partition("=") for one in PARAMETER_STARTS.split(settings))
     told = ",".join(name + sign + FOLDERS.sub("", value) for name, sign, value in parts)
     return storable(f"{entry}:{told}" if settings else entry)
 
@@ -241,9 +242,9 @@ def load_space(spec: str | None) -> Domain | None:
     if spec is None:
         return None
     from bostruct.plugins import lookup
-    from bostruct.problems.entries import ENTRIES
+    from bostruct.problems.registry import is_own
 
-    if lookup.is_reference(spec) and spec.partition(":")[0] not in ENTRIES:
+    if is_own(spec):
         try:
             return _read_space(spec, lookup.import_reference("problem", spec))
         except (TypeError, ValueError, OSError) as error:
@@ -278,14 +279,21 @@ def load_to_read(place: Storage, name: str | None, space: Domain | None = None) 
     from bostruct.study.study import Study
 
     study = Study.load(place, name, space=space, read_only=True)
-    trials = study.trials if space is not None else ()
-    if trials and all(trial.unread is not None for trial in trials):
+    if space is not None and has_none_readable(trials := study.trials):
         study.close()
         raise StorageError(
             f"{place.label}: --problem: of {pluralize(len(trials), 'trial')} of study {study.name!r} none can be read "
             f"in the space {short_repr(space, 200)}: {trials[0].unread}. Is it the right one?"
         )
     return study
+
+
+def has_none_readable(trials: Sequence[Trial]) -> bool:
+    """Tell whether there are trials of a study, of which not one can be read in its space.
+
+    trials: of the study.
+    """
+    return bool(trials) and all(trial.unread is not None for trial in trials)
 
 
 def error_text(error: Exception) -> str:

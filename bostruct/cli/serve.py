@@ -16,6 +16,7 @@ from bostruct.cli.options import (
     check_folder,
     error_text,
     file_to_write,
+    has_none_readable,
     json_option,
     load_problem,
     name_on_record,
@@ -192,14 +193,15 @@ def _check_readable(file: str | None, name: str, space: Domain, given: str, name
     named_by: what gives a study another name, for the message.
     """
     from bostruct.storage.protocol import StorageError
+    from bostruct.study.history import Trial
     from bostruct.study.study import Study
 
     if file is None or not _is_there(file):
         return
-    place, trials = open_place(file), ()
+    place, trials = open_place(file), tuple[Trial, ...]()
     with suppress(StorageError):  # it is not there yet; what else is wrong shows when it is opened for writing
         trials = Study.load(place, name, space=space, read_only=True).trials
-    if trials and all(trial.unread is not None for trial in trials):
+    if has_none_readable(trials):
         raise StorageError(
             f"{place.label}: none of the {len(trials)} trials of study {name!r} can be read in the space of {given}: "
             f"{trials[0].unread}. Give the space that the study has, or another name by {named_by}; the study is as it "

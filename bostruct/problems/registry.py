@@ -42,7 +42,7 @@ def load(spec: str) -> AnyProblem:
     out of range, and for a module or a plug-in that cannot be loaded or holds no problem.
     """
     if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
-        if lookup.is_reference(spec):
+        if is_own(spec):
             return as_problem(f"problem: {spec}", lookup.import_reference("problem", spec), spec)
         if (installed := list_installed()).get(spec) is not None:
             found = lookup.load_plugin("problem", installed[spec])
@@ -62,6 +62,14 @@ def load(spec: str) -> AnyProblem:
             f"lists under Choices"
         )
     return relabel(problem, _parse_value(name, ProblemParameter(RELABEL, RELABEL, int, ""), given[RELABEL]))
+
+
+def is_own(spec: str) -> bool:
+    """Tell whether a specification is ``module:name`` of a problem of the user's own.
+
+    spec: as for `load`.
+    """
+    return spec.partition(":")[0] not in ENTRIES and lookup.is_reference(spec)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:

@@ -227,6 +227,7 @@ def test_a_note_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch
         (r"C:\runs\mine.py:problem", "mine.py:problem"),
         ("package.module:problem", "package.module:problem"),
         ("maxsat:file=lr=0.1/x.wcnf,relabel=3", "maxsat:file=x.wcnf,relabel=3"),
+        ("maxsat:file=/a,1/x.wcnf,relabel=3", "maxsat:file=x.wcnf,relabel=3"),
         ("max3sat:seed=1,variables=20", "max3sat:seed=1,variables=20"),
         ("branin", "branin"),
     ],
