@@ -23,7 +23,7 @@ from bostruct.contracts import (
     Score,
 )
 
-PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which a step may score all of them at once
+PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next steps score all of them at once
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
@@ -41,7 +41,7 @@ class LocalSearch:
         they end at local maxima, as published.
     neighbors: how many neighbors of one point a step looks at, at least 1; of more that many are drawn.
     distinct: drop candidates that repeat others, and take all points of a domain that lists them and has no more than
-        `random`; and where bounds save little, score all neighbors of a step at once.
+        `random`.
 
     Raises TypeError, ValueError.
     """
@@ -78,9 +78,7 @@ class LocalSearch:
         candidates = draw(domain, self.random, self.spray, starts, rng)
         chosen, scores = best(score, domain, candidates, self.ascents)
         climbers = domain.take(candidates, chosen)
-        ends, scores, steps = ascend(
-            score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors, at_once=self.distinct
-        )
+        ends, scores, steps = ascend(score, domain, climbers, scores, rng, self.leaps, self.most, self.neighbors)
         order = np.argsort(-scores, kind="stable")
         info = {"candidates": len(candidates), "steps": steps, "best_score": float(scores[order[0]])}
         return domain.take(ends, order), info
@@ -166,13 +164,12 @@ def ascend(
     leaps: bool = False,
     most: int | None = None,
     neighbors: int = MAX_NEIGHBORS,
-    *,
-    at_once: bool = False,
 ) -> tuple[Batch, Array, int]:
     """Move every point to its best neighbor for as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
-    end as one.
+    end as one. Where bounds saved little in the steps before, all neighbors of a step are scored at once: that leads to
+    the same ends up to rounding, which may decide between neighbors of equal score.
 
     score: the function to maximize.
     domain: with neighbors.
@@ -180,8 +177,6 @@ def ascend(
     scores: (m,), theirs.
     rng: draws neighbors where there are too many.
     leaps, most, neighbors: as of `LocalSearch`.
-    at_once: score all neighbors of a step at once where bounds saved little in the steps before. The result is the same
-        up to rounding, which may decide between neighbors of equal score.
 
     Returns the ends, their scores, and the number of steps.
     """
@@ -194,7 +189,7 @@ def ascend(
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
         batch, group = sample_neighborhoods(domain, here, neighbors, rng, leaps)
-        if not at_once or share <= PRUNED_UP_TO:
+        if share <= PRUNED_UP_TO:
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:
             winner, top = best_of_each_unpruned(score, batch, group, len(climbing), scores[climbing])

@@ -19,8 +19,8 @@ from scipy.special import expit
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.variable import ABSENT
+from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.factor import Factor, VariableChanges, vary_whole_factor
-from bostruct.kernels.space.main_effects import EffectKernel
 
 
 class DistinctValues(NamedTuple):

@@ -1,8 +1,6 @@
 """A linear kernel on the choices themselves: functions that are sums of one effect a variable.
 
-K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i has mean diagonal 1. On graphs E_i is centered, so that effects sum to
-zero over the choices: on a complete graph E_i = (k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a
-fixed time, whose effects are smooth along the graph. Any other kind of variable brings its own effect.
+K(x, x') = (1/d) sum_i E_i(x_i, x'_i), where E_i, the effect of a variable, has mean diagonal 1.
 """
 
 from __future__ import annotations
@@ -11,23 +9,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray, Parameter
-from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, Pullback, VariableChanges
+from bostruct.kernels.space.effects import ChangingEffect, EffectKernel, GraphEffect
+from bostruct.kernels.space.factor import Pullback, VariableChanges
 from bostruct.kernels.space.incremental import LastCall, count_disagreements, disagreement_change, look_up
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
-from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
-LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
+FEW_CHOICES = 16  # of a graph, up to which a product of coordinates takes less time than a look-up of each pair
 
 
 class Numbers(NamedTuple):
@@ -43,112 +39,6 @@ class Numbers(NamedTuple):
     grids: tuple[NumberGrid, ...]
     columns: list[int]
     places: IntArray
-
-
-class EffectKernel(Protocol):
-    """The effect kernel of one variable: how alike its values are in what they do."""
-
-    def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m).
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w).
-        """
-        ...
-
-    def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,).
-
-        xs: own columns of n points (n, w).
-        """
-        ...
-
-
-@runtime_checkable
-class ChangingEffect(EffectKernel, Protocol):
-    """An effect of several columns that knows what a change adds to it."""
-
-    def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes add to `gram` (r, m).
-
-        before: own columns of r points (r, w).
-        after: the same after the change (r, w).
-        ys: own columns of m points (m, w).
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class GraphEffect:
-    """The centered effect of a variable on a graph.
-
-    graph: of the variable, with k vertices.
-    """
-
-    graph: VariableGraph
-
-    def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between vertices (n, m).
-
-        xs: vertices (n, 1).
-        ys: vertices (m, 1).
-        """
-        if len(self.table) < len(xs):  # rows are quicker to gather than columns
-            return self.table[:, ys[:, 0]][xs[:, 0]]
-        return self.table[xs[:, 0]][:, ys[:, 0]]
-
-    def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each vertex with itself (n,).
-
-        xs: vertices (n, 1).
-        """
-        return self.table.diagonal()[xs[:, 0]]
-
-    @property
-    def is_complete(self) -> bool:
-        """True on a complete graph."""
-        return isinstance(self.graph, CompleteGraph)
-
-    @cached_property
-    def table(self) -> Array:
-        """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
-        k = self.graph.size
-        if isinstance(self.graph, CompleteGraph):
-            return (k * np.eye(k) - 1.0) / (k - 1.0)
-        gap = float(eigenvalues(self.graph)[1])
-        beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
-        between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
-        centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
-        return centered * (k / np.trace(centered))
-
-
-@dataclass(frozen=True)
-class FactorEffect:
-    """The effect of a variable of any kind: its own factor, at parameter 0.
-
-    factor: of one variable, with unit diagonal.
-    """
-
-    factor: Factor
-
-    def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m).
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w).
-        """
-        return np.exp(self.factor.log_gram(self._theta, self.factor.prepare(xs, ys)))
-
-    def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,).
-
-        xs: own columns of n points (n, w).
-        """
-        return np.exp(self.factor.log_diag(self._theta, xs))
-
-    @property
-    def _theta(self) -> Array:
-        return np.zeros(self.factor.n_parameters)
 
 
 @dataclass(frozen=True)
@@ -180,6 +70,21 @@ class MainEffects:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
+        if not self._few:
+            return self._average_others(xs, ys)
+        mine = self._locate(xs)
+        gram = mine @ (mine if ys is xs else self._locate(ys)).T
+        if sum(len(columns) for _, columns in self._few) < len(self.effects):
+            gram += self._average_others(xs, ys)
+        return gram
+
+    def _locate(self, xs: IntArray) -> Array:
+        """Return coordinates of points, whose products are the effects on graphs of few choices, averaged (n, f)."""
+        each = [effect.coordinates[xs[:, columns]].reshape(len(xs), -1) for effect, columns in self._few]
+        return np.hstack(each) / math.sqrt(len(self.effects))
+
+    def _average_others(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the sum of all other effects over the number of variables (n, m)."""
         gram = self._sum_signs(xs, ys)
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
@@ -284,7 +189,10 @@ class MainEffects:
         uneven = self._uneven
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
         rows = xs.rows() if uneven and isinstance(xs, SingleChanges) else xs
-        for i in uneven:
+        graphs, others = self._uneven_graphs
+        for effect, columns in graphs:
+            total += effect.table.diagonal()[rows[:, columns]].sum(axis=1)
+        for i in others:
             total += self.effects[i].diag(rows[:, self.layout.columns(i)])
         return total / len(self.effects)
 
@@ -323,18 +231,42 @@ class MainEffects:
         return [i for i, one in enumerate(self.effects) if not _has_unit_diagonal(one)]
 
     @cached_property
+    def _uneven_graphs(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
+        """Of these variables those on graphs, as of `_list_effects`, and the others."""
+        graphs = [i for i in self._uneven if self._sizes[i]]
+        return self._list_effects(graphs), [i for i in self._uneven if not self._sizes[i]]
+
+    @cached_property
     def _signs(self) -> IntArray:
         """The columns of variables with two choices."""
-        two = [isinstance(one, GraphEffect) and one.graph.size == 2 for one in self.effects]
-        return self.layout.starts[np.flatnonzero(two)]
+        return self.layout.starts[[i for i, size in enumerate(self._sizes) if size == 2]]
+
+    @cached_property
+    def _few(self) -> list[tuple[GraphEffect, IntArray]]:
+        """The effects on graphs of more than two and of few choices, as of `_list_effects`."""
+        return self._list_effects([i for i, size in enumerate(self._sizes) if 2 < size <= FEW_CHOICES])
+
+    def _list_effects(self, variables: list[int]) -> list[tuple[GraphEffect, IntArray]]:
+        """Return each effect of variables on graphs once, with the columns of all that share it."""
+        shared: dict[int, list[int]] = {}
+        for i in variables:
+            shared.setdefault(int(self._effect_numbers[i]), []).append(i)
+        return [(cast(GraphEffect, self.effects[own[0]]), self.layout.starts[own]) for own in shared.values()]
 
     @cached_property
     def _others(self) -> list[int]:
+        """The variables whose effects are looked up one by one."""
+        sized = zip(self.effects, self._sizes, strict=True)
         return [
             i
-            for i, one in enumerate(self.effects)
-            if not isinstance(one, NumberEffect) and not (isinstance(one, GraphEffect) and one.graph.size == 2)
+            for i, (one, size) in enumerate(sized)
+            if not isinstance(one, NumberEffect) and not 2 <= size <= FEW_CHOICES
         ]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The number of choices of each variable on a graph, 0 for others."""
+        return [one.graph.size if isinstance(one, GraphEffect) else 0 for one in self.effects]
 
     @cached_property
     def _numbers(self) -> Numbers | None:

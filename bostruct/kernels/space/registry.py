@@ -30,11 +30,12 @@ from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFac
 from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
 from bostruct.kernels.space.distances import DistanceFactor
+from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.letter_features import SequenceShape
 from bostruct.kernels.space.likeness import ChoiceEffect, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.links import Link, LogLengthscale
-from bostruct.kernels.space.main_effects import EffectKernel, FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel

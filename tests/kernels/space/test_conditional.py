@@ -14,9 +14,9 @@ from bostruct.domains.space.scale import IntegerGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, find_present
+from bostruct.kernels.space.effects import FactorEffect
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.main_effects import FactorEffect
 from bostruct.kernels.space.matern import MaternFactor
 from bostruct.kernels.space.registry import main_effects, product_kernel
 from bostruct.methods.default_kernels import space_kernel

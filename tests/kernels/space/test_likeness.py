@@ -14,6 +14,7 @@ from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import MOST_APART, Descriptors
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.domains.space.likeness import Likeness
+from bostruct.kernels.space.effects import GraphEffect
 from bostruct.kernels.space.likeness import (
     CHOICE,
     MAX_REFERENCE,
@@ -22,7 +23,6 @@ from bostruct.kernels.space.likeness import (
     LikenessEffect,
     find_measures,
 )
-from bostruct.kernels.space.main_effects import GraphEffect
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_kernel

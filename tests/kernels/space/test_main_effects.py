@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
 from bostruct.domains.space.single_changes import Layout
-from bostruct.kernels.space.main_effects import FactorEffect, GraphEffect, MainEffects
+from bostruct.kernels.space.effects import FactorEffect, GraphEffect
+from bostruct.kernels.space.main_effects import FEW_CHOICES, MainEffects
 from bostruct.kernels.space.registry import main_effects
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -55,3 +56,18 @@ def test_single_changes_are_the_rows_that_they_stand_for():
     ys = space.sample(4, rng)
     assert_allclose(kernel.prepare(changes, ys), kernel.prepare(changes.rows(), ys), atol=1e-12)
     assert_allclose(kernel.diag(NONE, changes), kernel.diag(NONE, changes.rows()), atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [3, FEW_CHOICES, FEW_CHOICES + 1])
+@pytest.mark.parametrize("others", [{}, {"bit": bool, "number": bo.Real(0.0, 1.0)}])
+def test_graphs_of_few_choices_by_coordinates_are_those_looked_up(size, others):
+    """Two variables share a graph, so that their coordinates come from one table."""
+    space = bo.Space({"a": range(size), "b": bo.Ordinal(list(range(size))), "c": range(size), **others})
+    rng = np.random.default_rng(0)
+    kernel, xs, ys = main_effects(space), space.sample(9, rng), space.sample(7, rng)
+    each = [kernel.layout.columns(i) for i in range(len(kernel.effects))]
+    pairs = [effect.gram(xs[:, own], ys[:, own]) for effect, own in zip(kernel.effects, each, strict=True)]
+    assert_allclose(kernel.prepare(xs, ys), sum(pairs) / len(pairs), atol=1e-13)
+    square = kernel.prepare(xs)
+    assert_allclose(square, square.T, atol=1e-13)
+    assert_allclose(kernel.diag(NONE, xs), square.diagonal(), atol=1e-13)

@@ -1,0 +1,135 @@
+"""The effect of one variable: a kernel between its values, with mean diagonal 1.
+
+On graphs an effect is centered, so that effects sum to zero over the choices: on a complete graph of k choices it is
+(k [a = b] - 1) / (k - 1); elsewhere it is centered diffusion for a fixed time, whose effects are smooth along the
+graph. Any other kind of variable brings its own effect.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from bostruct.contracts import Array, IntArray
+from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
+from bostruct.kernels.space.factor import Factor
+from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.spectra import diffusion, eigenvalues
+
+LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
+
+
+class EffectKernel(Protocol):
+    """The effect kernel of one variable: how alike its values are in what they do."""
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w).
+        """
+        ...
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each value with itself (n,).
+
+        xs: own columns of n points (n, w).
+        """
+        ...
+
+
+@runtime_checkable
+class ChangingEffect(EffectKernel, Protocol):
+    """An effect of several columns that knows what a change adds to it."""
+
+    def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
+        """Return by how much changes add to `gram` (r, m).
+
+        before: own columns of r points (r, w).
+        after: the same after the change (r, w).
+        ys: own columns of m points (m, w).
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class GraphEffect:
+    """The centered effect of a variable on a graph.
+
+    graph: of the variable, with k vertices.
+    """
+
+    graph: VariableGraph
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between vertices (n, m).
+
+        xs: vertices (n, 1).
+        ys: vertices (m, 1).
+        """
+        if len(self.table) < len(xs):  # rows are quicker to gather than columns
+            return self.table[:, ys[:, 0]][xs[:, 0]]
+        return self.table[xs[:, 0]][:, ys[:, 0]]
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each vertex with itself (n,).
+
+        xs: vertices (n, 1).
+        """
+        return self.table.diagonal()[xs[:, 0]]
+
+    @property
+    def is_complete(self) -> bool:
+        """True on a complete graph."""
+        return isinstance(self.graph, CompleteGraph)
+
+    @cached_property
+    def coordinates(self) -> Array:
+        """Coordinates of the vertices (k, k - 1), whose inner products are the table."""
+        values, vectors = np.linalg.eigh(self.table)  # effects are centered: the least eigenvalue is 0
+        return vectors[:, 1:] * np.sqrt(np.maximum(values[1:], 0.0))
+
+    @cached_property
+    def table(self) -> Array:
+        """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
+        k = self.graph.size
+        if isinstance(self.graph, CompleteGraph):
+            return (k * np.eye(k) - 1.0) / (k - 1.0)
+        gap = float(eigenvalues(self.graph)[1])
+        beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])
+        between = diffusion(self.graph, beta, np.arange(k), np.arange(k)).between
+        centered = between - between.mean(axis=0) - between.mean(axis=1)[:, None] + between.mean()
+        return centered * (k / np.trace(centered))
+
+
+@dataclass(frozen=True)
+class FactorEffect:
+    """The effect of a variable of any kind: its own factor, at parameter 0.
+
+    factor: of one variable, with unit diagonal.
+    """
+
+    factor: Factor
+
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return the kernel between values (n, m).
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w).
+        """
+        return np.exp(self.factor.log_gram(self._theta, self.factor.prepare(xs, ys)))
+
+    def diag(self, xs: IntArray) -> Array:
+        """Return the kernel of each value with itself (n,).
+
+        xs: own columns of n points (n, w).
+        """
+        return np.exp(self.factor.log_diag(self._theta, xs))
+
+    @property
+    def _theta(self) -> Array:
+        return np.zeros(self.factor.n_parameters)
