@@ -853,6 +853,20 @@ class HasLeaveOneOut(Posterior, Protocol):
 
 
 @runtime_checkable
+class HasFitted(Posterior, Protocol):
+    """A posterior that knows its mean at the points that it learned from, without predicting them."""
+
+    def find_fitted(self, xs: Batch) -> Array | None:
+        """Return the mean at those of the points that it learned from (s, k), in the order of the points.
+
+        xs: points.
+
+        Returns None unless xs is the very object that the surrogate was conditioned on.
+        """
+        ...
+
+
+@runtime_checkable
 class HasPredictionGradient(Posterior, Protocol):
     """A posterior with gradients in the continuous coordinates of points."""
 

@@ -23,7 +23,8 @@ from bostruct.contracts import (
     Score,
 )
 
-PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next steps score all of them at once
+PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
+SHARE_KEPT = 0.8  # of that share with each such step: bounds are tried again after at most five
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
@@ -168,8 +169,9 @@ def ascend(
     """Move every point to its best neighbor for as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
-    end as one. Where bounds saved little in the steps before, all neighbors of a step are scored at once: that leads to
-    the same ends up to rounding, which may decide between neighbors of equal score.
+    end as one. Where bounds saved little when they were last asked, all neighbors of a step are scored at once. Then
+    rounding, which depends on what is scored together, may decide between neighbors of nearly equal score, and so where
+    points end.
 
     score: the function to maximize.
     domain: with neighbors.
@@ -193,6 +195,7 @@ def ascend(
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:
             winner, top = best_of_each_unpruned(score, batch, group, len(climbing), scores[climbing])
+            share *= SHARE_KEPT
         moved = winner >= 0
         climbing, winner = climbing[moved], winner[moved]
         for i, w, value in zip(climbing, winner, top[moved], strict=True):

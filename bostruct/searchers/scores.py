@@ -22,6 +22,7 @@ from bostruct.contracts import (
     DependsOnNoise,
     HasBounds,
     HasChanceGradient,
+    HasFitted,
     HasNoise,
     HasPredictionGradient,
     HasScoreGradient,
@@ -57,13 +58,16 @@ def best_observed(history: HistoryView, posterior: Posterior) -> float:
 def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest posterior mean at the completed points, which noise cannot flatter.
 
-    The running points do not count, though their means are believed. With a kriging believer they would (Ginsbourger et
-    al. 2010); no gain by it was measured.
+    Where the posterior learned from a part of them, the others do not count, whose values it does not know. The running
+    points do not count either, though their means are believed. With a kriging believer they would (Ginsbourger et al.
+    2010); no gain by it was measured.
 
     history: at least one completed point.
     posterior: of the objective.
     """
-    return float(np.min(posterior.screen(history.completed).mean.mean(axis=0)))  # the mean alone costs O(n) a point
+    fitted = posterior.find_fitted(history.completed) if has_capability(posterior, HasFitted) else None
+    means = posterior.screen(history.completed).mean if fitted is None else fitted  # O(n) a point, or nothing
+    return float(np.min(means.mean(axis=0)))
 
 
 def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
@@ -32,6 +33,17 @@ SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
+class Fitted(NamedTuple):
+    """The posterior mean at the points that a model learned from.
+
+    told: all points that the surrogate was conditioned on.
+    means: at those that it learned from (s, k), on the scale of the model.
+    """
+
+    told: Batch
+    means: Array
+
+
 def explained_variance(one: Member, gram: Array) -> Array:
     """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
 
@@ -54,6 +66,7 @@ class GaussianPosterior:
     shift, scale: from the model's values to the user's: shift + scale * value.
     known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
         None where all are.
+    fitted: the mean at the training points, where the surrogate knew it.
     """
 
     kernel: Kernel
@@ -64,6 +77,7 @@ class GaussianPosterior:
     shift: float = 0.0
     scale: float = 1.0
     known: Array | None = None
+    fitted: Fitted | None = None
 
     @property
     def noise(self) -> Array:
@@ -126,7 +140,7 @@ class GaussianPosterior:
         members = [
             one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.members
         ]
-        return replace(self, members=members, shift=-self.shift)
+        return replace(self, members=members, shift=-self.shift, fitted=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by what `predict` may round otherwise in another block of points."""
@@ -222,6 +236,16 @@ class GaussianPosterior:
     def values(self) -> Array:
         """The values that it learned from (n,), in the user's units, up to rounding: `HasLeaveOneOut`."""
         return self.shift + self.scale * read_values(self.members[0])
+
+    def find_fitted(self, xs: Batch) -> Array | None:
+        """Return the mean at those of the points that it learned from (s, k): `HasFitted`.
+
+        xs: points.
+
+        Returns None unless xs is the very object that the surrogate was conditioned on.
+        """
+        fitted = self.fitted
+        return None if fitted is None or fitted.told is not xs else self.shift + self.scale * fitted.means
 
     def leave_one_out(self) -> Prediction:
         """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.

@@ -331,3 +331,29 @@ def test_a_whole_step_is_scored_at_once_where_bounds_save_nothing():
     found, _ = LocalSearch(random=30, ascents=20)(score, space, space.sample(0, rng), rng)
     np.testing.assert_array_equal(found[0], score.weights > 0.0)
     assert score.largest > 1_000
+
+
+class LooseAtFirst(LargestBatch):
+    """A linear score whose bounds are infinite for the first points, and exact for later ones."""
+
+    def __init__(self, weights: np.ndarray) -> None:
+        super().__init__(weights)
+        self.scored, self.asked = 0, 0
+
+    def __call__(self, xs: np.ndarray) -> np.ndarray:
+        self.scored += len(xs)
+        return super().__call__(xs)
+
+    def upper_bounds(self, xs: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        return np.full(len(xs), np.inf) if self.asked == 1 else np.asarray(xs) @ self.weights
+
+
+def test_bounds_that_saved_nothing_are_tried_again():
+    """From all zeros a climb has a step for each positive weight; the first and five after it score all neighbors."""
+    space, weights = bo.Space({f"x{i}": bool for i in range(60)}), np.linspace(-1.0, 1.0, 60)
+    score, start = LooseAtFirst(weights), np.zeros((1, 60), dtype=np.int64)
+    ends, _, steps = ascend(score, space, start, np.zeros(1), np.random.default_rng(0))
+    np.testing.assert_array_equal(ends[0], weights > 0.0)
+    assert steps == 31
+    assert score.scored == 6 * 60 + 24  # a step that bounds serve scores the best neighbor alone

@@ -137,7 +137,8 @@ def test_augmented_improvement_takes_the_noise_of_the_posterior():
 
     class Noiseless:
         def __init__(self):
-            self.predict, self.screen = posterior.predict, posterior.screen
+            self.predict, self.find_fitted = posterior.predict, posterior.find_fitted
+            self.screen = posterior.screen
 
     for told, expected in (
         (posterior, LogAugmentedExpectedImprovement(posterior.noise)),

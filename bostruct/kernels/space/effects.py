@@ -21,6 +21,7 @@ from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.spectra import diffusion, eigenvalues
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
+RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest
 
 
 class EffectKernel(Protocol):
@@ -89,9 +90,10 @@ class GraphEffect:
 
     @cached_property
     def coordinates(self) -> Array:
-        """Coordinates of the vertices (k, k - 1), whose inner products are the table."""
-        values, vectors = np.linalg.eigh(self.table)  # effects are centered: the least eigenvalue is 0
-        return vectors[:, 1:] * np.sqrt(np.maximum(values[1:], 0.0))
+        """Coordinates of the vertices (k, r), whose inner products are the table up to rounding; r is its rank."""
+        values, vectors = np.linalg.eigh(self.table)
+        kept = values > RANK_ROUNDING * values[-1]
+        return vectors[:, kept] * np.sqrt(values[kept])
 
     @cached_property
     def table(self) -> Array:

@@ -65,23 +65,23 @@ def disagreement_change(changes: VariableChanges, ys: IntArray) -> npt.NDArray[n
 
 
 class LastCall(Generic[CachedValue]):
-    """The value that was made for the last two arrays, which are told apart as objects and only read.
+    """The value that was made for the last arrays, which are told apart as objects and only read.
 
-    make: two arrays -> value, which callers only read.
+    make: one array or more -> value, which callers only read.
 
-    Single changes of one base are scored in many small batches, all of which need what was made of the base. A pickle
-    leaves the value out: the arrays that it was made for stay behind.
+    Points are scored in many small batches, all of which need what was made of the training points, and single changes
+    of one base what was made of the base. A pickle leaves the value out: the arrays that it was made for stay behind.
     """
 
-    def __init__(self, make: Callable[[IntArray, IntArray], CachedValue]) -> None:
+    def __init__(self, make: Callable[..., CachedValue]) -> None:
         self._make = make
-        self._last: tuple[IntArray, IntArray, CachedValue] | None = None
+        self._last: tuple[tuple[IntArray, ...], CachedValue] | None = None
 
-    def __call__(self, xs: IntArray, ys: IntArray) -> CachedValue:
+    def __call__(self, *arrays: IntArray) -> CachedValue:
         held = self._last
-        if held is None or held[0] is not xs or held[1] is not ys:
-            self._last = held = (xs, ys, self._make(xs, ys))
-        return held[2]
+        if held is None or any(one is not other for one, other in zip(held[0], arrays, strict=True)):
+            self._last = held = (arrays, self._make(*arrays))
+        return held[1]
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}

@@ -23,7 +23,9 @@ from bostruct.kernels.space.incremental import LastCall, count_disagreements, di
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
-FEW_CHOICES = 16  # of a graph, up to which a product of coordinates takes less time than a look-up of each pair
+MOST_COORDINATES = 15  # of a choice, up to which their product takes less time than a look-up of each pair
+LARGEST_TABLE = 64  # choices of a graph whose coordinates are found, but for a complete one
+MOST_OF_POINT = 2_048  # coordinates in all: those of 1,000 points take 16 MB
 
 
 class Numbers(NamedTuple):
@@ -70,21 +72,20 @@ class MainEffects:
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
-        if not self._few:
-            return self._average_others(xs, ys)
+        if not self._located:
+            return self._sum_unlocated(xs, ys)
         mine = self._locate(xs)
-        gram = mine @ (mine if ys is xs else self._locate(ys)).T
-        if sum(len(columns) for _, columns in self._few) < len(self.effects):
-            gram += self._average_others(xs, ys)
+        gram = mine @ (mine if ys is xs else self._last_located(ys)).T
+        if len(self._located) < len(self.effects):
+            gram += self._sum_unlocated(xs, ys)
         return gram
 
     def _locate(self, xs: IntArray) -> Array:
-        """Return coordinates of points, whose products are the effects on graphs of few choices, averaged (n, f)."""
-        each = [effect.coordinates[xs[:, columns]].reshape(len(xs), -1) for effect, columns in self._few]
-        return np.hstack(each) / math.sqrt(len(self.effects))
+        """Return coordinates of points (n, f), whose products are what the variables with coordinates add."""
+        return np.hstack([table[xs[:, columns]].reshape(len(xs), -1) for table, columns in self._coordinates])
 
-    def _average_others(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the sum of all other effects over the number of variables (n, m)."""
+    def _sum_unlocated(self, xs: IntArray, ys: IntArray) -> Array:
+        """Return what the variables without coordinates add (n, m)."""
         gram = self._sum_signs(xs, ys)
         if (numbers := self._numbers) is not None:
             gram += sum_effects(numbers.grids, xs[:, numbers.columns], ys[:, numbers.columns])
@@ -209,6 +210,10 @@ class MainEffects:
         return LastCall(self.prepare)
 
     @cached_property
+    def _last_located(self) -> LastCall[Array]:
+        return LastCall(self._locate)
+
+    @cached_property
     def _is_complete(self) -> npt.NDArray[np.bool_]:
         return np.array([isinstance(one, GraphEffect) and one.is_complete for one in self.effects])
 
@@ -232,7 +237,7 @@ class MainEffects:
 
     @cached_property
     def _uneven_graphs(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
-        """Of these variables those on graphs, as of `_list_effects`, and the others."""
+        """The effects without unit diagonal: those on graphs as `_list_effects` has them, the other variables."""
         graphs = [i for i in self._uneven if self._sizes[i]]
         return self._list_effects(graphs), [i for i in self._uneven if not self._sizes[i]]
 
@@ -242,9 +247,20 @@ class MainEffects:
         return self.layout.starts[[i for i, size in enumerate(self._sizes) if size == 2]]
 
     @cached_property
-    def _few(self) -> list[tuple[GraphEffect, IntArray]]:
-        """The effects on graphs of more than two and of few choices, as of `_list_effects`."""
-        return self._list_effects([i for i, size in enumerate(self._sizes) if 2 < size <= FEW_CHOICES])
+    def _located(self) -> list[int]:
+        """The variables on graphs that have coordinates: a few each, and not too many in all."""
+        found = {i: _count_coordinates(self.effects[i]) for i, size in enumerate(self._sizes) if size > 2}
+        few = {i: r for i, r in found.items() if r <= MOST_COORDINATES}
+        return list(few) if sum(few.values()) <= MOST_OF_POINT else []
+
+    @cached_property
+    def _coordinates(self) -> list[tuple[Array, IntArray]]:
+        """Coordinates of the choices (k, r), and the columns of the variables that have them.
+
+        They are scaled so that their products add up to the kernel.
+        """
+        share = 1.0 / math.sqrt(len(self.effects))
+        return [(share * effect.coordinates, columns) for effect, columns in self._list_effects(self._located)]
 
     def _list_effects(self, variables: list[int]) -> list[tuple[GraphEffect, IntArray]]:
         """Return each effect of variables on graphs once, with the columns of all that share it."""
@@ -255,13 +271,9 @@ class MainEffects:
 
     @cached_property
     def _others(self) -> list[int]:
-        """The variables whose effects are looked up one by one."""
-        sized = zip(self.effects, self._sizes, strict=True)
-        return [
-            i
-            for i, (one, size) in enumerate(sized)
-            if not isinstance(one, NumberEffect) and not 2 <= size <= FEW_CHOICES
-        ]
+        """The variables whose effects are computed one by one."""
+        together = set(self._located) | {i for i, size in enumerate(self._sizes) if size == 2}
+        return [i for i, one in enumerate(self.effects) if not isinstance(one, NumberEffect) and i not in together]
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -278,6 +290,15 @@ class MainEffects:
         places[own] = np.arange(len(own))
         grids = tuple(one.grid for one in self.effects if isinstance(one, NumberEffect))
         return Numbers(own, grids, self.layout.starts[own].tolist(), places)
+
+
+def _count_coordinates(effect: EffectKernel) -> float:
+    """Return the number of coordinates of a choice; infinity where they take too long to find, or there are none."""
+    if not isinstance(effect, GraphEffect):
+        return math.inf
+    if effect.is_complete:
+        return effect.graph.size - 1
+    return effect.coordinates.shape[1] if effect.graph.size <= LARGEST_TABLE else math.inf
 
 
 def _has_unit_diagonal(effect: EffectKernel) -> bool:

@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
 from bostruct.domains.space.single_changes import Layout
 from bostruct.kernels.space.effects import FactorEffect, GraphEffect
-from bostruct.kernels.space.main_effects import FEW_CHOICES, MainEffects
+from bostruct.kernels.space.main_effects import LARGEST_TABLE, MOST_COORDINATES, MOST_OF_POINT, MainEffects
 from bostruct.kernels.space.registry import main_effects
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -58,16 +58,40 @@ def test_single_changes_are_the_rows_that_they_stand_for():
     assert_allclose(kernel.diag(NONE, changes), kernel.diag(NONE, changes.rows()), atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [3, FEW_CHOICES, FEW_CHOICES + 1])
-@pytest.mark.parametrize("others", [{}, {"bit": bool, "number": bo.Real(0.0, 1.0)}])
-def test_graphs_of_few_choices_by_coordinates_are_those_looked_up(size, others):
+CYCLE = nx.cycle_graph(5)
+nx.set_edge_attributes(CYCLE, {edge: 0.1 + i for i, edge in enumerate(CYCLE.edges)}, "weight")
+OTHERS = {"bit": bool, "number": bo.Real(0.0, 1.0), "sometimes": bo.Ordinal(list("pqr"), when={"bit": True})}
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        list("xyz"),
+        list(range(MOST_COORDINATES + 1)),
+        list(range(MOST_COORDINATES + 2)),
+        bo.Ordinal(list(range(16))),
+        bo.Ordinal(list(range(LARGEST_TABLE + 1))),
+        bo.Graph(CYCLE),
+    ],
+)
+@pytest.mark.parametrize("others", [{}, OTHERS])
+@pytest.mark.parametrize("most", [MOST_OF_POINT, 1])
+def test_graphs_by_coordinates_are_those_looked_up(variable, others, most, monkeypatch):
     """Two variables share a graph, so that their coordinates come from one table."""
-    space = bo.Space({"a": range(size), "b": bo.Ordinal(list(range(size))), "c": range(size), **others})
+    monkeypatch.setattr("bostruct.kernels.space.main_effects.MOST_OF_POINT", most)
+    space = bo.Space({"a": variable, "b": variable, "c": list("uvwx"), **others})
     rng = np.random.default_rng(0)
     kernel, xs, ys = main_effects(space), space.sample(9, rng), space.sample(7, rng)
     each = [kernel.layout.columns(i) for i in range(len(kernel.effects))]
     pairs = [effect.gram(xs[:, own], ys[:, own]) for effect, own in zip(kernel.effects, each, strict=True)]
-    assert_allclose(kernel.prepare(xs, ys), sum(pairs) / len(pairs), atol=1e-13)
+    for _ in range(2):  # the second time the coordinates of ys are known
+        assert_allclose(kernel.prepare(xs, ys), sum(pairs) / len(pairs), atol=1e-13)
     square = kernel.prepare(xs)
     assert_allclose(square, square.T, atol=1e-13)
     assert_allclose(kernel.diag(NONE, xs), square.diagonal(), atol=1e-13)
+
+
+def test_the_coordinates_of_a_smooth_effect_are_few():
+    """Effects along a path are smooth: those of 16 levels have rank 6, those of 16 categories 15."""
+    assert GraphEffect(PathGraph(16)).coordinates.shape == (16, 6)
+    assert GraphEffect(CompleteGraph(16)).coordinates.shape == (16, 15)
