@@ -32,7 +32,7 @@ from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
 from benchmarks.peers.options import integer_from
-from benchmarks.peers.publish import PAGE, make_page, publish
+from benchmarks.peers.publish import PAGE, check_page, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
 from benchmarks.peers.tables import SKIPPED
@@ -129,6 +129,12 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
         )
     if given.out.is_dir():
         parser.error(f"--out: expected a file, which may be new; {given.out} is a folder")
+    if given.page is not None:
+        check_page(parser, "--page", given.page)
+    try:
+        read_file(given.out)
+    except ValueError as error:
+        parser.error(f"--out: {error}")
 
 
 def _runs_python(command: str) -> bool:

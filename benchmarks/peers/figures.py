@@ -31,7 +31,7 @@ COLORS = {  # told apart by color-blind readers; methods of this package but aut
     "CatCMA": "#000000",
     "Optuna NSGA-II": "#6A3D9A",
     "Kernel Tuner GA": "#CC79A7",
-    "Kernel Tuner VNDX": "#56B4E9",
+    "Kernel Tuner VNDX": "#8B4513",
     "smac": "#009E73",
     "combo": "#7A3E9D",
     "bocs": "#A6761D",
@@ -92,7 +92,7 @@ def draw_problem(index: Index, problem: str, searches: Sequence[str]) -> Figure:
     right.xaxis.set_major_locator(LogLocator(10, numticks=12))
     right.xaxis.set_minor_locator(NullLocator())
     left.set_ylabel("mean best − optimum" if problem in OPTIMA else f"mean {_name_values(problem, runs)}")
-    _put_legend(right, {name: f"{name} ({len(runs[name])})" for name in order}, BESIDE)
+    _put_legend(right, {name: f"{name} ({_tell_seeds(runs[name], base)})" for name in order}, BESIDE)
     return figure
 
 
@@ -104,6 +104,11 @@ def _list_runs(index: Index, problem: str, searches: Sequence[str]) -> dict[str,
         for name in searches
     }
     return {name: own for name, own in runs.items() if len(own) >= max(min(LEAST_SEEDS, len(base)), 1)}
+
+
+def _tell_seeds(own: Mapping[int, Found], base: Mapping[int, Found]) -> str:
+    """Return the number of seeds, and how many `auto` has where these are more."""
+    return f"{len(own)} of {len(base)}" if len(own) < len(base) else str(len(own))
 
 
 def _subtract_optimum(curve: Curve, optimum: float | None) -> Curve:

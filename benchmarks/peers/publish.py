@@ -2,8 +2,9 @@
 
     python -m benchmarks.peers.publish [FILE [PAGE]]
 
-FILE is by default benchmarks/peers/results.jsonl, PAGE is RESULTS.md. The figures lie in docs/images/results beside
-PAGE. They need matplotlib: pip install '.[plot]'.
+FILE is by default benchmarks/peers/results.jsonl, whose PAGE is RESULTS.md. The page of another FILE is NAME.md beside
+it. The figures of a page RESULTS.md lie in docs/images/results beside it, those of any other NAME.md in NAME-figures.
+They need matplotlib: pip install '.[plot]'.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from benchmarks.peers.comparison import HEADLINE, Results, find_last_trial, judg
 from benchmarks.peers.groups import ALL_SEARCHES
 from benchmarks.peers.record import read_file
 from benchmarks.peers.report import format_page
+from bostruct.display import pluralize
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "benchmarks" / "peers" / "results.jsonl"
 PAGE = ROOT / "RESULTS.md"
 GUIDE = ROOT / "docs" / "peers.md"
-PICTURES = Path("docs", "images", "results")  # beside the page
+PICTURES = Path("docs", "images", "results")  # beside a page of the name of `PAGE`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,29 +35,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers.publish", description="the page of the results")
     parser.add_argument("file", type=Path, nargs="?", default=FILE, metavar="FILE", help="a JSON line for each run")
-    parser.add_argument("page", type=Path, nargs="?", default=PAGE, metavar="PAGE", help="Markdown, written anew")
+    parser.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="Markdown, written anew")
     given = parser.parse_args(arguments)
+    page = given.page or (PAGE if given.file.resolve() == FILE else given.file.with_suffix(".md"))
+    check_page(parser, "PAGE", page)
     try:
-        print(publish(given.file, given.page), file=sys.stderr)
+        print(publish(given.file, page), file=sys.stderr)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
     return 0
 
 
+def check_page(parser: argparse.ArgumentParser, name: str, page: Path) -> None:
+    """End the command where a page cannot be written.
+
+    parser: of the command.
+    name: of the argument, for the message.
+    page: to write.
+    """
+    folder = next(one for one in page.absolute().parents if one.exists())
+    if page.is_dir() or not folder.is_dir() or not os.access(page if page.exists() else folder, os.W_OK):
+        parser.error(f"{name}: expected a file that may be written, such as {PAGE.name}; got {page}")
+
+
+def place_figures(page: Path) -> Path:
+    """Return the folder of the figures of a page, as seen from its own.
+
+    page: where it will lie.
+    """
+    return PICTURES if page.name == PAGE.name else Path(f"{page.stem}-figures")
+
+
 def publish(file: Path, page: Path) -> str:
     """Write the page and its figures, and return what was written in words.
 
     file: of the runs.
-    page: to write; its figures lie in the folder `PICTURES` beside it, where those of other runs are removed.
+    page: to write; its figures lie in the folder of `place_figures`, where those of other runs are removed.
 
     Raises ValueError where the file has no whole runs or is damaged.
     """
     text, results = make_page(file, page)
     page.parent.mkdir(parents=True, exist_ok=True)
-    names = draw_figures(results, page.parent / PICTURES)
+    folder = page.parent / place_figures(page)
+    names = draw_figures(results, folder)
     page.write_text(text, encoding="utf-8")
-    return f"{page}: {len(results.runs)} runs, {len(names)} figures in {page.parent / PICTURES}"
+    return f"{page}: {pluralize(len(results.runs), 'run')}, {pluralize(len(names), 'figure')} in {folder}"
 
 
 def make_page(file: Path, page: Path) -> tuple[str, Results]:
@@ -69,9 +94,9 @@ def make_page(file: Path, page: Path) -> tuple[str, Results]:
     conditions, runs = read_file(file)
     results = judge_runs(runs)
     if not results.whole:
-        raise ValueError(f"{file}: expected at least one whole run, got none; python -m benchmarks.peers takes them")
+        raise ValueError(f"{file}: expected at least one whole run, got none: no search was installed, or all were cut")
     guide = Path(os.path.relpath(GUIDE, page.parent)).as_posix()
-    pictures = {name: (PICTURES / f"{name}.svg").as_posix() for name in _list_pictures(results)}
+    pictures = {name: (place_figures(page) / f"{name}.svg").as_posix() for name in _list_pictures(results)}
     return format_page(results, conditions, guide, pictures), results
 
 

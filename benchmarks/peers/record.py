@@ -37,8 +37,9 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
 
     file: as `append_run` and `append_conditions` write it; a line that was cut short is dropped.
 
-    Raises ValueError where a line is neither a run nor says how runs were taken.
+    Raises ValueError where a line is neither a run, or the beginning of one, nor says how runs were taken.
     """
+    _check_lines(file)
     lines: list[Any] = list(read_results(file))
     for one in lines:
         if not isinstance(one, dict) or not any(one.keys() >= names for names in (RUN, MISSING, CONDITIONS)):
@@ -47,6 +48,15 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
     runs = [one for one in lines if "problem" in one]
     conditions = [one for one in lines if "command" in one]
     return conditions, {Run(*(one.pop(name) for name in Run._fields)): one for one in runs}
+
+
+def _check_lines(file: Path) -> None:
+    """Refuse a file that has other lines than JSON objects; raises ValueError."""
+    lines = file.read_bytes().splitlines() if file.exists() else []
+    for line in lines:
+        if line.strip() and not line.startswith(b"{"):
+            told = line[:80].decode(errors="replace")
+            raise ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
 
 
 def append_run(file: Path, run: Run, found: dict[str, Any]) -> None:

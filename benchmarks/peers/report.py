@@ -76,17 +76,18 @@ INTRODUCTION = """\
   compared with them.
 - **Behind** and **ahead** say where the search of the row stands beside `auto`: the t test finds a difference at the
   5 % level after Holm's correction over all problems of the search at that mark. "Not after Holm" means that the
-  interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and too
-  small to count.
+  interval excludes zero, but the corrected test finds nothing. Tied goes first: a difference may be certain, and small
+  beside what random search leaves.
 - **Undecided** is all else. A row with fewer than five pairs has **few seeds**, and no verdict.
 - **Figures**: the mean over seeds against trials, and against the CPU seconds that a run had spent on suggestions after
   the initial points. Where a search has fewer seeds than `auto`, its curve is the mean of `auto` over all its seeds
   plus the mean paired difference over the seeds that both have. So a curve is as far from that of `auto` as the tables
   say, and it may rise where `auto` improves more on these seeds than on all. Against seconds, each run is moved by as
   much as after the trials that it has by then, so that a curve ends as high as against trials. The band is one standard
-  error, without what all searches share on an instance (Morey 2008). Where all seeds share the optimum, it is
-  subtracted, the error is the usual one, and a band that reaches the optimum is left out. Legends are in the order of
-  the last values, with the seeds in parentheses. Searches that share fewer than five seeds with `auto` are in the
+  error, without what all searches share on an instance (Morey 2008); panels against seconds have none. Where all seeds
+  share the optimum, it is subtracted, the error is the usual one, and a band that reaches the optimum is left out.
+  Legends of one problem are in the order of the last values, with the seeds in parentheses: "5 of 25" are fewer than
+  `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto` are in the
   tables alone, unless `auto` has no more.
 - **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
   first call of a model compiles it. Compare ratios of several times alone.

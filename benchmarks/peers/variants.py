@@ -18,6 +18,9 @@ from bostruct.methods.default_kernels import space_kernel
 from bostruct.methods.success import success_model
 from bostruct.searchers.scores import best_observed
 
+FEW = 5  # points before the model is asked, as where there is a prior
+FROM_FEW = f"from {FEW} points"
+
 Variant = Callable[[Any], Any]  # from `auto`, a `BayesianSearch` of a space, to what is compared with it
 
 
@@ -74,6 +77,6 @@ VARIANTS: dict[str, partial[Steps]] = {
         "EI": lambda auto: _with_improvement(auto, acquisition=LOG_EI),
         "augmented EI": lambda auto: _with_improvement(auto, acquisition=LogAugmentedExpectedImprovement()),
         "improves on told": lambda auto: _with_improvement(auto, incumbent=best_observed),
-        "from 5": lambda auto: replace(auto, n_initial=5),
+        FROM_FEW: lambda auto: replace(auto, n_initial=FEW),
     }.items()
 }

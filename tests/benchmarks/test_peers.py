@@ -307,7 +307,7 @@ def test_runs_are_resumed_and_the_page_renewed(tmp_path, capsys, monkeypatch):
     said = capsys.readouterr()
     assert "skipped: hpobench mlp" in said.err
     assert "Apache-2.0" in said.err
-    assert "4 runs, 1 figures" in said.out
+    assert "4 runs, 1 figure in " in said.out
     text = page.read_text()
     assert "| random | 2 |" in text
     assert "--out runs.jsonl --page RESULTS.md" in text

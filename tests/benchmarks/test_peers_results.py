@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.experiments.cases import FRONTS
 from benchmarks.peers import comparison, curves, publish, report, verdicts
+from benchmarks.peers.__main__ import main as peers_main
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, list_searches
 from benchmarks.peers.record import append_run
 from benchmarks.peers.run import Run
@@ -226,6 +227,51 @@ def test_figures_are_the_same_for_the_same_runs(tmp_path):
     assert not (folder / "gone.svg").exists()
 
 
+def test_searches_of_one_problem_look_different():
+    figures = pytest.importorskip("benchmarks.peers.figures")
+    for group in [one for one in GROUPS if one != "variants"]:
+        for problem in GROUPS[group]:
+            names = list_searches(group, problem)
+            looks = {(look["color"], str(look["linestyle"])) for look in map(figures._line, names)}
+            assert len(looks) == len(names), f"{problem}: some of {names} look the same"
+
+
+def test_runs_of_ones_own_leave_the_published_page_alone(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / publish.PICTURES / "kept.svg"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("a published figure")
+    for run, found in runs_of("branin", auto=[1.0] * 5, random=[2.0] * 5).items():
+        append_run(Path("mine.jsonl"), run, found)
+    assert publish.main(["mine.jsonl"]) == 0
+    assert "](mine-figures/branin.svg)" in Path("mine.md").read_text(encoding="utf-8")
+    assert publish.main(["mine.jsonl", "OTHER.md"]) == 0
+    for folder in ("mine-figures", "OTHER-figures"):
+        assert Path(folder, "branin.svg").exists()
+    assert kept.exists()
+
+
+@pytest.mark.parametrize("page", [".", "runs.jsonl/page.md"])
+def test_a_page_that_cannot_be_written_is_refused_first(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    append_run(Path("runs.jsonl"), Run("branin", "auto", 0, 20), found_at(1.0))
+    for command in (publish.main, peers_main):
+        arguments = ["runs.jsonl", page] if command is publish.main else ["--page", page]
+        with pytest.raises(SystemExit):
+            command(arguments)
+        assert "expected a file that may be written, such as RESULTS.md; got" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_of_runs_is_not_written_to(tmp_path, capsys):
+    file = tmp_path / "notes.md"
+    file.write_text("# Notes\n")
+    with pytest.raises(SystemExit):
+        peers_main(["--out", str(file), "--problems", "branin", "--searches", "random", "--seeds", "1"])
+    assert "got the line # Notes" in capsys.readouterr().err
+    assert file.read_text() == "# Notes\n"
+
+
 def test_every_search_that_is_drawn_has_a_color():
     figures = pytest.importorskip("benchmarks.peers.figures")
     drawn = {
@@ -304,7 +350,10 @@ def test_a_seed_that_auto_lacks_is_not_drawn():
     figures = pytest.importorskip("benchmarks.peers.figures")
     runs = FEWER | {Run("nk 30x5", "evolution", 99, 20): found_at(-1e6)}
     figure = figures.draw_problem(verdicts.index_runs(runs), "nk 30x5", ["auto", "evolution"])
-    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == ["auto (10)", "evolution (5)"]
+    assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == [
+        "auto (10)",
+        "evolution (5 of 10)",
+    ]
     few = {run: found for run, found in FEWER.items() if run.search == "auto" or run.seed < 4}
     few |= {Run("nk 30x5", "evolution", 99, 20): found_at(1.0)}
     figure = figures.draw_problem(verdicts.index_runs(few), "nk 30x5", ["auto", "evolution"])
