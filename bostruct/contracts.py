@@ -615,7 +615,8 @@ class Kernel(Protocol):
         """Compute all that does not depend on theta: the costly part of structured kernels.
 
         xs: n points. What is prepared of single changes serves `gram` alone.
-        ys: m points; None for xs with themselves, which a kernel may do at half the cost.
+        ys: m points; None for xs with themselves, which a kernel may do at half the cost. A kernel may keep what it
+            made of them for the next call with the same object, so nobody changes them.
         """
         ...
 
@@ -853,15 +854,15 @@ class HasLeaveOneOut(Posterior, Protocol):
 
 
 @runtime_checkable
-class HasFitted(Posterior, Protocol):
+class HasTrainingMeans(Posterior, Protocol):
     """A posterior that knows its mean at the points that it learned from, without predicting them."""
 
-    def find_fitted(self, xs: Batch) -> Array | None:
+    def find_training_means(self, xs: Batch) -> Array | None:
         """Return the mean at those of the points that it learned from (s, k), in the order of the points.
 
         xs: points.
 
-        Returns None unless xs is the very object that the surrogate was conditioned on.
+        Returns None unless xs is the very object that the surrogate was conditioned on: then `screen` is to be asked.
         """
         ...
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from benchmarks.peers.before import BEFORE, check_before, use_before
 from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, PROBLEMS, TABLES, list_searches, make_task
 from benchmarks.peers.names import split_names
-from benchmarks.peers.options import integer_from
+from benchmarks.peers.options import check_writable, integer_from
 from benchmarks.peers.publish import PAGE, check_page, make_page, publish
 from benchmarks.peers.record import append_conditions, append_run, read_file
 from benchmarks.peers.run import Run, take_apart
@@ -127,10 +127,9 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
         parser.error(
             f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {given.python}"
         )
-    if given.out.is_dir():
-        parser.error(f"--out: expected a file, which may be new; {given.out} is a folder")
+    check_writable(parser, "--out", given.out)
     if given.page is not None:
-        check_page(parser, "--page", given.page)
+        check_page(parser, "--page", given.page, given.out)
     try:
         read_file(given.out)
     except ValueError as error:

@@ -1,9 +1,11 @@
-"""Kinds of options of a command."""
+"""Kinds of options of a command, and checks of them."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
+from pathlib import Path
 
 
 def integer_from(low: int) -> Callable[[str], int]:
@@ -22,3 +24,15 @@ def integer_from(low: int) -> Callable[[str], int]:
         return value
 
     return read
+
+
+def check_writable(parser: argparse.ArgumentParser, name: str, file: Path) -> None:
+    """End the command where a file cannot be written.
+
+    parser: of the command.
+    name: of the argument, for the message.
+    file: new or not.
+    """
+    there = file if file.exists() else next(one for one in file.absolute().parents if one.exists())
+    if file.is_dir() or (there != file and not there.is_dir()) or not os.access(there, os.W_OK):
+        parser.error(f"{name}: expected a file that may be written; got {file}")

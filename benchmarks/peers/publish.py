@@ -2,8 +2,9 @@
 
     python -m benchmarks.peers.publish [FILE [PAGE]]
 
-FILE is by default benchmarks/peers/results.jsonl, whose PAGE is RESULTS.md. The page of another FILE is NAME.md beside
-it. The figures of a page RESULTS.md lie in docs/images/results beside it, those of any other NAME.md in NAME-figures.
+FILE is benchmarks/peers/results.jsonl if none is given, and its page is RESULTS.md. The page of any other FILE is
+NAME.md beside it, if no PAGE is given. The figures of a page RESULTS.md lie in docs/images/results beside it, those of
+any other NAME.md in NAME-figures.
 They need matplotlib: pip install '.[plot]'.
 """
 
@@ -14,11 +15,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from benchmarks.peers.comparison import HEADLINE, Results, find_last_trial, judge_runs, list_figures, list_panels
 from benchmarks.peers.groups import ALL_SEARCHES
+from benchmarks.peers.options import check_writable
 from benchmarks.peers.record import read_file
-from benchmarks.peers.report import format_page
+from benchmarks.peers.report import WRITTEN, format_page
 from bostruct.display import pluralize
 
 ROOT = Path(__file__).parents[2]
@@ -37,8 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, nargs="?", default=FILE, metavar="FILE", help="a JSON line for each run")
     parser.add_argument("page", type=Path, nargs="?", metavar="PAGE", help="Markdown, written anew")
     given = parser.parse_args(arguments)
-    page = given.page or (PAGE if given.file.resolve() == FILE else given.file.with_suffix(".md"))
-    check_page(parser, "PAGE", page)
+    if not given.file.is_file():
+        parser.error(f"FILE: expected a file of runs, as python -m benchmarks.peers writes them; got {given.file}")
+    page = given.page or (PAGE if given.file.resolve() == FILE.resolve() else given.file.with_suffix(".md"))
+    check_page(parser, "PAGE", page, given.file)
     try:
         print(publish(given.file, page), file=sys.stderr)
     except ValueError as error:
@@ -47,16 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def check_page(parser: argparse.ArgumentParser, name: str, page: Path) -> None:
-    """End the command where a page cannot be written.
+def check_page(parser: argparse.ArgumentParser, name: str, page: Path, file: Path) -> None:
+    """End the command where a page cannot be written, or would take the place of something else.
 
     parser: of the command.
     name: of the argument, for the message.
     page: to write.
+    file: of the runs.
     """
-    folder = next(one for one in page.absolute().parents if one.exists())
-    if page.is_dir() or not folder.is_dir() or not os.access(page if page.exists() else folder, os.W_OK):
-        parser.error(f"{name}: expected a file that may be written, such as {PAGE.name}; got {page}")
+    check_writable(parser, name, page)
+    if page.resolve() == file.resolve():
+        parser.error(f"{name}: expected another file than that of the runs; got {page}")
+    if page.exists() and WRITTEN not in page.read_text(encoding="utf-8", errors="replace"):
+        parser.error(f"{name}: expected a new file, or a page of benchmarks.peers; {page} is another text")
+    if (page.parent / place_figures(page)).is_file():
+        parser.error(f"{name}: expected room for the folder {page.parent / place_figures(page)}, which is a file")
 
 
 def place_figures(page: Path) -> Path:
@@ -96,7 +106,7 @@ def make_page(file: Path, page: Path) -> tuple[str, Results]:
     if not results.whole:
         raise ValueError(f"{file}: expected at least one whole run, got none: no search was installed, or all were cut")
     guide = Path(os.path.relpath(GUIDE, page.parent)).as_posix()
-    pictures = {name: (place_figures(page) / f"{name}.svg").as_posix() for name in _list_pictures(results)}
+    pictures = {name: quote((place_figures(page) / f"{name}.svg").as_posix()) for name in _list_pictures(results)}
     return format_page(results, conditions, guide, pictures), results
 
 

@@ -51,12 +51,15 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
 
 
 def _check_lines(file: Path) -> None:
-    """Refuse a file that has other lines than JSON objects; raises ValueError."""
+    """Refuse a file that has other lines than JSON objects, or the beginnings of such; raises ValueError."""
     lines = file.read_bytes().splitlines() if file.exists() else []
     for line in lines:
-        if line.strip() and not line.startswith(b"{"):
-            told = line[:80].decode(errors="replace")
-            raise ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
+        is_object = line.startswith(b"{") and line.isascii()
+        if line.strip(b" \t\0") and not is_object:  # a machine that lost its power may leave zeros
+            told = line[:80].decode(errors="backslashreplace")
+            raise ValueError(
+                f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told!r}"
+            )
 
 
 def append_run(file: Path, run: Run, found: dict[str, Any]) -> None:

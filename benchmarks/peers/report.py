@@ -57,13 +57,14 @@ NO_PAIRS = (
     f"The marks are {', '.join(map(str, MARKS))} trials."
 )
 NO_SUMMARY = "Many variables, priors and variants of `auto` have tables below, and no part in this summary."
-INTRODUCTION = """\
+WRITTEN = "<!-- Written by `benchmarks.peers`; not to be edited. -->"
+INTRODUCTION = f"""\
 # Results
 
-<!-- Written by `benchmarks.peers`; not to be edited. -->
+{WRITTEN}
 
-{opening}
-[docs/peers.md]({guide}) says what the problems and the searches are, and how the runs are repeated.
+{{opening}}
+[docs/peers.md]({{guide}}) says what the problems and the searches are, and how the runs are repeated.
 
 - **Pairs**: all problems are minimized. A seed is one instance of a problem and ten initial points, which searches
   share but for those that draw points of their own. "Minus `auto`" is the best value of a search minus that of `auto`:
@@ -86,9 +87,9 @@ INTRODUCTION = """\
   much as after the trials that it has by then, so that a curve ends as high as against trials. The band is one standard
   error, without what all searches share on an instance (Morey 2008); panels against seconds have none. Where all seeds
   share the optimum, it is subtracted, the error is the usual one, and a band that reaches the optimum is left out.
-  Legends of one problem are in the order of the last values, with the seeds in parentheses: "5 of 25" are fewer than
-  `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto` are in the
-  tables alone, unless `auto` has no more.
+  Legends are in the order of the last values, but for that of the summary, with the seeds in parentheses. "5 of 25" are
+  fewer than `auto` has, and their curve is one of differences. Searches that share fewer than five seeds with `auto`
+  are in the tables alone, unless `auto` has no more.
 - **CPU seconds** are of the machines at the end of this page. Machines differ, other processes slow a run, and the
   first call of a model compiles it. Compare ratios of several times alone.
 """

@@ -24,7 +24,7 @@ from bostruct.contracts import (
 )
 
 PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
-SHARE_KEPT = 0.8  # of that share with each such step: bounds are tried again after at most five
+SHARE_KEPT = 0.8  # by which the share is multiplied after such a step, so that bounds are tried again after five
 REPEATS_MATTER_UP_TO = 100  # points of the domain for each draw
 MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
@@ -169,9 +169,8 @@ def ascend(
     """Move every point to its best neighbor for as long as that is strictly better.
 
     All points step together, so that their neighborhoods are scored in one batch. Points that meet go on as one, and
-    end as one. Where bounds saved little when they were last asked, all neighbors of a step are scored at once. Then
-    rounding, which depends on what is scored together, may decide between neighbors of nearly equal score, and so where
-    points end.
+    end as one. Where bounds saved little when they were last asked, all neighbors of a step are scored at once. Scores
+    round otherwise then. Between neighbors of nearly equal score that may decide, and lead to another end.
 
     score: the function to maximize.
     domain: with neighbors.

@@ -22,10 +22,10 @@ from bostruct.contracts import (
     DependsOnNoise,
     HasBounds,
     HasChanceGradient,
-    HasFitted,
     HasNoise,
     HasPredictionGradient,
     HasScoreGradient,
+    HasTrainingMeans,
     HasWorthGradient,
     HistoryView,
     LearnsChance,
@@ -58,15 +58,16 @@ def best_observed(history: HistoryView, posterior: Posterior) -> float:
 def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest posterior mean at the completed points, which noise cannot flatter.
 
-    Where the posterior learned from a part of them, the others do not count, whose values it does not know. The running
-    points do not count either, though their means are believed. With a kriging believer they would (Ginsbourger et al.
+    A posterior that is `HasTrainingMeans` may have learned from a part of the completed points. Then the others do not
+    count, because it does not know their values; under limits, where it cannot tell the parts apart, they do. The
+    running points never count, though their means are believed. With a kriging believer they would (Ginsbourger et al.
     2010); no gain by it was measured.
 
     history: at least one completed point.
     posterior: of the objective.
     """
-    fitted = posterior.find_fitted(history.completed) if has_capability(posterior, HasFitted) else None
-    means = posterior.screen(history.completed).mean if fitted is None else fitted  # O(n) a point, or nothing
+    known = posterior.find_training_means(history.completed) if has_capability(posterior, HasTrainingMeans) else None
+    means = posterior.screen(history.completed).mean if known is None else known  # O(n) a point, or nothing
     return float(np.min(means.mean(axis=0)))
 
 

@@ -27,7 +27,7 @@ from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, m
 from bostruct.surrogates.known_noise import check_variances, find_known_variances, standardize_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
-from bostruct.surrogates.posterior import Fitted, GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans
 from bostruct.surrogates.standardization import standardize
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
@@ -44,7 +44,7 @@ class TrainingData(NamedTuple):
     xs: the n points.
     shift, scale: from the standardized values to the user's: shift + scale * value.
     noise: known variance of the noise of each value (n,), NaN where it is learned; None where all are.
-    told: all points that were told, of which xs may be a part.
+    all_points: those told, of which xs may be a part.
     """
 
     kernel: HasGradient
@@ -54,12 +54,12 @@ class TrainingData(NamedTuple):
     shift: float
     scale: float
     noise: Array | None
-    told: Batch
+    all_points: Batch
 
     @property
     def is_part(self) -> bool:
         """True where more points were told than the model learns from."""
-        return len(self.xs) < len(self.told)
+        return len(self.xs) < len(self.all_points)
 
     @property
     def usual_noise(self) -> float | None:
@@ -175,15 +175,15 @@ class MAPGP:
         """
         check_values(values)
         variances = find_known_variances(self.variances, len(values))
-        told = xs
-        if self.most is not None and len(told) > self.most:
+        all_points = xs
+        if self.most is not None and len(all_points) > self.most:
             ranked = np.abs(values) if self.near_zero else values
             kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
         standard, shift, scale = standardize(values, ROUNDING)
         noise = None if variances is None else standardize_variances(variances, scale)
-        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, told)
+        return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, all_points)
 
     def accepts(self, state: State) -> bool:
         """Tell whether a state is a mode of this model: the kernel of an earlier version may have had other parameters.
@@ -223,8 +223,8 @@ class MAPGP:
         means = fit.values - ratio * one.weights  # because (K + ratio I) weights = values - mean
         info = mode.info | {"largest_jitter": one.jitter, "noise": math.exp(log_noise)}
         info |= {"learned_from": len(fit.values)} if fit.is_part else {}
-        fitted = Fitted(fit.told, means[None])
-        found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise, fitted)
+        known = TrainingMeans(fit.all_points, means[None])
+        found = GaussianPosterior(self.kernel, fit.xs, self.join, [one], 0.0, fit.shift, fit.scale, fit.noise, known)
         return found, info
 
     def log_posterior(self, fit: TrainingData, packed: Array) -> tuple[float, Array]:

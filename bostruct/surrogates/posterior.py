@@ -33,14 +33,14 @@ SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
 
 
-class Fitted(NamedTuple):
+class TrainingMeans(NamedTuple):
     """The posterior mean at the points that a model learned from.
 
-    told: all points that the surrogate was conditioned on.
+    all_points: that the surrogate was conditioned on.
     means: at those that it learned from (s, k), on the scale of the model.
     """
 
-    told: Batch
+    all_points: Batch
     means: Array
 
 
@@ -66,7 +66,7 @@ class GaussianPosterior:
     shift, scale: from the model's values to the user's: shift + scale * value.
     known: variance of the noise of each training value (n,) on the model's scale, NaN where it is that of the member;
         None where all are.
-    fitted: the mean at the training points, where the surrogate knew it.
+    training_means: the mean at the training points, where the surrogate knew it.
     """
 
     kernel: Kernel
@@ -77,7 +77,7 @@ class GaussianPosterior:
     shift: float = 0.0
     scale: float = 1.0
     known: Array | None = None
-    fitted: Fitted | None = None
+    training_means: TrainingMeans | None = None
 
     @property
     def noise(self) -> Array:
@@ -140,7 +140,7 @@ class GaussianPosterior:
         members = [
             one._replace(hyper=one.hyper._replace(mean=-one.hyper.mean), weights=-one.weights) for one in self.members
         ]
-        return replace(self, members=members, shift=-self.shift, fitted=None)
+        return replace(self, members=members, shift=-self.shift, training_means=None)
 
     def _allow_for_rounding(self, prediction: Prediction) -> Prediction:
         """Widen bounds by what `predict` may round otherwise in another block of points."""
@@ -237,15 +237,15 @@ class GaussianPosterior:
         """The values that it learned from (n,), in the user's units, up to rounding: `HasLeaveOneOut`."""
         return self.shift + self.scale * read_values(self.members[0])
 
-    def find_fitted(self, xs: Batch) -> Array | None:
-        """Return the mean at those of the points that it learned from (s, k): `HasFitted`.
+    def find_training_means(self, xs: Batch) -> Array | None:
+        """Return the mean at those of the points that it learned from (s, k): `HasTrainingMeans`.
 
         xs: points.
 
         Returns None unless xs is the very object that the surrogate was conditioned on.
         """
-        fitted = self.fitted
-        return None if fitted is None or fitted.told is not xs else self.shift + self.scale * fitted.means
+        known = self.training_means
+        return None if known is None or known.all_points is not xs else self.shift + self.scale * known.means
 
     def leave_one_out(self) -> Prediction:
         """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.

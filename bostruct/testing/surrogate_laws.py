@@ -7,12 +7,22 @@ import copy
 import numpy as np
 
 from bostruct.checks import has_capability, may_have_covariance
-from bostruct.contracts import Array, Batch, Domain, HasCovariance, HasFitted, LearnsNoise, Posterior, State, Surrogate
+from bostruct.contracts import (
+    Array,
+    Batch,
+    Domain,
+    HasCovariance,
+    HasTrainingMeans,
+    LearnsNoise,
+    Posterior,
+    State,
+    Surrogate,
+)
 from bostruct.testing.common import assert_close, copy_batch, names_part, no_global_randomness, read_back
 from bostruct.testing.posterior_laws import assert_same_prediction, check_posterior
 
 SHIFT, SCALE = 100.0, 10.0  # of the values told: units that a model has to find out
-FITTED_ROUNDING = 1e-6  # of the range of the means
+MEANS_ROUNDING = 1e-6  # of the range of the values told
 REACH = 5.0  # standard deviations of the values told, in which the predictions of their points lie
 
 
@@ -33,7 +43,7 @@ def check_surrogate(surrogate: Surrogate, domain: Domain, rng: np.random.Generat
     if has_capability(posterior, HasCovariance):
         assert may_have_covariance(surrogate), "a surrogate that declares no covariances has a posterior without"
     _check_units(posterior, xs, values)
-    _check_fitted(posterior, domain, xs)
+    _check_training_means(posterior, domain, xs, values)
     check_posterior(posterior, domain, rng)
     again, same = _condition(surrogate, copy_batch(domain, xs), values, read_back(first), seed)
     assert same == state, "the state is the same for equal points, an equal state and the same seed"
@@ -66,18 +76,18 @@ def _check_units(posterior: Posterior, xs: Batch, values: Array) -> None:
     assert np.all(is_near), f"predictions are in the units of the values told, {SHIFT} and around: got {mean}"
 
 
-def _check_fitted(posterior: Posterior, domain: Domain, xs: Batch) -> None:
+def _check_training_means(posterior: Posterior, domain: Domain, xs: Batch, values: Array) -> None:
     """Check that the mean at the points told, where the posterior knows it, is that of its prediction."""
-    if not has_capability(posterior, HasFitted):
+    if not has_capability(posterior, HasTrainingMeans):
         return
-    assert posterior.find_fitted(copy_batch(domain, xs)) is None, (
-        "find_fitted knows the batch that was told, no equal one"
+    assert posterior.find_training_means(copy_batch(domain, xs)) is None, (
+        "find_training_means knows the batch that was told, no equal one"
     )
-    if (fitted := posterior.find_fitted(xs)) is None:
+    if (known := posterior.find_training_means(xs)) is None:
         return
     mean = posterior.predict(xs).mean
-    if fitted.shape == mean.shape:  # else it learned from a part of them
-        assert_close(fitted, mean, FITTED_ROUNDING * float(np.ptp(mean)), "find_fitted is the mean of predict")
+    if known.shape == mean.shape:  # else it learned from a part of them
+        assert_close(known, mean, MEANS_ROUNDING * float(np.ptp(values)), "find_training_means is the mean of predict")
 
 
 def _assert_same(found: Posterior, expected: Posterior, xs: Batch, law: str) -> None:

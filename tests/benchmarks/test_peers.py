@@ -474,7 +474,7 @@ def test_a_command_that_is_no_interpreter_is_refused(tmp_path, capsys):
 def test_a_folder_for_the_runs_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         command.main(["--out", str(tmp_path), "--problems", "branin"])
-    assert f"--out: expected a file, which may be new; {tmp_path} is a folder" in capsys.readouterr().err
+    assert f"--out: expected a file that may be written; got {tmp_path}" in capsys.readouterr().err
 
 
 def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, capsys):

@@ -246,21 +246,47 @@ def test_runs_of_ones_own_leave_the_published_page_alone(tmp_path, monkeypatch):
         append_run(Path("mine.jsonl"), run, found)
     assert publish.main(["mine.jsonl"]) == 0
     assert "](mine-figures/branin.svg)" in Path("mine.md").read_text(encoding="utf-8")
-    assert publish.main(["mine.jsonl", "OTHER.md"]) == 0
-    for folder in ("mine-figures", "OTHER-figures"):
+    assert publish.main(["mine.jsonl", "my page.md"]) == 0
+    assert "](my%20page-figures/branin.svg)" in Path("my page.md").read_text(encoding="utf-8")
+    for folder in ("mine-figures", "my page-figures"):
         assert Path(folder, "branin.svg").exists()
     assert kept.exists()
 
 
-@pytest.mark.parametrize("page", [".", "runs.jsonl/page.md"])
-def test_a_page_that_cannot_be_written_is_refused_first(page, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (".", "expected a file that may be written; got ."),
+        ("/", "expected a file that may be written; got /"),
+        ("runs.jsonl/page.md", "expected a file that may be written; got runs.jsonl/page.md"),
+        ("./runs.jsonl", "expected another file than that of the runs; got runs.jsonl"),
+        ("notes.md", "expected a new file, or a page of benchmarks.peers; notes.md is another text"),
+        ("full.md", "expected room for the folder full-figures, which is a file"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_first(page, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    Path("notes.md").write_text("# Notes")
+    Path("full-figures").write_text("no folder")
     append_run(Path("runs.jsonl"), Run("branin", "auto", 0, 20), found_at(1.0))
-    for command in (publish.main, peers_main):
-        arguments = ["runs.jsonl", page] if command is publish.main else ["--page", page]
+    for command, arguments in (
+        (publish.main, ["runs.jsonl", page]),
+        (peers_main, ["--out=runs.jsonl", "--page", page]),
+    ):
         with pytest.raises(SystemExit):
             command(arguments)
-        assert "expected a file that may be written, such as RESULTS.md; got" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("file", ["none.jsonl", "."])
+def test_publishing_says_that_a_file_is_not_there(file, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit):
+        publish.main([file])
+    assert (
+        f"FILE: expected a file of runs, as python -m benchmarks.peers writes them; got {file}"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_file_that_is_not_of_runs_is_not_written_to(tmp_path, capsys):
@@ -268,7 +294,7 @@ def test_a_file_that_is_not_of_runs_is_not_written_to(tmp_path, capsys):
     file.write_text("# Notes\n")
     with pytest.raises(SystemExit):
         peers_main(["--out", str(file), "--problems", "branin", "--searches", "random", "--seeds", "1"])
-    assert "got the line # Notes" in capsys.readouterr().err
+    assert "got the line '# Notes'" in capsys.readouterr().err
     assert file.read_text() == "# Notes\n"
 
 
@@ -297,7 +323,7 @@ def test_trials_without_a_value_are_drawn_from_where_there_is_one(tmp_path):
         ("", "expected at least one whole run, got none"),
         ('{"problem": "branin", "sea', "expected at least one whole run, got none"),
         ('{"problem": "branin", "search": "auto", "seed": 0}', 'got the line {"problem": "branin", "search": "auto"'),
-        ("3", "expected runs as `python -m benchmarks.peers` writes them, got the line 3"),
+        ("3", "expected runs as `python -m benchmarks.peers` writes them, got the line '3'"),
         (
             json.dumps(Run("branin", "auto", 0, 20)._asdict() | {"missing": "no smac"}),
             "expected at least one whole run",

@@ -137,7 +137,7 @@ def test_augmented_improvement_takes_the_noise_of_the_posterior():
 
     class Noiseless:
         def __init__(self):
-            self.predict, self.find_fitted = posterior.predict, posterior.find_fitted
+            self.predict, self.find_training_means = posterior.predict, posterior.find_training_means
             self.screen = posterior.screen
 
     for told, expected in (

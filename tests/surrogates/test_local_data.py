@@ -58,8 +58,8 @@ def test_a_model_of_more_data_is_that_of_the_kept_points(space):
     expected, same, told = model.condition(xs[kept], values[kept], None, rng)
     assert info.pop("learned_from") == 31
     assert (state, info) == (same, told)
-    np.testing.assert_allclose(found.find_fitted(xs), found.predict(xs[kept]).mean, rtol=1e-9, atol=1e-9)
-    assert found.find_fitted(xs[kept]) is None
+    np.testing.assert_allclose(found.find_training_means(xs), found.predict(xs[kept]).mean, rtol=1e-9, atol=1e-9)
+    assert found.find_training_means(xs[kept]) is None
     np.testing.assert_array_equal(found.predict(xs).variance, expected.predict(xs).variance)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import METHODS, auto, bayesian, combo, nasbot, smac
-from bostruct.surrogates.posterior import Fitted, GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans
 from bostruct.testing.surrogate_laws import check_surrogate
 from tests.architectures import SMALL_MLP
 from tests.permutations import Described, Distant
@@ -109,25 +109,27 @@ class Unfit(Faulty):
     def condition(self, xs: Any, values: Any, state: Any, rng: np.random.Generator) -> Any:
         posterior, after, info = self.surrogate.condition(xs, values, state, rng)
         if self.fault == "another mean":
-            posterior = dataclasses.replace(posterior, fitted=Fitted(xs, posterior.fitted.means + 0.1))
+            posterior = dataclasses.replace(
+                posterior, training_means=TrainingMeans(xs, posterior.training_means.means + 0.1)
+            )
         if self.fault == "any points":
-            fitted = posterior.find_fitted(xs)
+            means = posterior.find_training_means(xs)
             posterior = AnyPoints(**{one.name: getattr(posterior, one.name) for one in dataclasses.fields(posterior)})
-            assert posterior.find_fitted(xs) == pytest.approx(fitted)
+            assert posterior.find_training_means(xs) == pytest.approx(means)
         return posterior, after, info
 
 
 class AnyPoints(GaussianPosterior):
     """A posterior that takes any points for those that it learned from."""
 
-    def find_fitted(self, xs: Any) -> Any:
+    def find_training_means(self, xs: Any) -> Any:
         del xs  # whatever they are
-        return self.shift + self.scale * self.fitted.means if self.fitted else None
+        return self.shift + self.scale * self.training_means.means if self.training_means else None
 
 
 @pytest.mark.parametrize(("fault", "law"), [("another mean", "is the mean of predict"), ("any points", "no equal one")])
 def test_the_mean_at_the_points_told_is_that_of_the_prediction(fault, law):
-    with pytest.raises(AssertionError, match=f"find_fitted .*{law}"):
+    with pytest.raises(AssertionError, match=f"find_training_means .*{law}"):
         check_surrogate(Unfit(fault), SPACE, np.random.default_rng(0))
 
 

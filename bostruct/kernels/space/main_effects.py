@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -24,8 +25,8 @@ from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effe
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay
 MOST_COORDINATES = 15  # of a choice, up to which their product takes less time than a look-up of each pair
-LARGEST_TABLE = 64  # choices of a graph whose coordinates are found, but for a complete one
-MOST_OF_POINT = 2_048  # coordinates in all: those of 1,000 points take 16 MB
+LARGEST_TABLE = 64  # choices of a graph that is not complete, whose coordinates are found from its table
+MOST_COORDINATES_OF_POINT = 2_048  # those of 1,000 points take 16 MB
 
 
 class Numbers(NamedTuple):
@@ -67,24 +68,24 @@ class MainEffects:
         """Return the Gram matrix itself (n, m).
 
         xs: n points, or single changes of points.
-        ys: m points; None for xs with themselves.
+        ys: m points, an array that nobody changes; None for xs with themselves.
         """
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         ys = xs if ys is None else np.asarray(ys)
-        if not self._located:
-            return self._sum_unlocated(xs, ys)
+        if not self._with_coordinates:
+            return self._sum_others(xs, ys)
         mine = self._locate(xs)
-        gram = mine @ (mine if ys is xs else self._last_located(ys)).T
-        if len(self._located) < len(self.effects):
-            gram += self._sum_unlocated(xs, ys)
+        gram = mine @ (mine if ys is xs else self._last_coordinates(ys)).T
+        if len(self._with_coordinates) < len(self.effects):
+            gram += self._sum_others(xs, ys)
         return gram
 
     def _locate(self, xs: IntArray) -> Array:
         """Return coordinates of points (n, f), whose products are what the variables with coordinates add."""
         return np.hstack([table[xs[:, columns]].reshape(len(xs), -1) for table, columns in self._coordinates])
 
-    def _sum_unlocated(self, xs: IntArray, ys: IntArray) -> Array:
+    def _sum_others(self, xs: IntArray, ys: IntArray) -> Array:
         """Return what the variables without coordinates add (n, m)."""
         gram = self._sum_signs(xs, ys)
         if (numbers := self._numbers) is not None:
@@ -210,7 +211,7 @@ class MainEffects:
         return LastCall(self.prepare)
 
     @cached_property
-    def _last_located(self) -> LastCall[Array]:
+    def _last_coordinates(self) -> LastCall[Array]:
         return LastCall(self._locate)
 
     @cached_property
@@ -247,11 +248,11 @@ class MainEffects:
         return self.layout.starts[[i for i, size in enumerate(self._sizes) if size == 2]]
 
     @cached_property
-    def _located(self) -> list[int]:
-        """The variables on graphs that have coordinates: a few each, and not too many in all."""
+    def _with_coordinates(self) -> list[int]:
+        """The variables on graphs that have coordinates: a few each, and so many variables that a point has few."""
         found = {i: _count_coordinates(self.effects[i]) for i, size in enumerate(self._sizes) if size > 2}
         few = {i: r for i, r in found.items() if r <= MOST_COORDINATES}
-        return list(few) if sum(few.values()) <= MOST_OF_POINT else []
+        return [i for i, n in zip(few, accumulate(few.values()), strict=True) if n <= MOST_COORDINATES_OF_POINT]
 
     @cached_property
     def _coordinates(self) -> list[tuple[Array, IntArray]]:
@@ -260,7 +261,7 @@ class MainEffects:
         They are scaled so that their products add up to the kernel.
         """
         share = 1.0 / math.sqrt(len(self.effects))
-        return [(share * effect.coordinates, columns) for effect, columns in self._list_effects(self._located)]
+        return [(share * effect.coordinates, columns) for effect, columns in self._list_effects(self._with_coordinates)]
 
     def _list_effects(self, variables: list[int]) -> list[tuple[GraphEffect, IntArray]]:
         """Return each effect of variables on graphs once, with the columns of all that share it."""
@@ -272,7 +273,7 @@ class MainEffects:
     @cached_property
     def _others(self) -> list[int]:
         """The variables whose effects are computed one by one."""
-        together = set(self._located) | {i for i, size in enumerate(self._sizes) if size == 2}
+        together = set(self._with_coordinates) | {i for i, size in enumerate(self._sizes) if size == 2}
         return [i for i, one in enumerate(self.effects) if not isinstance(one, NumberEffect) and i not in together]
 
     @cached_property

@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, weighted_graph
 from bostruct.domains.space.single_changes import Layout
 from bostruct.kernels.space.effects import FactorEffect, GraphEffect
-from bostruct.kernels.space.main_effects import LARGEST_TABLE, MOST_COORDINATES, MOST_OF_POINT, MainEffects
+from bostruct.kernels.space.main_effects import LARGEST_TABLE, MOST_COORDINATES, MOST_COORDINATES_OF_POINT, MainEffects
 from bostruct.kernels.space.registry import main_effects
 from tests.wide_variable import ORDERS, OrderFactor
 
@@ -75,10 +75,10 @@ OTHERS = {"bit": bool, "number": bo.Real(0.0, 1.0), "sometimes": bo.Ordinal(list
     ],
 )
 @pytest.mark.parametrize("others", [{}, OTHERS])
-@pytest.mark.parametrize("most", [MOST_OF_POINT, 1])
+@pytest.mark.parametrize("most", [MOST_COORDINATES_OF_POINT, 1])
 def test_graphs_by_coordinates_are_those_looked_up(variable, others, most, monkeypatch):
     """Two variables share a graph, so that their coordinates come from one table."""
-    monkeypatch.setattr("bostruct.kernels.space.main_effects.MOST_OF_POINT", most)
+    monkeypatch.setattr("bostruct.kernels.space.main_effects.MOST_COORDINATES_OF_POINT", most)
     space = bo.Space({"a": variable, "b": variable, "c": list("uvwx"), **others})
     rng = np.random.default_rng(0)
     kernel, xs, ys = main_effects(space), space.sample(9, rng), space.sample(7, rng)
