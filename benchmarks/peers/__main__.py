@@ -66,11 +66,11 @@ def main(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     given = _parse(arguments, groups, name)
-    done, asked = read_file(given.out)[1], _list_runs(given)
+    asked = _list_runs(given)
     if not asked:
         print(NOT_COMPARED if given.problems else NO_TABLES, file=sys.stderr)
         return 1
-    missing = _leave_out_tables([run for run in asked if run not in done], given)
+    missing = _leave_out_tables([run for run in asked if run not in given.done], given)
     if missing:
         append_conditions(given.out, given.python, [name, *arguments])
     try:
@@ -119,7 +119,7 @@ def _parse(arguments: Sequence[str], groups: Sequence[str], name: str) -> argpar
 
 
 def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
-    """End the command where a folder or the interpreter is not there."""
+    """End the command where a folder or the interpreter is not there; keep the runs of the file as ``given.done``."""
     check_before(parser, given.before)
     if given.data is not None and not given.data.is_dir():
         parser.error(f"--data: expected a folder with tables, see docs/peers.md; got {given.data}")
@@ -131,7 +131,7 @@ def _check_places(parser: argparse.ArgumentParser, given: argparse.Namespace) ->
     if given.page is not None:
         check_page(parser, "--page", given.page, given.out)
     try:
-        read_file(given.out)
+        given.done = read_file(given.out)[1]
     except ValueError as error:
         parser.error(f"--out: {error}")
 

@@ -4,8 +4,7 @@
 
 FILE is benchmarks/peers/results.jsonl if none is given, and its page is RESULTS.md. The page of any other FILE is
 NAME.md beside it, if no PAGE is given. The figures of a page RESULTS.md lie in docs/images/results beside it, those of
-any other NAME.md in NAME-figures.
-They need matplotlib: pip install '.[plot]'.
+any other NAME.md in NAME-figures. They need matplotlib: pip install '.[plot]'.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def check_page(parser: argparse.ArgumentParser, name: str, page: Path, file: Pat
         parser.error(f"{name}: expected another file than that of the runs; got {page}")
     if page.exists() and WRITTEN not in page.read_text(encoding="utf-8", errors="replace"):
         parser.error(f"{name}: expected a new file, or a page of benchmarks.peers; {page} is another text")
-    if (page.parent / place_figures(page)).is_file():
-        parser.error(f"{name}: expected room for the folder {page.parent / place_figures(page)}, which is a file")
+    if (folder := page.parent / place_figures(page)).is_file():
+        parser.error(f"{name}: expected room for the folder {folder}, which is a file")
 
 
 def place_figures(page: Path) -> Path:
@@ -104,7 +103,7 @@ def make_page(file: Path, page: Path) -> tuple[str, Results]:
     conditions, runs = read_file(file)
     results = judge_runs(runs)
     if not results.whole:
-        raise ValueError(f"{file}: expected at least one whole run, got none: no search was installed, or all were cut")
+        raise ValueError(f"{file}: expected at least one whole run, got none: all were skipped, cut or not installed")
     guide = Path(os.path.relpath(GUIDE, page.parent)).as_posix()
     pictures = {name: quote((place_figures(page) / f"{name}.svg").as_posix()) for name in _list_pictures(results)}
     return format_page(results, conditions, guide, pictures), results

@@ -40,11 +40,10 @@ def read_file(file: Path) -> tuple[list[dict[str, Any]], dict[Run, dict[str, Any
     Raises ValueError where a line is neither a run, or the beginning of one, nor says how runs were taken.
     """
     _check_lines(file)
-    lines: list[Any] = list(read_results(file))
+    lines = read_results(file)
     for one in lines:
-        if not isinstance(one, dict) or not any(one.keys() >= names for names in (RUN, MISSING, CONDITIONS)):
-            told = json.dumps(one)[:80]
-            raise ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
+        if not any(one.keys() >= names for names in (RUN, MISSING, CONDITIONS)):
+            raise _refuse_line(file, json.dumps(one)[:80])
     runs = [one for one in lines if "problem" in one]
     conditions = [one for one in lines if "command" in one]
     return conditions, {Run(*(one.pop(name) for name in Run._fields)): one for one in runs}
@@ -56,10 +55,12 @@ def _check_lines(file: Path) -> None:
     for line in lines:
         is_object = line.startswith(b"{") and line.isascii()
         if line.strip(b" \t\0") and not is_object:  # a machine that lost its power may leave zeros
-            told = line[:80].decode(errors="backslashreplace")
-            raise ValueError(
-                f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told!r}"
-            )
+            raise _refuse_line(file, repr(line[:80].decode(errors="backslashreplace")))
+
+
+def _refuse_line(file: Path, told: str) -> ValueError:
+    """Return the error of a file with a line that is not of runs."""
+    return ValueError(f"{file}: expected runs as `python -m benchmarks.peers` writes them, got the line {told}")
 
 
 def append_run(file: Path, run: Run, found: dict[str, Any]) -> None:

@@ -99,7 +99,7 @@ class GraphEffect:
     def table(self) -> Array:
         """The kernel between all vertices (k, k), centered, its mean diagonal 1."""
         k = self.graph.size
-        if isinstance(self.graph, CompleteGraph):
+        if self.is_complete:
             return (k * np.eye(k) - 1.0) / (k - 1.0)
         gap = float(eigenvalues(self.graph)[1])
         beta = float(LogLengthscale().edge_weights(np.array([math.log(LENGTHSCALE)]), gap)[0][0])

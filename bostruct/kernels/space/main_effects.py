@@ -75,8 +75,8 @@ class MainEffects:
         ys = xs if ys is None else np.asarray(ys)
         if not self._with_coordinates:
             return self._sum_others(xs, ys)
-        mine = self._locate(xs)
-        gram = mine @ (mine if ys is xs else self._last_coordinates(ys)).T
+        theirs = self._last_coordinates(ys)
+        gram = (theirs if ys is xs else self._locate(xs)) @ theirs.T
         if len(self._with_coordinates) < len(self.effects):
             gram += self._sum_others(xs, ys)
         return gram
@@ -221,8 +221,7 @@ class MainEffects:
     @cached_property
     def _step(self) -> Array:
         """The change of a complete graph's effect when two choices that agreed no longer do, (d,)."""
-        sizes = [one.graph.size if isinstance(one, GraphEffect) else 2 for one in self.effects]
-        return np.array([-size / (size - 1.0) for size in sizes])
+        return np.array([-size / (size - 1.0) for size in (size or 2 for size in self._sizes)])
 
     @cached_property
     def _effect_numbers(self) -> IntArray:
