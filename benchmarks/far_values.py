@@ -1,13 +1,12 @@
-"""Does `auto` serve a far or a very noisy value at least as well as the same trial observed as failed?
+"""Compare one far value, or many noisy ones, with the same trials observed as failed, in runs of `auto`.
 
-    python -m benchmarks.far_values                           # the table of docs/auto-evidence.md, seeds 0 to 15
-    python -m benchmarks.far_values --first-seed 16 --seeds 32 --rows "branin, 1e4"   # the repetition of one row
+    python -m benchmarks.far_values                            # the table of docs/auto-evidence.md: seeds 0 to 15
+    python -m benchmarks.far_values --first-seed 16 --seeds 32 --rows "Branin, 1e4"   # one row on other seeds
 
-A row is a kind of problem with one disturbance. Its seeds are instances of the problem. Each runs twice: with the value
-observed as it is, and with the same trials observed as failed. Three columns give the mean gap to the optimum of the
-undisturbed run, of the failed and of the observed one, then the paired difference observed - failed with one standard
-error, and the difference in standard deviations. --out FILE keeps a JSON line a run, and runs that it holds are not
-repeated.
+A row is a kind of problem with one disturbance; a seed is an instance of it, and three runs: without the disturbance
+(clean), with the disturbed trials observed as failed, and with their values observed. The columns are the mean gaps to
+the optimum, the mean paired difference with one standard error, and this difference in its standard deviations.
+--out FILE keeps a JSON line a run; runs that it holds are not repeated.
 """
 
 from __future__ import annotations
@@ -25,7 +24,9 @@ import numpy as np
 import bostruct as bo
 
 FAR_TRIAL = 6  # counted from 0: one of the ten random ones that `auto` begins with
-NOISE = 10.0
+NOISE = 10.0  # standard deviation
+NOISY = f"sd {NOISE:g}"
+LITTLE_NOISE = 0.001
 Point = Mapping[str, Any]
 
 
@@ -56,10 +57,10 @@ def branin(seed: int) -> Problem:
     return Problem({"x": bo.Real(-5.0, 10.0), "y": bo.Real(0.0, 15.0)}, objective, 0.39788735772973816)
 
 
-def bits(d: int, seed: int) -> Problem:
-    """Return a quadratic function of d bits with random coefficients."""
+def bits(d: int, seed: int, interaction: float) -> Problem:
+    """Return a quadratic function of d bits with random coefficients, those of pairs of this standard deviation."""
     rng = np.random.default_rng(seed)
-    single, pairs = rng.normal(size=d), 0.4 * rng.normal(size=(d, d))
+    single, pairs = rng.normal(size=d), interaction * rng.normal(size=(d, d))
     names = [f"b{i:02}" for i in range(d)]
     every = np.array(list(product([0.0, 1.0], repeat=d)))
     optimum = float(np.min(every @ single + np.einsum("ni,ij,nj->n", every, pairs, every)))
@@ -103,22 +104,27 @@ def mixed(seed: int) -> Problem:
 class Row(NamedTuple):
     """A kind of problem with a disturbance.
 
-    problem: seed -> instance.
-    far: the value that trial 6 is observed with; None where every second trial has noise of sd 10, which is given.
+    kind: its name in `KINDS`.
+    far: the value that trial 6 is observed with; None for noise of sd 10 in every second trial, passed as `sd`.
     """
 
-    problem: Callable[[int], Problem]
+    kind: str
     far: float | None
+
+    def __str__(self) -> str:
+        return f"{self.kind}, " + (NOISY if self.far is None else f"1e{round(math.log10(self.far))}")
 
 
 KINDS: dict[str, Callable[[int], Problem]] = {
-    "branin": branin,
-    "12 bits": lambda seed: bits(12, seed),
+    "Branin": branin,
+    "12 bits": lambda seed: bits(12, seed, 0.4),
     "6 categories": categories,
     "mixed": mixed,
+    "10 bits": lambda seed: bits(10, seed, 0.4),
+    "10 bits, additive": lambda seed: bits(10, seed, 0.05),
 }
-ROWS = {f"{name}, {far:g}".replace("e+0", "e").replace("e+", "e"): Row(kind, far) for name, kind in KINDS.items() for far in (1e4, 1e12)}
-ROWS |= {"10 bits, sd 10": Row(lambda seed: bits(10, seed), None), "mixed, sd 10": Row(mixed, None)}
+ROWS = [Row(kind, far) for kind in ("Branin", "12 bits", "6 categories", "mixed") for far in (1e4, 1e12)]
+ROWS += [Row(kind, None) for kind in ("10 bits", "mixed", "10 bits, additive", "Branin", "6 categories")]
 
 
 def run(row: Row, how: str, seed: int) -> float:
@@ -128,73 +134,64 @@ def run(row: Row, how: str, seed: int) -> float:
     how: ``clean``, ``failed`` or ``observed``.
     seed: of the instance, the run and its noise.
     """
-    problem = row.problem(seed)
-    noise = np.random.default_rng([seed, 1])
+    problem, noise = KINDS[row.kind](seed), np.random.default_rng([seed, 1])
     with bo.Study(problem.space, seed=seed) as study:
         for i in range(problem.n_trials):
             trial, drawn = study.ask(), float(noise.normal())
             value = problem.objective(trial.point)
-            is_disturbed = i == FAR_TRIAL if row.far is not None else i % 2 == 1
+            is_disturbed = i % 2 == 1 if row.far is None else i == FAR_TRIAL
             if is_disturbed and how == "failed":
                 study.tell(trial, failed="disturbed")
-            elif row.far is not None:
-                study.tell(trial, row.far if is_disturbed and how == "observed" else value)
-            else:
-                sd = NOISE if is_disturbed and how == "observed" else 0.001
+            elif row.far is None:
+                sd = NOISE if is_disturbed and how == "observed" else LITTLE_NOISE
                 study.tell(trial, value + sd * drawn, sd=sd)
-        chosen = study.best_trial if row.far is not None else study.result.recommended.trial
+            else:
+                study.tell(trial, row.far if is_disturbed and how == "observed" else value)
+        chosen = study.result.recommended.trial if row.far is None else study.best_trial
         return problem.objective(chosen.point) - problem.optimum
 
 
-def take(rows: list[str], seeds: range, path: Path | None) -> dict[tuple[str, str, int], float]:
+def take(rows: list[Row], seeds: range, path: Path | None) -> dict[tuple[str, str, int], float]:
     """Return the gaps by row, treatment and seed; runs that the file holds are read from it.
 
-    rows: names of `ROWS`.
+    rows: to be run.
     seeds: of each row.
     path: of the file with a JSON line a run; None for no file.
     """
     lines = path.read_text(encoding="utf-8").splitlines() if path is not None and path.exists() else []
     found = {tuple(one[:3]): one[3] for one in map(json.loads, lines)}
-    for name, seed, how in product(rows, seeds, ("clean", "failed", "observed")):
-        # the undisturbed run of a kind is the same for each far value
-        same = next((found[key] for other in ROWS if (key := (other, how, seed)) in found and is_same(other, name, how)), None)
-        if (name, how, seed) in found:
-            continue
-        found[name, how, seed] = run(ROWS[name], how, seed) if same is None else same
-        if path is not None:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([name, how, seed, found[name, how, seed]]) + "\n")
+    for row, seed, how in product(rows, seeds, ("clean", "failed", "observed")):
+        # where a far value is not observed, the run is the same for all far values
+        key = (f"{row.kind}, any" if how != "observed" and row.far is not None else str(row), how, seed)
+        if key not in found:
+            found[key] = run(row, how, seed)
+            if path is not None:
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([*key, found[key]]) + "\n")
+        found[str(row), how, seed] = found[key]
     return found
-
-
-def is_same(one: str, other: str, how: str) -> bool:
-    """Return True where two rows differ in the far value alone, which the treatment does not observe."""
-    return how != "observed" and one.rsplit(",", 1)[0] == other.rsplit(",", 1)[0] and (ROWS[one].far is None) == (ROWS[other].far is None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=16)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--rows", help="a regular part of their names, such as branin")
+    parser.add_argument("--rows", default="", help="a part of their names, such as Branin")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    rows = [name for name in ROWS if given.rows is None or given.rows in name]
+    rows = [row for row in ROWS if given.rows in str(row)]
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     found = take(rows, seeds, given.out)
-    print("| row | clean | failed | observed | observed - failed | in se | in sd |\n|---|---|---|---|---|---|---|")
-    scores = []
-    for name in rows:
-        clean, failed, observed = (np.array([found[name, how, seed] for seed in seeds]) for how in ("clean", "failed", "observed"))
-        difference = observed - failed
-        sd = float(np.std(difference, ddof=1)) if len(seeds) > 1 else math.nan
-        se = sd / math.sqrt(len(seeds))
-        scores.append(float(np.mean(difference)) / sd if sd else 0.0)
-        print(
-            f"| {name} | {np.mean(clean):.4g} | {np.mean(failed):.4g} | {np.mean(observed):.4g} | "
-            f"{np.mean(difference):+.3g} ± {se:.2g} | {np.mean(difference) / se if se else 0.0:+.1f} | {scores[-1]:+.2f} |"
-        )
-    print(f"\nmean standardized difference: {np.mean(scores):+.2f}")
+    print("| problem, disturbance | clean | failed | observed | observed - failed | in sd |\n|---|---|---|---|---|---|")
+    standardized = []
+    for row in rows:
+        gaps = [np.array([found[str(row), how, seed] for seed in seeds]) for how in ("clean", "failed", "observed")]
+        difference = gaps[2] - gaps[1]
+        mean, sd = float(np.mean(difference)), float(np.std(difference, ddof=1))
+        standardized.append(mean / sd if sd else 0.0)
+        means = " | ".join(f"{np.mean(one):.2g}" for one in gaps)
+        print(f"| {row} | {means} | {mean:+.2g} ± {sd / math.sqrt(len(seeds)):.2g} | {standardized[-1]:+.2f} |")
+    print(f"\nmean standardized difference: {np.mean(standardized):+.2f}")
 
 
 if __name__ == "__main__":

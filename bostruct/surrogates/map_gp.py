@@ -181,7 +181,7 @@ class MAPGP:
             kept = choose_local(self.kernel, self.join, xs, ranked, self.most, self.latest)
             xs, values = self.join([xs[i] for i in kept]), values[kept]
             variances = None if variances is None else variances[kept]
-        standard, shift, scale = standardize(values, ROUNDING)
+        standard, shift, scale = standardize(values, ROUNDING, variances)
         noise = None if variances is None else standardize_variances(variances, scale)
         return TrainingData(self.kernel, self.kernel.prepare(xs), standard, xs, shift, scale, noise, all_points)
 

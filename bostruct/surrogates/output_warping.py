@@ -12,16 +12,23 @@ from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Predi
 from bostruct.surrogates.known_noise import check_variances, find_known_variances, with_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
+LARGEST = np.finfo(np.float64).max
+FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
+FAR_SDS = 2.0  # between the median and a farther value, whose noise is made so large
 
 
 @dataclass(frozen=True)
 class OutputWarping:
-    """A surrogate that is told values far above the median in compressed form, as beyond + log(1 + z - beyond).
+    """A surrogate that observes values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
     z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
-    equal the median up to rounding, the unit is the median distance of the values that do not. Order is kept and
-    nothing better than the median is touched, so incumbents and improvements are as they are. Predictions far above the
-    median are on the compressed scale.
+    equal the median up to rounding, the unit is the median distance of the values that do not. Nothing better than the
+    median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
+    compressed scale.
+
+    The logarithm is at most 3. A value that reaches this bound says that its point is bad, and little about the points
+    around it: an outlier of this size in a Gaussian process would distort its neighborhood. So the value has noise,
+    which puts it two standard deviations above the median.
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
@@ -42,8 +49,9 @@ class OutputWarping:
     def with_variances(self, variances: Array) -> OutputWarping:
         """Return the surrogate that knows the noise of the values that it is conditioned on next.
 
-        A compressed value has its noise compressed by the slope there. A surrogate inside that cannot be told of noise
-        learns it.
+        The noise of a compressed value is its distance from the compressed value that is one standard deviation lower.
+        By the slope alone, a value far above the median that is mostly noise would look precise. A surrogate inside
+        that cannot know the noise learns it.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
 
@@ -71,10 +79,11 @@ class OutputWarping:
 
         Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
         """
-        compression, surrogate = self._find_compression(values), self.surrogate
-        if (variances := find_known_variances(self.variances, len(values))) is not None:
-            surrogate = with_variances(surrogate, np.square(compression.slopes(values)) * variances)
-        return surrogate.condition(xs, compression.compress(values), state, rng)
+        compressed, noise = self._find_compression(values).observe(
+            values, find_known_variances(self.variances, len(values))
+        )
+        surrogate = self.surrogate if noise is None else with_variances(self.surrogate, noise)
+        return surrogate.condition(xs, compressed, state, rng)
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
         """Return a prediction of the posterior in the user's units: `RestoresUnits`.
@@ -116,26 +125,37 @@ class Compression(NamedTuple):
         return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
 
     def compress(self, values: Array) -> Array:
-        """Return values as `OutputWarping` tells them (n,).
+        """Return values as `OutputWarping` learns them (n,).
 
         values: (n,).
         """
+        return self.observe(values, None)[0]
+
+    def observe(self, values: Array, variances: Array | None) -> tuple[Array, Array | None]:
+        """Return values as `OutputWarping` learns them (n,), and the known variances of their noise, if any.
+
+        values: (n,).
+        variances: of the noise of the values (n,), NaN where it is learned; None where all are.
+        """
         if not self.scale:
-            return values
+            return values, variances
         z = self._measure(values)
-        far = z > self.beyond
-        told = values.copy()
-        told[far] = self.middle + self.scale * (self.beyond + np.log1p(_finite(z[far]) - self.beyond))
-        return told
+        short = self._shorten(z)
+        compressed = np.where(z > self.beyond, self.middle + self.scale * short, values)
+        noise = np.full(len(values), np.nan) if variances is None else variances.copy()
+        if variances is not None:
+            lower = self._shorten(z - np.sqrt(variances) / self.scale)  # one standard deviation below
+            noise = np.where(z > self.beyond, np.square(self.scale * (short - lower)), noise)
+        is_far = short >= self.beyond + FAR_EXCESS
+        with np.errstate(over="ignore"):
+            least = np.minimum(np.square(self.scale * short[is_far] / FAR_SDS), LARGEST)
+        noise[is_far] = np.fmax(noise[is_far], least)
+        return compressed, None if variances is None and not is_far.any() else noise
 
-    def slopes(self, values: Array) -> Array:
-        """Return the derivatives of the compressed values in the values (n,), 1 where nothing is compressed.
-
-        values: (n,).
-        """
-        if not self.scale:
-            return np.ones(len(values))
-        return 1.0 / (1.0 + np.maximum(_finite(self._measure(values)) - self.beyond, 0.0))
+    def _shorten(self, z: Array) -> Array:
+        """Return compressed distances from the median, in scales."""
+        excess = np.log1p(np.maximum(z - self.beyond, 0.0))
+        return np.where(z > self.beyond, self.beyond + np.minimum(excess, FAR_EXCESS), z)
 
     def expand(self, prediction: Prediction) -> Prediction:
         """Return the prediction of values of which one of compressed values is given.
@@ -157,7 +177,7 @@ class Compression(NamedTuple):
     def _measure(self, values: Array) -> Array:
         """Return the distances of values from the median, in scales."""
         with np.errstate(over="ignore"):
-            return (values - self.middle) / self.scale
+            return np.minimum((values - self.middle) / self.scale, LARGEST)
 
 
 def _find_scale(values: Array, middle: float) -> float:
@@ -179,12 +199,8 @@ def _list_distinct(values: Array) -> Array:
     return listed[np.append(True, is_apart)]
 
 
-def _finite(z: Array) -> Array:
-    return np.minimum(z, np.finfo(np.float64).max)
-
-
 def compress_upper_tail(values: Array, beyond: float) -> Array:
-    """Return the values as `OutputWarping` tells them (n,).
+    """Return the values as `OutputWarping` learns them (n,).
 
     values: (n,).
     beyond: as of `OutputWarping`.

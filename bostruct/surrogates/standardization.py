@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from bostruct.checks import SMALLEST_SCALE, has_spread
 from bostruct.contracts import Array
+from bostruct.surrogates.known_noise import standardize_variances
+
+USUAL = 0.25  # quantile of the variances of noise: what all values have in common belongs to their scale
+LEAST_SHARE = 1e-6  # of the variance of the values: that of the objective, where all else is noise
 
 
 class Standardized(NamedTuple):
@@ -23,17 +29,54 @@ class Standardized(NamedTuple):
     scale: float
 
 
-def standardize(values: Array, rounding: float = 0.0) -> Standardized:
+def standardize(values: Array, rounding: float = 0.0, variances: Array | None = None) -> Standardized:
     """Shift values to mean 0 and scale them to standard deviation 1.
 
-    Values without one have the scale of their distance from 0, so that the unit does not matter; at 0 it is 1.
+    Values without one have the scale of their distance from 0, so that the unit does not matter; at 0 it is 1. Known
+    noise is no part of the standard deviation: it is that of the objective, as of `_separate_noise`.
 
     values: (n,), finite, n at least 1.
     rounding: the share of the largest absolute value up to which a standard deviation counts as none, >= 0.
+    variances: known variances of the noise of the values (n,), NaN where unknown; None where all are.
     """
     shift = float(np.mean(values))
-    scale = float(np.std(values)) if has_spread(values, rounding) else _distance_from_0(shift)
+    if not has_spread(values, rounding):
+        scale = _distance_from_0(shift)
+    elif variances is None:
+        scale = float(np.std(values))
+    else:
+        known = np.nan_to_num(variances)
+        usual = np.quantile(known, USUAL, method="lower")
+        shift, scale = _separate_noise(values, np.maximum(known - usual, 0.0))
     return Standardized((values - shift) / scale, shift, scale)
+
+
+def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
+    """Return mean and standard deviation of the objective, by the estimator of Paule and Mandel (1982).
+
+    The variance t solves sum (y - m)^2 / (t + v) = n, with m the mean weighted by 1 / (t + v); without noise these are
+    the mean and the variance of the values. It is at least what the noise lets one see: its own standard error at 0,
+    without the most precise value, which the mean may follow.
+
+    values: (n,), with a spread.
+    variances: of their noise (n,), at least 0.
+    """
+    unit = float(np.std(values))
+    y, v = (values - np.mean(values)) / unit, standardize_variances(variances, unit)
+
+    def weigh(t: float) -> tuple[float, float]:
+        weights = 1.0 / (t + v)
+        mean = float(weights @ y / weights.sum())
+        return mean, float(weights @ np.square(y - mean)) - len(y)
+
+    with np.errstate(divide="ignore"):
+        precision = float(np.sum(np.square(1.0 / np.sort(v)[1:])))
+    least = min(max(math.sqrt(2.0 / precision), LEAST_SHARE), 1.0)
+    if weigh(1.0)[1] >= 0.0:  # no noise to speak of
+        t = 1.0
+    else:
+        t = least if weigh(least)[1] <= 0.0 else float(brentq(lambda t: weigh(t)[1], least, 1.0))
+    return float(np.mean(values)) + unit * weigh(t)[0], unit * math.sqrt(t)
 
 
 def _distance_from_0(shift: float) -> float:

@@ -91,10 +91,11 @@ class TransferLearning:
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info, float]:
         """Fit the joint model; return its posterior in the user's units, state, info, and the conditional evidence."""
-        standard, shift, scale = standardize(values, ROUNDING)
+        variances = find_known_variances(self.variances, len(values))
+        standard, shift, scale = standardize(values, ROUNDING, variances)
         both, both_values = self.join(xs, self.tasks), np.concatenate([standard, self.task_values])
         model = self.joint
-        if (variances := find_known_variances(self.variances, len(values))) is not None:
+        if variances is not None:
             of_tasks = np.full(len(self.task_values), np.nan)
             model = model.with_variances(np.concatenate([standardize_variances(variances, scale), of_tasks]))
         joint, state, info = model.condition(both, both_values, state, rng)

@@ -186,19 +186,19 @@ def test_points_chosen_from_many_keep_their_own_noise() -> None:
 
 def test_noise_is_compressed_as_values_are() -> None:
     xs, values, variances = make_data(0)
-    values[4] += 1e3
+    values[4] += 10.0
     inner = plain()
     compression = Compression.of(values, 3.0)
-    step = 1e-4 * np.eye(len(values))[4]
-    ahead, behind = (compression.compress(values + sign * step)[4] for sign in (1, -1))
-    slope = compression.slopes(values)
-    assert slope[4] == pytest.approx((ahead - behind) / 2e-4, rel=1e-6)
-    assert np.all(np.delete(slope, 4) == 1.0)
-    told = OutputWarping(inner).with_variances(variances)
-    found = told.condition(xs, values, None, np.random.default_rng(0))[0]
-    expected = inner.with_variances(slope**2 * variances).condition(
-        xs, compression.compress(values), None, np.random.default_rng(0)
-    )[0]
+    lower = values - np.sqrt(variances)
+    noise = variances.copy()
+    both = compression.compress(np.append(values, lower[4]))  # the compression is that of the values
+    noise[4] = (both[4] - both[-1]) ** 2
+    assert noise[4] < 0.5 * variances[4]
+    compressed, found_noise = compression.observe(values, variances)
+    np.testing.assert_allclose(found_noise, noise)
+    warping = OutputWarping(inner).with_variances(variances)
+    found = warping.condition(xs, values, None, np.random.default_rng(0))[0]
+    expected = inner.with_variances(found_noise).condition(xs, compressed, None, np.random.default_rng(0))[0]
     np.testing.assert_array_equal(found.predict(POINTS).mean, expected.predict(POINTS).mean)
 
 

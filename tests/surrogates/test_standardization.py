@@ -53,3 +53,33 @@ def test_the_given_values_stay_as_they_are():
     values = np.array([1.0, 2.0, 4.0])
     standardize(values)
     assert values.tolist() == [1.0, 2.0, 4.0]
+
+
+def test_noise_that_all_values_share_belongs_to_their_scale():
+    values = np.array([1.0, 3.0, 8.0, 2.0])
+    for variances in (np.full(4, 2.5), np.full(4, np.nan), np.array([np.nan, 0.0, 0.0, np.nan])):
+        found, plain = standardize(values, variances=variances), standardize(values)
+        assert found.shift == pytest.approx(plain.shift)
+        assert found.scale == pytest.approx(plain.scale)
+
+
+def test_values_that_are_mostly_noise_set_no_scale():
+    """The scale of both halves was that of the noise: 7 in place of 1."""
+    rng = np.random.default_rng(0)
+    latent, variances = rng.normal(size=200), np.tile([1e-6, 100.0], 100)
+    values = 50.0 + latent + np.sqrt(variances) * rng.normal(size=200)
+    _, shift, scale = standardize(values, variances=variances)
+    assert scale == pytest.approx(1.0, rel=0.2)
+    assert shift == pytest.approx(50.0, abs=0.3)
+    weights = 1.0 / (scale**2 + np.maximum(variances - 1e-6, 0.0))
+    assert weights @ np.square(values - shift) == pytest.approx(200.0)  # Paule and Mandel's equation
+    assert shift == pytest.approx(weights @ values / weights.sum())
+
+
+@pytest.mark.parametrize("variances", [[0.0] * 2 + [100.0] * 6, [0.0] * 4 + [1e300] * 4, [0.0] * 7 + [1e-300]])
+def test_a_scale_is_never_below_what_the_noise_lets_one_see(variances):
+    rng = np.random.default_rng(1)
+    values = np.array([3.0] * 4 + [3.0 + 1e-9] * 4) + np.minimum(np.sqrt(variances), 10.0) * rng.normal(size=8)
+    standard, shift, scale = standardize(values, variances=np.array(variances))
+    assert np.isfinite([shift, *standard]).all()
+    assert 0.0 < scale <= np.std(values) * (1.0 + 1e-12)
