@@ -22,7 +22,7 @@ def test_optima_are_right():
 @pytest.mark.parametrize("row", [Row("two", 1e4), Row("two", None)])
 def test_a_run_has_a_gap_from_0(monkeypatch, row):
     problem = Problem({"x": range(40)}, lambda point: float(point["x"]), 0.0, n_trials=8)
-    monkeypatch.setitem(KINDS, "two", lambda seed: problem)
+    monkeypatch.setitem(KINDS, "two", lambda _: problem)
     for how in ("clean", "failed", "observed"):
         assert run(row, how, 0) >= 0.0
 
