@@ -58,6 +58,7 @@ from bostruct.surrogates.priors import Normal
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit
 SCHEDULE_GROWTH = 0.05  # where durations are learned: a fit has one more parameter for each item
+FAR_SCHEDULE = 30.0  # scales: bad orders teach durations as good ones do, but a penalty teaches none
 EXTENT_ODDS = Normal(1.0, 1.0)  # log odds that letters or items count, not their number alone
 ORDER_ODDS = Normal(3.0, 1.0)  # log odds of an order that does not mislead
 MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials takes seconds
@@ -140,9 +141,10 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     has brought better values more often of late is more likely to be asked.
 
     Where the items of an order have resources, a further kernel has the schedule of the order, in durations that are
-    learned. It is linear in ends of chains of items, bad orders tell of the durations as good ones do, and so values
-    are not compressed. The search is by simulated annealing, because schedules have plateaus; with numbers, its best
-    points climb then. While it stays on that of the best value, every other suggestion is a mutation of the best point.
+    learned. It is linear in ends of chains of items, and bad orders teach the durations as good ones do. So only values
+    farther away than those of schedules are compressed. The search is by simulated annealing, because schedules have
+    plateaus; with numbers, its best points climb then. While it stays on that of the best value, every other suggestion
+    is a mutation of the best point.
 
     domain: of variables, such as a `Space`.
 
@@ -172,7 +174,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     acquisition = LogAugmentedExpectedImprovement() if has_numbers else LOG_EI
     return BayesianSearch(
         domain,
-        surrogate if scheduled else OutputWarping(surrogate),
+        OutputWarping(surrogate, FAR_SCHEDULE) if scheduled else OutputWarping(surrogate),
         Feasible(Improvement(acquisition, best_predicted), success, domain.join, growth=GROWTH),
         _climb_from(search.maximizer if scheduled else None) if climbs else search.maximizer,
         n_initial=10,

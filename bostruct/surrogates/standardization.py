@@ -69,7 +69,7 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
         mean = float(weights @ y / weights.sum())
         return mean, float(weights @ np.square(y - mean)) - len(y)
 
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):  # without noise the standard error is 0
         precision = float(np.sum(np.square(1.0 / np.sort(v)[1:])))
     least = min(max(math.sqrt(2.0 / precision), LEAST_SHARE), 1.0)
     if weigh(1.0)[1] >= 0.0:  # no noise to speak of

@@ -186,7 +186,7 @@ def test_points_chosen_from_many_keep_their_own_noise() -> None:
 
 def test_noise_is_compressed_as_values_are() -> None:
     xs, values, variances = make_data(0)
-    values[4] += 10.0
+    values[4] += 40.0
     inner = plain()
     compression = Compression.of(values, 3.0)
     lower = values - np.sqrt(variances)
