@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.analysis.value_axis import choose_scale, first_that_matters, is_beyond, pick_what_matters
 from bostruct.contracts import Array
+from bostruct.output_files import PICTURE_METADATA, write_output
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:
@@ -94,14 +96,31 @@ def plot_convergence(
     return axes
 
 
-def save_figure(ax: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a file, of the kind that its name ends in; raises ValueError for an unknown one.
+def save_figure(ax: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a figure to a file, of the kind that its name ends in.
 
     ax: matplotlib axes of the figure, or an array of them.
-    path: of the file, which is overwritten.
+    path: of the file. An earlier picture of bostruct is replaced.
+    overwrite: True also replaces a file that bostruct did not write, but never a database.
+
+    Raises ValueError for an unknown kind; OutputRefused, a FileExistsError, for a file that it must not replace;
+    OSError.
     """
-    first = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax
-    first.figure.savefig(path, dpi=150)
+    ending = os.path.splitext(os.fsdecode(path))[1].lower().removeprefix(".")
+    write_output(path, draw_picture(ax, ending), "picture", overwrite=overwrite)
+
+
+def draw_picture(ax: Any, kind: str) -> bytes:
+    """Return a figure as a file holds it, with the mark of an output of bostruct if the kind of file has one.
+
+    ax: matplotlib axes of the figure, or an array of them.
+    kind: of file, such as ``png``.
+
+    Raises ValueError for an unknown kind.
+    """
+    first, drawn = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax, BytesIO()
+    first.figure.savefig(drawn, format=kind, dpi=150, metadata=PICTURE_METADATA.get(kind))
+    return drawn.getvalue()
 
 
 def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:

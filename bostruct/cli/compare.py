@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,10 @@ from bostruct.cli.options import (
     FAILED,
     add_relabel,
     check_method,
+    check_outputs,
     json_option,
     load_problem,
+    overwrite_option,
     plain_errors,
     progress_option,
     relabel_option,
@@ -22,6 +25,8 @@ from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.comparison.value import ProblemComparison
+
+PICTURE = "convergence.png"
 
 
 @click.command()
@@ -44,6 +49,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
 @relabel_option
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
+@overwrite_option
 @progress_option
 @json_option
 def compare(
@@ -55,6 +61,7 @@ def compare(
     out: str,
     relabel: int | None,
     processes: int,
+    overwrite: bool,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -79,34 +86,36 @@ def compare(
     names = list(dict.fromkeys(check_method(name.strip(), loaded) for name in methods.split(",")))
     with plain_errors("The same line goes on where it stopped."):
         from bostruct.comparison.compare import compare as compare_methods
+        from bostruct.comparison.plan import TABLES
 
-        found = compare_methods(
-            spec, names, n_trials=trials, seeds=seeds, workers=processes, storage=out, progress=progress
-        )
-        _report(found.problems[0], seeds, Path(out), as_json)
+        files = {**TABLES, PICTURE: "picture"}
+        check_outputs({os.path.join(out, name): kind for name, kind in files.items()}, overwrite=overwrite)
+        settings: dict[str, Any] = {"storage": out, "progress": progress, "overwrite": overwrite}
+        found = compare_methods(spec, names, n_trials=trials, seeds=seeds, workers=processes, **settings)
+        _report(found.problems[0], seeds, Path(out), as_json, overwrite)
     if found.problems[0].failed:
         raise click.exceptions.Exit(FAILED)
 
 
-def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool) -> None:
+def _report(compared: ProblemComparison, seeds: int, folder: Path, as_json: bool, overwrite: bool) -> None:
     for note in compared.notes:
         click.echo(note, err=True)
-    picture = _draw_picture(compared, folder / "convergence.png") if compared.results else None
+    picture = _draw_picture(compared, folder / PICTURE, overwrite) if compared.results else None
     if as_json:
         echo_json(_as_json(compared, seeds, folder, picture))
     if as_json or not compared.results:
         return
     click.echo(f"{replace(compared, failed={}, left_out={}).to_text()}\n")
-    click.echo(f"in {folder}: comparison.txt, comparison.md, incumbents.csv{', convergence.png' if picture else ''}")
+    click.echo(f"in {folder}: comparison.txt, comparison.md, incumbents.csv{f', {PICTURE}' if picture else ''}")
 
 
-def _draw_picture(compared: ProblemComparison, path: Path) -> Path | None:
+def _draw_picture(compared: ProblemComparison, path: Path, overwrite: bool) -> Path | None:
     """Draw the picture and return its path; None where it cannot be drawn, which a line on stderr then says."""
     from bostruct.analysis.plots import save_figure
     from bostruct.contracts import MissingExtra
 
     try:
-        save_figure(compared.plot(), path)
+        save_figure(compared.plot(), path, overwrite=overwrite)
     except (MissingExtra, ValueError) as error:  # no matplotlib, or no run with a feasible trial
         click.echo(f"no picture: {error}", err=True)
         return None

@@ -17,9 +17,7 @@ def check_target(context: click.Context, option: click.Parameter, target: str) -
     option: that was given, for the message.
     target: the path of a file, or the URL of a database.
     """
-    if "://" not in target:
-        check_folder(context, option, target)
-    return target
+    return target if "://" in target else str(check_folder(context, option, target))
 
 
 @click.command()

@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+from collections.abc import Callable
+from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bostruct.analysis.tables import format_number
-from bostruct.cli.options import file_to_write, json_option, open_place, plain_errors, progress_option
+from bostruct.cli.options import (
+    check_outputs,
+    file_to_write,
+    json_option,
+    open_place,
+    overwrite_option,
+    plain_errors,
+    progress_option,
+)
 from bostruct.cli.text import Facts, echo_json, format_pairs
 
 if TYPE_CHECKING:
@@ -19,6 +30,14 @@ if TYPE_CHECKING:
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
 
+FILES = {
+    "best.json": "architecture",
+    "best.png": "picture",
+    "convergence.png": "picture",
+    "network.py": "program",
+    "best.pt": "archive",
+    "retrain.py": "program",
+}  # kinds of output
 DATASETS = ("digits", "diabetes", "cifar10")
 PROTOCOL_NAMES = ("combo", "deeparchitect", "nasbot", "wrs", "fast")
 NAS_METHODS = ("nasbot", "auto", "evolution", "regularized-evolution", "random")
@@ -75,6 +94,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
     type=file_to_write,
     help="A SQLite file, or postgresql://...; the same line then goes on where it stopped.",
 )
+@overwrite_option
 @progress_option
 @json_option
 def nas(
@@ -92,6 +112,7 @@ def nas(
     layers: str | None,
     out: str | None,
     storage: str | None,
+    overwrite: bool,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -112,6 +133,7 @@ def nas(
     folder = Path(out or f"nas-{dataset}")
     with plain_errors():
         label = None if storage is None else open_place(storage).label
+        check_outputs({str(folder / name): kind for name, kind in FILES.items()}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         optional_import("torch")
         from bostruct.nas.searches import average_test_error, retrain, retrain_networks
@@ -121,7 +143,8 @@ def nas(
         best = result.best_point
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
-        files = [*_write_files(search, result, folder), *_write_network(search, trained, folder)]
+        write = partial(_write_file, folder, overwrite)
+        files = [*_write_files(search, result, write), *_write_network(search, trained, write)]
     summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
     if as_json:
         echo_json(summary)
@@ -209,28 +232,33 @@ def _make_folder(folder: Path) -> None:
         raise click.BadParameter(f"nothing can be written to {folder}: {error.strerror}", param_hint="--out") from error
 
 
-def _write_files(search: Search, result: Result, folder: Path) -> list[str]:
+def _write_file(folder: Path, overwrite: bool, name: str, content: str | bytes) -> str:
+    """Write one of `FILES`, and return its path."""
+    from bostruct.output_files import write_output
+
+    write_output(folder / name, content, FILES[name], overwrite=overwrite)
+    return str(folder / name)
+
+
+def _write_files(search: Search, result: Result, write: Callable[[str, str | bytes], str]) -> list[str]:
     """Write the files; pictures only where matplotlib is installed."""
+    from bostruct.analysis.plots import draw_picture
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
 
     best = result.best_point
-    text = json.dumps(best.to_json(), indent=1)
-    (folder / "best.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps({"written_by": "bostruct", **best.to_json()}, indent=1)
     script = SCRIPT.format(dataset=search.dataset, call=search.call, architecture=text)
-    (folder / "retrain.py").write_text(script, encoding="utf-8")
-    files = ["best.json", "retrain.py"]
+    files = [write("best.json", f"{text}\n"), write("retrain.py", script)]
     try:
         pictures: dict[str, Any] = {"best.png": plot_architecture(best), "convergence.png": result.plot()}
     except MissingExtra as error:
         click.echo(f"no pictures: {error}", err=True)
         pictures = {}
-    for name, axes in pictures.items():
-        axes.figure.savefig(folder / name, dpi=120, bbox_inches="tight")
-    return [str(folder / name) for name in (*files, *pictures)]
+    return files + [write(name, draw_picture(axes, "png")) for name, axes in pictures.items()]
 
 
-def _write_network(search: Search, trained: list[Trained], folder: Path) -> list[str]:
+def _write_network(search: Search, trained: list[Trained], write: Callable[[str, str | bytes], str]) -> list[str]:
     """Write the weights of the training with the least validation error, and the network as source.
 
     Layers of a user's own have no source; the weights are then those of `to_torch`.
@@ -238,20 +266,20 @@ def _write_network(search: Search, trained: list[Trained], folder: Path) -> list
     import torch
 
     from bostruct.nas.sources import to_source
+    from bostruct.output_files import sign_archive
 
     best = min(trained, key=lambda one: one.error).network
     # copies: repeats that are trained as one tensor would each bring the weights of all
-    torch.save({name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, folder / "best.pt")
-    files = ["best.pt"]
+    weights, packed = {name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, BytesIO()
+    torch.save(weights, packed)
+    files = [write("best.pt", sign_archive(packed))]
     if search.builders is None:
         data = search.load()
         is_bytes = data.train.inputs.dtype == torch.uint8
         unit = "an image with values from 0 to 1" if is_bytes else f"an input of bostruct.nas.{search.dataset}()"
         facts = {"dataset": search.dataset, "mean": data.mean, "scale": data.scale, "unit": unit}
-        text = SOURCE.format(source=to_source(best), **facts)
-        (folder / "network.py").write_text(text, encoding="utf-8")
-        files.append("network.py")
-    return [str(folder / name) for name in files]
+        files.append(write("network.py", SOURCE.format(source=to_source(best), **facts)))
+    return files
 
 
 def _nas_text(summary: Facts, search: Search, found: RetrainedScore, by_hand: RetrainedScore, best: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,7 @@ space_option = click.option(
 file_to_write = click.Path(dir_okay=False, writable=True)
 FOLDERS = re.compile(r".*[/\\]")  # before the name of a file, and other ones on each machine
 PICTURES = (".png", ".pdf", ".svg")
+NEVER_READ = frozenset({"csv", "plot", "out", "name"})  # parameters that name no input
 
 
 def check_folder(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
@@ -75,9 +77,29 @@ def check_picture(context: click.Context, option: click.Parameter, path: str | N
     return check_folder(context, option, path)
 
 
+overwrite_option = click.option(
+    "--overwrite", is_flag=True, help="Also replace files that bostruct did not write; never a database or an input."
+)
 plot_option = click.option(
     "--plot", type=file_to_write, callback=check_picture, help=f"Draw into this file ({', '.join(PICTURES)})."
 )
+
+
+def check_outputs(outputs: Mapping[str | None, str], *, overwrite: bool) -> None:
+    """Refuse before any work what must not be replaced after it; raises what `check_output` raises.
+
+    outputs: the kind of each file by its path, which is None where its option was not given.
+    overwrite: of the command.
+    """
+    from bostruct.output_files import check_output
+
+    given = click.get_current_context().params
+    texts = [one for name, one in given.items() if isinstance(one, str) and name not in NEVER_READ]
+    pieces = [piece for text in texts for piece in (text, *re.split("[:,=]", text))]
+    modules = [getattr(sys.modules.get(piece), "__file__", None) or "" for piece in pieces]
+    for path, kind in outputs.items():
+        if path is not None:
+            check_output(path, kind, overwrite=overwrite, inputs=[*pieces, *modules])
 
 
 class StorageRefused(click.ClickException):
@@ -96,6 +118,7 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
     """
     from bostruct.contracts import BostructError
     from bostruct.execution.interrupts import TERMINATED
+    from bostruct.output_files import OutputRefused
     from bostruct.storage.protocol import StorageError, StudyMismatch
     from bostruct.study.records import OtherVersion
     from bostruct.study.space_changes import SpaceChanged
@@ -108,6 +131,8 @@ def plain_errors(when_interrupted: str = "") -> Iterator[None]:
             yield
     except (StorageError, StudyMismatch) as error:
         raise StorageRefused(error_text(error)) from error
+    except OutputRefused as error:
+        raise click.UsageError(error_text(error).replace("overwrite=True", "--overwrite")) from error
     except BrokenPipeError:
         raise  # somebody closed our stdout: click knows what to do
     except (BostructError, OSError) as error:

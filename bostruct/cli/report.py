@@ -12,11 +12,13 @@ import click
 from bostruct.cli.options import (
     check_folder,
     check_names,
+    check_outputs,
     file_to_write,
     json_option,
     load_space,
     load_to_read,
     open_place,
+    overwrite_option,
     plain_errors,
     short_name,
     space_option,
@@ -37,9 +39,12 @@ if TYPE_CHECKING:
     callback=check_folder,
     help="The page to write; FILE with the ending .html by default. Needed for a database.",
 )
+@overwrite_option
 @space_option
 @json_option
-def report(file: str, name: str | None, out: str | None, problem: str | None, as_json: bool) -> None:
+def report(
+    *, file: str, name: str | None, out: str | None, overwrite: bool, problem: str | None, as_json: bool
+) -> None:
     """Write a page of HTML about the studies in a file or a database (postgresql://...): story, pictures, tables.
 
     The page needs no network. FILE is only read, also while a study in it runs.
@@ -61,19 +66,22 @@ def report(file: str, name: str | None, out: str | None, problem: str | None, as
         text, names = render_file(file, name, space)  # first: a file that is none of ours is refused as such
         check_names(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
-        if page.exists() and Path(place.label).exists() and page.samefile(place.label):
-            raise click.UsageError(f"--out: expected another file than that of the studies, got {page}")
-        _write_page(page, text, is_chosen=out is not None)
+        check_outputs({str(page): "page"}, overwrite=overwrite)
+        _write_page(page, text, is_chosen=out is not None, overwrite=overwrite)
     if as_json:
         echo_json({"file": place.label, "page": str(page), "studies": names})
     else:
         click.echo(f"{printable(str(page))} tells of {', '.join(map(repr, names))}")
 
 
-def _write_page(page: Path, text: str, *, is_chosen: bool) -> None:
+def _write_page(page: Path, text: str, *, is_chosen: bool, overwrite: bool) -> None:
     """Write a page; raise OSError, which says how to choose another one where the user chose none."""
+    from bostruct.output_files import OutputRefused, write_output
+
     try:
-        page.write_text(text, encoding="utf-8", newline="\n")
+        write_output(page, text, "page", overwrite=overwrite)
+    except OutputRefused:
+        raise
     except OSError as error:
         hint = "" if is_chosen else "; give another page by --out"
         raise OSError(error.errno, f"{error.strerror}{hint}", str(page)) from error

@@ -11,11 +11,13 @@ from bostruct.cli.options import (
     add_relabel,
     check_config,
     check_method,
+    check_outputs,
     file_to_write,
     json_option,
     load_problem,
     name_on_record,
     open_place,
+    overwrite_option,
     plain_errors,
     plot_option,
     progress_option,
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
 )
 @click.option("--repeats", is_flag=True, help="Let the method ask for a told point again, of a noisy objective.")
 @plot_option
+@overwrite_option
 @progress_option
 @json_option
 def run(
@@ -92,6 +95,7 @@ def run(
     stop_trials: str | None,
     repeats: bool,
     plot: str | None,
+    overwrite: bool,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -119,10 +123,11 @@ def run(
     request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, stops, repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
+        check_outputs({plot: "picture"}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         result, summary = _execute(request, progress)
         if plot is not None and result.n_completed:
-            draw_result(result, loaded, plot)
+            draw_result(result, loaded, plot, overwrite=overwrite)
             summary["plot"] = plot
     _report(result, summary, as_json, plot)
 
@@ -249,12 +254,12 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
         )
 
 
-def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
+def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bool = False) -> None:
     """Draw the history of a result; raise MissingExtra without matplotlib, ValueError for an unknown kind of file.
 
     result: of a study.
     problem: gives the title, and the optimum where it is known.
-    path: of the picture, which is overwritten.
+    path, overwrite: as of `save_figure`.
     """
     from bostruct.analysis.histories import plot_history
     from bostruct.analysis.plots import save_figure
@@ -263,4 +268,4 @@ def draw_result(result: Result, problem: AnyProblem, path: str) -> None:
     axes = result.plot() if several else plot_history(result, optimum=problem.optimum)
     title = f"{result.method} on {problem.name}, {pluralize(len(result.order), 'trial')}"
     axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
-    save_figure(axes, path)
+    save_figure(axes, path, overwrite=overwrite)

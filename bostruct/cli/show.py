@@ -14,11 +14,13 @@ from bostruct.cli.findings import BEST_FACTS, describe_findings, describe_trial,
 from bostruct.cli.options import (
     check_folder,
     check_names,
+    check_outputs,
     file_to_write,
     json_option,
     load_space,
     load_to_read,
     open_place,
+    overwrite_option,
     plain_errors,
     plot_option,
     space_option,
@@ -40,9 +42,19 @@ STATUSES = ("completed", "failed", "infeasible", "running", "waiting")  # of tho
 @click.option("--name", help="Of the study; needed where the file holds several.")
 @click.option("--csv", type=file_to_write, callback=check_folder, help="Write its trials, a row each, to this file.")
 @plot_option
+@overwrite_option
 @space_option
 @json_option
-def show(file: str, name: str | None, csv: str | None, plot: str | None, problem: str | None, as_json: bool) -> None:
+def show(
+    *,
+    file: str,
+    name: str | None,
+    csv: str | None,
+    plot: str | None,
+    overwrite: bool,
+    problem: str | None,
+    as_json: bool,
+) -> None:
     """List the studies in a file or a database (postgresql://...), or show one.
 
     \b
@@ -61,7 +73,8 @@ def show(file: str, name: str | None, csv: str | None, plot: str | None, problem
             _list_studies(place, names, as_json)
             return
         with load_to_read(place, name, load_space(problem)) as study:
-            _show_one(study, csv, plot, as_json)
+            check_outputs({csv: "table of trials", plot: "picture"}, overwrite=overwrite)
+            _show_one(study, csv, plot, overwrite, as_json)
 
 
 def _study_facts(study: Study, result: Result) -> Facts:
@@ -117,7 +130,7 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
     click.echo("\n`--name NAME` shows one.")
 
 
-def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) -> None:
+def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, as_json: bool) -> None:
     from bostruct.analysis.plots import save_figure
 
     result = study.result
@@ -131,10 +144,10 @@ def _show_one(study: Study, csv: str | None, plot: str | None, as_json: bool) ->
     facts["suggest_seconds"] = study.goals.suggest_seconds
     facts["hasty"] = sum(trial.info.get("haste", 0) > 0 for trial in result.trials)
     if csv is not None:
-        result.to_csv(csv)
+        result.to_csv(csv, overwrite=overwrite)
     if plot is not None:
         try:
-            save_figure(result.plot(), plot)
+            save_figure(result.plot(), plot, overwrite=overwrite)
         except ValueError as error:
             raise click.ClickException(f"--plot: there is nothing to draw: {error}") from error
     if as_json:

@@ -26,6 +26,7 @@ def compare(
     workers: int = 1,
     storage: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    overwrite: bool = False,
 ) -> Comparison:
     """Compare methods on problems, each with several seeds, and return tables of paired differences.
 
@@ -43,11 +44,13 @@ def compare(
     storage: a folder, in which the same call resumes; of several problems each has a folder in it. Tables are written
         there, too, and the report covers all runs there that have so many trials. None keeps nothing.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
+    overwrite: True also replaces files in the place of the tables that bostruct did not write, but never a database.
 
     A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
     on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
     compared. Notes of both say where the finished trials are. Raises DomainError where a method cannot search a
-    problem, StorageError where the folder holds another comparison, naming what differs, TypeError, ValueError.
+    problem, StorageError where the folder holds another comparison, naming what differs, OutputRefused, a
+    FileExistsError, for a file in the place of a table, TypeError, ValueError.
     """
     named, labeled = read_problems(problems), read_methods(methods)
     check_integer("n_trials", n_trials, 1)
@@ -65,12 +68,12 @@ def compare(
         for plan in plans:
             plan.check_methods()
         for plan in plans:  # none is written to before all methods are known to serve
-            plan.claim_folder()
+            plan.claim_folder(overwrite=overwrite)
     except BaseException:
         _remove(folder, storage)
         raise
     try:
-        found = _compare_on_each(plans, workers, progress)
+        found = _compare_on_each(plans, workers, progress, overwrite)
     except BaseException as error:
         error.add_note(f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes.")
         raise
@@ -78,13 +81,15 @@ def compare(
     return Comparison(found)
 
 
-def _compare_on_each(plans: Sequence[Plan], workers: int, progress: bool | None) -> tuple[ProblemComparison, ...]:
+def _compare_on_each(
+    plans: Sequence[Plan], workers: int, progress: bool | None, overwrite: bool
+) -> tuple[ProblemComparison, ...]:
     """Compare on each problem; raise the first error, with notes on others, once all are done."""
     found: list[ProblemComparison] = []
     errors: list[Exception] = []
     for plan in plans:
         try:
-            found.append(_compare_on(plan, workers, progress))
+            found.append(_compare_on(plan, workers, progress, overwrite))
         except Exception as error:
             error.add_note(f"This is of the comparison on {plan.problem}.")
             errors.append(error)
@@ -97,13 +102,13 @@ def _compare_on_each(plans: Sequence[Plan], workers: int, progress: bool | None)
     raise errors[0]
 
 
-def _compare_on(plan: Plan, workers: int, progress: bool | None) -> ProblemComparison:
+def _compare_on(plan: Plan, workers: int, progress: bool | None, overwrite: bool) -> ProblemComparison:
     failed = execute(plan, workers, progress)
     results, left_out = read_results(plan)
     timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}
     compared = ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
     if results:
-        compared.write_tables(plan.folder)
+        compared.write_tables(plan.folder, overwrite=overwrite)
     return compared
 
 

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 from bostruct.checks import missing_members, short_repr
 from bostruct.comparison.record import describe_run, find_run_difference, write_record
 from bostruct.contracts import Domain, DomainError, Presented, Searcher
+from bostruct.output_files import check_output
 from bostruct.problems import registry
 from bostruct.problems.own import AnyProblem
 from bostruct.storage.json_text import dump
@@ -20,6 +21,7 @@ from bostruct.study.records import encode_points
 from bostruct.study.stored_searcher import build_searcher
 
 SETTINGS_FILE = "comparison.json"
+TABLES = {"comparison.txt": "comparison", "comparison.md": "comparison", "incumbents.csv": "table of incumbents"}
 Method = str | Searcher | Callable[[Domain], Searcher]
 
 
@@ -135,9 +137,16 @@ class Plan:
         points = dump(encode_points(problem.space, initial_points(problem, cell.seed)))
         return find_run_difference(stored, given._replace(method=self.described[cell.method].method, initial=points))
 
-    def claim_folder(self) -> None:
-        """Make the folder, or find it made for the same problem and methods; raises StorageError otherwise."""
+    def claim_folder(self, *, overwrite: bool = False) -> None:
+        """Make the folder, or find it made for the same problem and methods.
+
+        overwrite: True if tables may replace files that bostruct did not write.
+
+        Raises StorageError for the folder of another comparison, OutputRefused for a file in the place of a table.
+        """
         path = self.folder / SETTINGS_FILE
+        for name, kind in TABLES.items():
+            check_output(self.folder / name, kind, overwrite=overwrite)
         (self.folder / "runs").mkdir(parents=True, exist_ok=True)
         settings = {"problem": self.problem, "methods": list(self.methods), "seeds": self.seeds, "trials": self.trials}
         write_record(path, settings, self.described)

@@ -9,6 +9,7 @@ from pathlib import Path
 from bostruct import __version__
 from bostruct.contracts import Domain, ParsedJson, Searcher
 from bostruct.goals.declared import Goals
+from bostruct.output_files import write_output
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyRow
 from bostruct.study.records import can_continue_method, describe_method, find_difference
@@ -80,7 +81,8 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
     settings: of the call: its problem, methods, seeds and trials.
     given: a row for each label of a method, at least one.
 
-    Raises StorageError where the file is of another comparison, and leaves it then.
+    Raises StorageError where the file is of another comparison, OutputRefused where it is none of bostruct, and leaves
+    it then.
     """
     earlier = read_record(path)
     if earlier and earlier["problem"] != settings["problem"]:
@@ -98,6 +100,4 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
     one = next(iter(given.values()))
     described = known | {label: parse(row.method) | {"version": row.version} for label, row in given.items()}
     record = {**settings, "space": parse(one.domain), "goals": parse(one.goals), "described": described}
-    fresh = path.with_suffix(".tmp")
-    fresh.write_text(dump(record) + "\n", encoding="utf-8")
-    fresh.replace(path)  # at once, or not at all
+    write_output(path, dump(record) + "\n", "record of a comparison", overwrite=None)

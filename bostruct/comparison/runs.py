@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from bostruct.comparison.statistics import is_chosen
 from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.goals.declared import Goals
+from bostruct.output_files import OutputRefused, write_output
 from bostruct.problems.registry import old_name
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
@@ -241,9 +242,9 @@ def _cpu_file(path: Path) -> Path:
 def _add_cpu_seconds(path: Path, suggestions: int, seconds: float) -> None:
     """Keep, beside the file of a run, the CPU seconds that its process spent outside the objective."""
     before = read_cpu_seconds(path) or (0, 0.0)
-    _cpu_file(path).write_text(
-        json.dumps({"suggestions": before[0] + suggestions, "seconds": before[1] + seconds}) + "\n", encoding="utf-8"
-    )
+    record = json.dumps({"suggestions": before[0] + suggestions, "seconds": before[1] + seconds})
+    with suppress(OutputRefused):  # somebody else's file stays, and the run has no record
+        write_output(_cpu_file(path), f"{record}\n", "record of CPU seconds")
 
 
 def read_cpu_seconds(path: Path) -> tuple[int, float] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from bostruct.comparison.plan import RunKey
 from bostruct.comparison.statistics import MethodRow, is_maximized, merit_name, method_rows
 from bostruct.comparison.tables import describe_rows, table_of
 from bostruct.display import html_table, pluralize
+from bostruct.output_files import format_csv, write_output
 from bostruct.problems.own import AnyProblem
 from bostruct.study.result import Result
 
@@ -142,34 +142,41 @@ class ProblemComparison:
         axes.set_title(title, loc="left", fontsize=10, pad=14, wrap=True)
         return axes
 
-    def write_tables(self, folder: Path) -> None:
+    def write_tables(self, folder: Path, *, overwrite: bool = False) -> None:
         """Write comparison.txt, comparison.md and incumbents.csv into a folder.
 
-        folder: that exists; files of earlier calls are overwritten.
-        """
-        (folder / "comparison.txt").write_text(self.to_text() + "\n", encoding="utf-8")
-        (folder / "comparison.md").write_text(self.to_text(format_markdown) + "\n", encoding="utf-8")
-        self.write_incumbents(folder / "incumbents.csv")
+        folder: that exists; files of earlier calls are replaced.
+        overwrite: True also replaces files that bostruct did not write, but never a database.
 
-    def write_incumbents(self, path: str | os.PathLike[str]) -> None:
+        Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
+        """
+        for name, form in (("comparison.txt", format_table), ("comparison.md", format_markdown)):
+            write_output(folder / name, self.to_text(form) + "\n", "comparison", overwrite=overwrite)
+        self.write_incumbents(folder / "incumbents.csv", overwrite=overwrite)
+
+    def write_incumbents(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a CSV file with a line for each finished trial of each run, as told; of noisy problems no regret.
 
-        path: of the file, which is overwritten. Of several objectives there is a column of values, and no best one.
+        path: of the file; one of an earlier call is replaced. Of several objectives there is a column of values, and no
+            best one.
+        overwrite: True also replaces a file that bostruct did not write, but never a database.
+
+        Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
         """
+        write_output(path, format_csv(CSV_HEADER, self._list_steps()), "table of incumbents", overwrite=overwrite)
+
+    def _list_steps(self) -> Iterator[tuple[object, ...]]:
+        """Yield a row of the CSV file for each finished trial of each run."""
         several = self.problem.goals.n_objectives > 1
         optimum = None if self.problem.noisy else self.problem.optimum
         sign = -1.0 if is_maximized(self.problem) else 1.0
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(CSV_HEADER)
-            for cell, result in self.results.items():
-                bests = [None] * len(result.order) if several else [step.best_value for step in result.incumbents]
-                for position, (number, best) in enumerate(zip(result.order, bests, strict=True), start=1):
-                    trial = result.trials[number]
-                    regret = None if best is None or optimum is None else sign * (best - optimum)
-                    told = trial.values if several else trial.value
-                    seconds = trial.info.get("suggest_seconds")
-                    writer.writerow((*cell, position, told, best, regret, trial.origin, seconds))
+        for cell, result in self.results.items():
+            bests = [None] * len(result.order) if several else [step.best_value for step in result.incumbents]
+            for position, (number, best) in enumerate(zip(result.order, bests, strict=True), start=1):
+                trial = result.trials[number]
+                regret = None if best is None or optimum is None else sign * (best - optimum)
+                told = trial.values if several else trial.value
+                yield (*cell, position, told, best, regret, trial.origin, trial.info.get("suggest_seconds"))
 
 
 @dataclass(frozen=True, repr=False)

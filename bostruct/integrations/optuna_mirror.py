@@ -16,6 +16,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, ParsedJson, Point, PointError
 from bostruct.integrations.optuna_spaces import describe_parameters, encode_point, encode_structures, fit_value
+from bostruct.output_files import check_output
 from bostruct.study.history import Trial
 from bostruct.study.records import JsonDomain
 
@@ -49,13 +50,15 @@ class StudyMirror:
     again after it had failed is there twice, for Optuna reopens none. Where the space of the study changed, trials from
     before have the parameters that they had, and the user attribute `bostruct` of the study says what they are now.
 
-    Raises TypeError for what is no storage.
+    Raises TypeError for what is no storage, OutputRefused, a FileExistsError, for a file that is no journal.
     """
 
     def __init__(self, storage: str | os.PathLike[str] | BaseStorage) -> None:
         if not isinstance(storage, str | os.PathLike | BaseStorage):
             raise TypeError(f"storage: expected a path or a storage of Optuna, got {short_repr(storage)}")
         is_path = isinstance(storage, str | os.PathLike)
+        if is_path and not (os.path.exists(storage) and os.path.getsize(storage) == 0):  # an empty one loses nothing
+            check_output(storage, "journal of Optuna", overwrite=None)
         self._storage = JournalStorage(JournalFileBackend(os.fspath(storage))) if is_path else storage
 
     def __call__(self, study: Study, trial: Trial | None = None) -> None:

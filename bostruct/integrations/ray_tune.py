@@ -13,6 +13,7 @@ from bostruct.checks import check_integer, missing_package, short_repr
 from bostruct.contracts import BostructError, SpaceExhausted
 from bostruct.domains.space.space import Space
 from bostruct.integrations.ray_tune_spaces import TuneSpace
+from bostruct.output_files import write_output
 from bostruct.storage.backends import open_storage
 from bostruct.storage.memory import MemoryStorage
 from bostruct.study.study import Study
@@ -162,9 +163,11 @@ class BostructSearch(Searcher):
     def save(self, checkpoint_path: str) -> None:
         """Write the searcher, with its study and the trials in flight, to a file; Tune does so by itself.
 
-        checkpoint_path: of the file, a pickle, as all that Tune saves.
+        checkpoint_path: of the file, a pickle, as all that Tune saves. An earlier one is replaced.
+
+        Raises OutputRefused, a FileExistsError, for any other file; OSError.
         """
-        Path(checkpoint_path).write_bytes(self._pack())
+        write_output(checkpoint_path, self._pack(), "searcher", overwrite=None)
 
     def restore(self, checkpoint_path: str) -> None:
         """Go on from a file of `save`, with the suggestions that the saved searcher would have made.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-import shutil
 import tarfile
 import urllib.request
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -26,6 +26,7 @@ from bostruct.contracts import BostructError, DomainError
 from bostruct.nas.data import Dataset, Examples
 from bostruct.nas.objectives import NetworkObjective
 from bostruct.nas.protocols import PROTOCOLS, objective_settings
+from bostruct.output_files import check_output, write_output
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 MEAN, SCALE = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # Oh et al. 2019
@@ -100,26 +101,28 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
     raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
 
 
-def download(folder: str | Path) -> Path:
-    """Fetch the official python archive (163 MB) into a folder, and return its path.
+def download(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
 
     folder: where it is put.
+    overwrite: True replaces another file of its name.
 
-    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then.
+    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then; OutputRefused, a
+    FileExistsError, for another file of its name.
     """
-    name, _ = PYTHON_ARCHIVE
+    name, expected = PYTHON_ARCHIVE
     target = Path(folder).expanduser() / name
+    if target.is_file() and _digest(target.read_bytes(), "md5") == expected:
+        return target
+    check_output(target, name, overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".part")
     try:
-        with urllib.request.urlopen(URL + name, timeout=DOWNLOAD_TIMEOUT) as source, partial.open("wb") as file:
-            shutil.copyfileobj(source, file)
-        _check_md5(partial.read_bytes(), *PYTHON_ARCHIVE)
-        partial.replace(target)
-    except OSError as error:
+        with urllib.request.urlopen(URL + name, timeout=DOWNLOAD_TIMEOUT) as source:
+            archive = source.read()
+    except (OSError, HTTPException) as error:
         raise BostructError(f"{URL + name} could not be fetched: {error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    _check_md5(archive, *PYTHON_ARCHIVE)
+    write_output(target, archive, name, overwrite=overwrite)
     return target
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bostruct.checks import short_repr
+from bostruct.output_files import write_output
 from bostruct.problems.formula import Formula
 from bostruct.problems.paths import check_regular
 
@@ -67,13 +68,15 @@ def read_wcnf(path: str | Path) -> Formula:
     return Formula(header.n_variables if header else max(1, largest), tuple(clauses), tuple(weights))
 
 
-def write_wcnf(formula: Formula, path: str | Path) -> None:
+def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a formula in the old format, which keeps the number of variables.
 
     formula: to be written.
     path: of the file, which is compressed where the name ends in .gz or .xz.
+    overwrite: True replaces a file that is there, but never a database.
 
-    What `read_wcnf` reads back is equal. Raises OSError.
+    What `read_wcnf` reads back is equal. Raises OutputRefused, a FileExistsError, for a file that it must not replace;
+    OSError.
     """
     top = math.floor(formula.soft_weight) + 1
     lines = [f"p wcnf {formula.n_variables} {len(formula.clauses)} {top}"]
@@ -82,7 +85,7 @@ def write_wcnf(formula: Formula, path: str | Path) -> None:
         lines.append(" ".join(map(str, (shown_weight, *clause, 0))))
     path = Path(path)
     compress, _ = COMPRESSION.get(path.suffix, (bytes, bytes))
-    path.write_bytes(compress(("\n".join(lines) + "\n").encode("ascii")))
+    write_output(path, compress(("\n".join(lines) + "\n").encode("ascii")), "formula", overwrite=overwrite)
 
 
 def _header(tokens: list[str], before: Header | None, n_clauses: int) -> Header:

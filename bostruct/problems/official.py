@@ -18,6 +18,7 @@ import pickle
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ import numpy as np
 from bostruct.checks import optional_import, short_repr
 from bostruct.contracts import Array, ParsedJson
 from bostruct.domains.architecture.cells import NB201_OPERATIONS
+from bostruct.output_files import OutputRefused, check_output, sign_archive, write_output
 from bostruct.problems import official_pth
 from bostruct.problems.official_pth import Pickled
 from bostruct.problems.paths import check_regular, is_folder, is_regular
@@ -319,12 +321,17 @@ def main() -> None:
     )
     parser.add_argument("nats", type=Path, metavar="NATS")
     parser.add_argument("out", type=Path, metavar="OUT.npz")
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that bostruct did not write")
     given = parser.parse_args()
     try:
-        arrays = read_nats(given.nats)
+        check_output(given.out, "archive", overwrite=given.overwrite, inputs=[str(given.nats)])
+        arrays, packed = read_nats(given.nats), BytesIO()
+        np.savez_compressed(packed, **arrays)  # type: ignore[arg-type]
+        write_output(given.out, sign_archive(packed), "archive", overwrite=given.overwrite)
+    except OutputRefused as error:
+        parser.error(str(error).replace("overwrite=True", "--overwrite"))
     except (ValueError, OSError) as error:
         sys.exit(str(error))
-    np.savez_compressed(given.out, **arrays)  # type: ignore[arg-type]
     print(f"{len(arrays['edges'])} architectures in {given.out}")
 
 

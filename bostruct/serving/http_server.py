@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import stat
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 
+from bostruct.output_files import OutputRefused
 from bostruct.serving.guarded_http import GuardedHandler, GuardedServer, is_equal, receive
 from bostruct.serving.json_lines import LONGEST
 from bostruct.serving.operations import PROTOCOL
@@ -57,9 +59,10 @@ class StudyServer(GuardedServer):
     service: that answers.
     host: the name or address to listen at.
     port: 0 for a free one.
-    path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect.
+    path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect. A link
+        is followed.
 
-    Raises OSError where the address cannot be had.
+    Raises OutputRefused for a file in the place of the socket, OSError where the address cannot be had.
     """
 
     def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0, path: str | None = None) -> None:
@@ -69,6 +72,7 @@ class StudyServer(GuardedServer):
         if path is None:
             super().__init__(host, port, _Handler, MOST_CONNECTIONS)
         else:
+            path = os.path.realpath(path) if os.path.islink(path) else path
             _remove_dead_socket(path)
             mask = os.umask(0o077)
             try:
@@ -83,7 +87,8 @@ class StudyServer(GuardedServer):
         if not self.has_address:
             with suppress(OSError):
                 path = str(self.server_address)
-                if os.stat(path).st_ino == self._inode:
+                found = os.lstat(path)
+                if stat.S_ISSOCK(found.st_mode) and found.st_ino == self._inode:
                     os.unlink(path)
 
 
@@ -165,8 +170,8 @@ class _Handler(GuardedHandler):
 def _remove_dead_socket(path: str) -> None:
     """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
     with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(os.stat(path).st_mode):
-            return  # binding says what is wrong
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise OutputRefused(errno.EEXIST, "is no socket; give another path", path)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             try:
                 probe.connect(path)

@@ -5,23 +5,30 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bostruct.checks import has_posix
+from bostruct.output_files import OutputRefused
 from bostruct.storage.locks import is_same_file
+
+TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}\n?")  # 32 bytes in base64
+TOKEN_BYTES = (43, 44)
+NO_TOKEN = "holds no token of bostruct serve; give another --token-file"
 
 
 @contextmanager
 def keep_token(path: str, token: str) -> Iterator[None]:
     """Keep a token in a new file that only the user of this process can read, for as long as a block lasts.
 
-    path: of the file. A regular file that no server locks is replaced: a server that was killed leaves its file behind.
+    path: of the file. One with a token that no server locks is replaced: a server that was killed leaves it behind.
     token: of the server.
 
-    Raises FileExistsError where a living server has its token there, OSError where the file cannot be made.
+    Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError where the
+    file cannot be made.
     """
     with os.fdopen(_make_locked(path), "w") as file:
         file.write(f"{token}\n")
@@ -29,10 +36,11 @@ def keep_token(path: str, token: str) -> Iterator[None]:
         try:
             yield
         finally:
-            if not has_posix():
-                file.close()  # Windows removes no open file
             with suppress(OSError):
-                if Path(path).read_bytes() == f"{token}\n".encode():  # somebody may have put another file there
+                is_ours = is_same_file(Path(path), file.fileno())  # somebody may have put another file there
+                if not has_posix():
+                    file.close()  # Windows removes no open file
+                if is_ours and Path(path).read_bytes() == f"{token}\n".encode():
                     os.unlink(path)
 
 
@@ -44,35 +52,41 @@ def _make_locked(path: str) -> int:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:  # another server was quicker
             continue
-        if _lock(path, descriptor):
-            return descriptor
+        try:
+            if _lock(path, descriptor):
+                return descriptor
+        except OutputRefused:
+            os.close(descriptor)
+            raise
         os.close(descriptor)
 
 
 def _remove_left_behind(path: str) -> None:
-    """Remove a regular file that no server locks; raise FileExistsError for any other."""
+    """Remove a file with a token that no server locks; raise OutputRefused for any other."""
     with suppress(FileNotFoundError):
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            raise FileExistsError(errno.EEXIST, "is no regular file; give another --token-file", path)
-        if not has_posix():
-            os.unlink(path)
-            return
-        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-        if _lock(path, descriptor):
-            os.unlink(path)  # while it is locked: afterwards another server may have its own there
-        os.close(descriptor)
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode):
+            raise OutputRefused(errno.EEXIST, "is no regular file; give another --token-file", path)
+        if found.st_size not in TOKEN_BYTES:  # it is not opened: to close a database would drop the locks on it
+            raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
+        with open(os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+            if _lock(path, file.fileno()):
+                if not TOKEN.fullmatch(file.read()):
+                    raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
+                if not has_posix():
+                    file.close()  # Windows removes no open file
+                os.unlink(path)  # while it is locked: afterwards another server may have its own there
 
 
 def _lock(path: str, descriptor: int) -> bool:
-    """Lock a file, and tell whether it still has its name; raise FileExistsError where another server locks it."""
+    """Lock a file, and tell whether it still has its name; raise OutputRefused where another server locks it."""
     if has_posix():
         fcntl = importlib.import_module("fcntl")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(descriptor)
             why = "holds the token of another bostruct serve, which runs; give another --token-file"
-            raise FileExistsError(errno.EEXIST, why, path) from None
+            raise OutputRefused(errno.EEXIST, why, path) from None
         except OSError:  # a file system without locks, where nobody can know
             pass
     return is_same_file(Path(path), descriptor)

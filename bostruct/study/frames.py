@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct.checks import optional_import, short_repr
@@ -12,6 +13,7 @@ from bostruct.domains.space.rereading import OWN, fill_none
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import parse_outcome
+from bostruct.output_files import unquote_cell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -43,6 +45,7 @@ def read_frame(frame: DataFrame, value: str | Sequence[str], domain: Domain, goa
     pandas = optional_import("pandas", "pandas")
     if not isinstance(frame, pandas.DataFrame):
         raise TypeError(f"frame: expected a pandas DataFrame, got {short_repr(frame)}")
+    frame = frame.rename(columns=unquote_cell)
     columns = _value_columns(frame, value, goals)
     _check_limits(frame, goals)
     names = _point_columns(frame, domain)
@@ -100,7 +103,7 @@ def _point_columns(frame: DataFrame, domain: Domain) -> dict[str, str] | None:
 def _read_point(record: Mapping[str, Presented], names: dict[str, str] | None, domain: Domain) -> Presented:
     """Return the point of a row; raise PointError where it is none."""
     if names is None:
-        point = record[POINT]
+        point = unquote_cell(record[POINT])
     else:
         own = _own_space(domain)
         variables = {} if own is None else own.variables
@@ -136,6 +139,10 @@ def _as_value(given: Presented, variable: Any) -> Presented:
 
 def _read_literal(given: str, parse: Callable[[Presented], object]) -> Presented:
     """Return what a text such as ``('a', 'b')`` in a CSV file stands for, unless the text itself is a value."""
+    if (text := unquote_cell(given)) != given:
+        with suppress(PointError, DomainError):
+            parse(text)
+            return text
     try:
         parse(given)
     except (PointError, DomainError):
@@ -151,7 +158,7 @@ def _read_outcome(record: Mapping[str, Presented], columns: list[str], goals: Go
     values = [record[column] for column in columns]
     if any(value is None for value in values):
         status = "infeasible" if record.get("status") == "infeasible" else "failed"
-        return {"value": None, status: record.get("reason") or NO_REASON}
+        return {"value": None, status: unquote_cell(record.get("reason")) or NO_REASON}
     told: dict[str, Presented] = {"value": values[0] if len(values) == 1 else tuple(values)}
     if goals.limits:
         told["constraints"] = {limit.name: record.get(LIMIT + limit.name) for limit in goals.limits}

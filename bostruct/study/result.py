@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
 from bostruct.goals.declared import Direction, Goals
+from bostruct.output_files import format_csv, write_output
 from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import Trial, tell_stop
 from bostruct.study.prediction import LeftOutTrials, Predictions
@@ -87,16 +87,20 @@ class TrialTable:
         frame.insert(frame.columns.get_loc("started") + 1, "finished", pandas.to_datetime(finished, unit="s", utc=True))
         return frame
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
+    def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the rows, with a header; needs no pandas.
 
-        path: of the file, which is overwritten.
+        path: of the file. An earlier table of trials is replaced.
+        overwrite: True also replaces a file that bostruct did not write, but never a database.
+
+        A text that begins like a formula of a spreadsheet, or that UTF-8 lacks, is written as a literal of Python,
+        which `Study.add_frame` reads back. Raises OutputRefused, a FileExistsError, for a file that it must not
+        replace; OSError.
         """
         rows = self.rows()
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, self._list_columns(rows))
-            writer.writeheader()
-            writer.writerows(rows)
+        columns = self._list_columns(rows)
+        text = format_csv(columns, ([row.get(name) for name in columns] for row in rows))
+        write_output(path, text, "table of trials", overwrite=overwrite)
 
     def _list_columns(self, rows: list[dict[str, object]]) -> list[str]:
         """Return the columns that every trial has, and then all others of the rows, in order."""
@@ -364,12 +368,15 @@ class Result:
         """Return a pandas DataFrame, a row a trial; raise MissingExtra without pandas."""
         return self.history.to_dataframe()
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the trials to a CSV file, a row a trial, with a header.
+    def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the trials to a CSV file, a row a trial, with a header, as `TrialTable.to_csv` does.
 
-        path: of the file, which is overwritten.
+        path: of the file. An earlier table of trials is replaced.
+        overwrite: True also replaces a file that bostruct did not write, but never a database.
+
+        Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
         """
-        self.history.to_csv(path)
+        self.history.to_csv(path, overwrite=overwrite)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and the best so far (`bostruct.plot_history`), or the front of several objectives (`plot_front`).

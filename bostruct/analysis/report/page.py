@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TypeAlias
 
 from bostruct.analysis.fronts import find_corner
@@ -32,6 +31,7 @@ from bostruct.analysis.report.tables import (
 from bostruct.analysis.report.trials import tabulate_trials
 from bostruct.analysis.tables import format_corner, format_number
 from bostruct.display import Html, element
+from bostruct.output_files import write_output
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 
@@ -40,23 +40,19 @@ SHORT = frozenset({"Best points", "Model", "Importances", "Limits", "Failures", 
 MOST_RUNS = 12  # told in full in one page
 
 
-def write_report(study_or_result: Study | Result, path: str | os.PathLike[str]) -> None:
+def write_report(study_or_result: Study | Result, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a page of HTML that tells the run: its story, pictures and tables.
 
     The page needs no network and no other file. Without matplotlib it has tables and no pictures. Of very many trials
     its table holds the best and the last, and says so.
 
     study_or_result: a `Study`, with the name, the version and the file of the run; or a `Result`.
-    path: of the file, which is overwritten.
+    path: of the file. An earlier page of bostruct is replaced.
+    overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-    Raises TypeError; OSError, FileNotFoundError where the folder does not exist.
+    Raises TypeError; OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
     """
-    run, target = read_run(study_or_result), Path(os.fsdecode(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"path: expected a file in a folder that exists, got {str(target)!r}")
-    page = render_page([run])
-    with open(target, "w", encoding="utf-8", newline="\n") as file:
-        file.write(page)
+    write_output(path, render_page([read_run(study_or_result)]), "page", overwrite=overwrite)
 
 
 def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, script: str = "") -> str:
@@ -78,6 +74,7 @@ def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, 
     head = element(
         "head",
         element("meta", charset="utf-8"),
+        element("meta", name="generator", content="bostruct"),
         element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),

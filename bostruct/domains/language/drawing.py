@@ -11,6 +11,7 @@ from bostruct.checks import short_repr
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Hyperparameter
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import MISSING, Walk
+from bostruct.output_files import write_output
 
 NEW, ASSIGNED, WAITING, PLAIN = "#cfe8cf", "#f4b6b0", "#eeeeee", "#ffffff"
 VALUES_SHOWN = 6
@@ -258,15 +259,19 @@ def frames(walk: Walk, trace: Mapping[str, Value]) -> Iterator[Frame]:
         yield Frame(f"{h.path} = {_format_value(trace[h.path])}", view_dot(seen, before))
 
 
-def write_page(path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str]) -> Path:
+def write_page(
+    path: str | Path, title: str, drawn: Iterator[Frame], render: Callable[[str], str], *, overwrite: bool = False
+) -> Path:
     """Write a page with one figure per frame, one below the other.
 
     path: the file.
     title: str.
     drawn: the frames.
     render: function that turns Graphviz's language into SVG.
+    overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-    With a browser's scripts on, the page shows one figure at a time, by buttons or arrow keys.
+    With a browser's scripts on, the page shows one figure at a time, by buttons or arrow keys. Raises OutputRefused, a
+    FileExistsError, for a file that it must not replace; OSError.
     """
     figures = []
     for number, frame in enumerate(drawn):
@@ -274,14 +279,14 @@ def write_page(path: str | Path, title: str, drawn: Iterator[Frame], render: Cal
         caption = f"{number}. {escape(frame.caption)}"
         figures.append(f"<figure><figcaption>{caption}</figcaption>{svg[svg.index('<svg') :]}</figure>")
     page = PAGE.replace("TITLE", escape(title)).replace("FIGURES", "\n".join(figures))
-    path = Path(path)
-    path.write_text(page, encoding="utf-8")
-    return path
+    write_output(path, page, "page", overwrite=overwrite)
+    return Path(path)
 
 
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
+<meta name="generator" content="bostruct">
 <title>TITLE</title>
 <style>
 body { font-family: Helvetica, Arial, sans-serif; margin: 1.5rem; }

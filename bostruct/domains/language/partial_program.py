@@ -174,17 +174,22 @@ class PartialProgram:
         """Draw the space as SVG; raises MissingExtra without the extra ``plot`` or the Graphviz program."""
         return render_svg(self.to_dot())
 
-    def transitions(self, trace: Mapping[str, Value], path: str | Path, render: Render = render_svg) -> Path:
+    def transitions(
+        self, trace: Mapping[str, Value], path: str | Path, render: Render = render_svg, *, overwrite: bool = False
+    ) -> Path:
         """Write a page, one HTML file, that shows the space after each choice of a trace.
 
         trace: mapping from the places of hyperparameters to values, which leads to an end.
-        path: str or `Path`, the file.
+        path: str or `Path`, the file. An earlier page of bostruct is replaced.
         render: function that turns Graphviz's language into SVG.
+        overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-        What is new is green, what was just given a value red. Returns the path; raises TraceError and MissingExtra.
+        What is new is green, what was just given a value red. Returns the path; raises TraceError, MissingExtra, and
+        OutputRefused, a FileExistsError, for a file that it must not replace.
         """
         chosen = self.replay(trace).trace
-        return drawing.write_page(path, repr(self), drawing.frames(self._walk, chosen), render)
+        frames = drawing.frames(self._walk, chosen)
+        return drawing.write_page(path, repr(self), frames, render, overwrite=overwrite)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, PartialProgram):

@@ -1,0 +1,242 @@
+"""Files that a user asks for: each is written whole or not at all, and never replaces what bostruct did not write."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import errno
+import os
+import re
+import secrets
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from io import BytesIO, FileIO, StringIO
+from numbers import Number
+from typing import BinaryIO, TypeAlias
+
+Content: TypeAlias = str | bytes | Callable[[BinaryIO], object]
+PICTURE_METADATA = {"png": {"Software": "bostruct"}, "svg": {"Creator": "bostruct"}, "pdf": {"Creator": "bostruct"}}
+ENDS = 65536  # bytes at each end of a file in which a mark is looked for
+MARKS = {  # how an earlier output is recognized, also of earlier versions if they left a certain mark
+    "picture": rb"\x89PNG\r\n\x1a\n.{25}.{4}tEXtSoftware\0bostruct|%PDF-.*/Creator \(bostruct\)"
+    rb"|<\?xml .*?<dc:creator>\s*<cc:Agent>\s*<dc:title>bostruct</dc:title>",
+    "page": rb'<!doctype html>\s*<html lang="en">(<head>)?\s*<meta charset="utf-8">\s*(<meta name="generator" '
+    rb'content="bostruct">|<meta http-equiv="Content-Security-Policy" content="default-src &#x27;none&#x27;; '
+    rb"img-src data:; style-src &#x27;sha256-)",
+    "table of trials": rb'number,status,value([^"\r\n]|"[^"]*")*,reason,origin,started,seconds,suggest_seconds[,\r\n]',
+    "table of incumbents": rb"method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r?\n",
+    "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run",
+    "record of a comparison": rb'\{"problem": ?".*"methods": ?\[.*"seeds": ?[0-9]+, ?"trials": ?[0-9]+',
+    "record of CPU seconds": rb'\{"suggestions": [0-9]+, "seconds": [0-9.e+-]+\}',
+    "architecture": rb'\{\s*"written_by": "bostruct"',
+    "program": rb'"""The network that `bostruct nas ',
+    "archive": rb"PK\x03\x04.*PK\x05\x06.{16}\x08\0bostruct\Z",
+    "searcher": rb"\x80.{,40}bostruct\.integrations\.ray_tune\.BostructSearch ",
+    "journal of Optuna": rb'\{"op_code": ?[0-9]+, ?"worker_id": ?"',
+}
+SQLITE_MAGIC = b"SQLite format 3\0"
+COMPANION = re.compile(r"(.+?)(-journal|-wal|-shm|\.[0-9]+\.lock|\.[0-9]+\.[0-9]+-[0-9a-f]{12}\.writer)", re.DOTALL)
+DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/([0-9]+)|/dev/std(out|err)")
+QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # beginnings of formulas, and of what `quote_cell` writes
+_databases: list[FileIO] = []  # that were looked at: closing one would drop the locks that this process holds on it
+
+
+class OutputRefused(FileExistsError):
+    """An output would replace a file that bostruct did not write, a SQLite database, or an input."""
+
+
+def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, overwrite: bool | None = False) -> None:
+    """Write a file that the user asked for, beside its place first, so that a former file stays whole until the end.
+
+    A former file passes on its mode, and a link to it stays. Devices and pipes are written directly.
+
+    path: of the file. A `~` that it begins with is the home directory.
+    content: text, bytes, or a function that writes bytes to the open file. What UTF-8 lacks is escaped in text.
+    kind: of output. An earlier one is replaced if `MARKS` recognizes it.
+    overwrite: True also replaces a file that bostruct did not write; None does not offer that.
+
+    Raises OutputRefused, as `check_output` does; OSError, naming the file, if it cannot be written.
+    """
+    path = os.path.expanduser(os.fsdecode(path))
+    found = check_output(path, kind, overwrite=overwrite)
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    draft = os.path.join(folder, f".bostruct-{secrets.token_hex(8)}.tmp")
+    try:
+        if (descriptor := _find_descriptor(path)) is not None:
+            _write(os.dup(descriptor), content)
+        elif found is not None and not stat.S_ISREG(found.st_mode):
+            _write(os.open(path, os.O_WRONLY), content)
+        else:
+            _write(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content, found)
+            check_output(path, kind, overwrite=overwrite)  # a file may have come meanwhile
+            os.replace(draft, target)
+            _sync(folder)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, draft):
+            raise
+        is_lacking = error.errno == errno.ENOENT and not os.path.isdir(folder)
+        why = "expected a file in a folder that exists" if is_lacking else os.strerror(error.errno)
+        raise OSError(error.errno, why, path) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(draft)
+
+
+def _write(descriptor: int, content: Content, former: os.stat_result | None = None) -> None:
+    """Write to an open file, which gets owner and mode of a former one; return when a regular file is on the disk."""
+    with open(descriptor, "wb") as file:
+        if former is not None and hasattr(os, "fchown"):
+            with suppress(OSError):
+                os.fchown(descriptor, former.st_uid, former.st_gid)
+            os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
+        if callable(content):
+            content(file)
+        else:
+            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
+        file.flush()
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fsync(descriptor)
+
+
+def _sync(folder: str) -> None:
+    """Have the name of a new file on the disk, too, if the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def check_output(
+    path: str | os.PathLike[str], kind: str, *, overwrite: bool | None = False, inputs: Iterable[str] = ()
+) -> os.stat_result | None:
+    """Return the status of what an output would replace, links followed; None for nothing.
+
+    path, kind, overwrite: as of `write_output`.
+    inputs: paths that the same command reads; other texts are passed over.
+
+    Raises OutputRefused for a file that bostruct did not write, unless `overwrite` is True, and always for a SQLite
+    database, a file beside one, or an input; OSError, naming the path, if nothing can be written there.
+    """
+    path = os.path.expanduser(os.fsdecode(path))
+    target = os.path.realpath(path)
+    folder = os.path.dirname(target)
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        found = None
+    if path.endswith(os.sep) or (found is not None and stat.S_ISDIR(found.st_mode)):
+        raise IsADirectoryError(errno.EISDIR, "is a directory; expected a file", path)
+    if _find_descriptor(path) is not None:
+        return found
+    if refusal := _find_refusal(target, found, kind, overwrite, inputs):
+        raise OutputRefused(errno.EEXIST, refusal, path)
+    is_beside = found is None or stat.S_ISREG(found.st_mode)
+    if not (found is None or os.access(path, os.W_OK)) or (
+        is_beside and os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK)
+    ):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    return found
+
+
+def _find_refusal(
+    target: str, found: os.stat_result | None, kind: str, overwrite: bool | None, inputs: Iterable[str]
+) -> str | None:
+    """Say why a file must not be written; None if it may."""
+    if (beside := COMPANION.fullmatch(target)) is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
+        return f"the database {beside[1]} keeps a file of this name; give another path"
+    if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
+        return None
+    if any(_is_file(one, found) for one in inputs):
+        return "is an input of this command; give another path for the output"
+    ends = _read_ends(target)
+    if ends.startswith(SQLITE_MAGIC):
+        return "is a SQLite database, which no output replaces; give another path"
+    if overwrite or (kind in MARKS and re.match(MARKS[kind], ends, re.DOTALL)):
+        return None
+    offer = "" if overwrite is None else ", or overwrite=True to replace it"
+    return f"a file of {found.st_size:,} bytes is there, and it is no {kind} by bostruct; give another path{offer}"
+
+
+def _is_file(path: str, found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(os.path.expanduser(path)), found)
+    except (OSError, ValueError):  # the text is no path
+        return False
+
+
+def _read_ends(path: str) -> bytes:
+    """Return the beginning and the end of a regular file; nothing for any other."""
+    with suppress(FileNotFoundError):
+        found = os.stat(path)
+        if any(os.path.samestat(os.fstat(one.fileno()), found) for one in _databases):
+            return SQLITE_MAGIC
+        if stat.S_ISREG(found.st_mode) and found.st_size > 0:  # an empty one may become a database
+            file = FileIO(path)
+            ends = file.read(ENDS)
+            if ends.startswith(SQLITE_MAGIC):
+                _databases.append(file)
+                return ends
+            file.seek(max(len(ends), found.st_size - ENDS))
+            ends += file.read(ENDS)
+            file.close()
+            return ends
+    return b""
+
+
+def _find_descriptor(path: str) -> int | None:
+    """Return the descriptor of this process that a path such as /dev/stdout names; None for any other path."""
+    if (found := DESCRIPTOR.fullmatch(os.path.abspath(path))) is None:
+        return None
+    return int(found[1]) if found[1] else {"out": 1, "err": 2}[found[2]]
+
+
+def sign_archive(archive: BytesIO) -> bytes:
+    """Return a zip archive with the mark of an output of the kind "archive".
+
+    archive: as torch and numpy write them, which read it back as before.
+    """
+    import zipfile
+
+    with zipfile.ZipFile(archive, "a") as opened:
+        opened.comment = b"bostruct"
+    return archive.getvalue()
+
+
+def format_csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Return a table as CSV, in which spreadsheets find no formula, and which UTF-8 can hold.
+
+    header: names of columns.
+    rows: as many values each.
+    """
+    text = StringIO()
+    csv.writer(text).writerows([quote_cell(value) for value in row] for row in (header, *rows))
+    return text.getvalue()
+
+
+def quote_cell(value: object) -> object:
+    """Return a cell for a value: a text that begins like a formula, or that UTF-8 lacks, as a literal of Python.
+
+    value: anything. Numbers and None stay as they are.
+    """
+    if value is None or isinstance(value, Number):
+        return value
+    text = str(value)
+    is_encodable = text.encode("utf-8", "backslashreplace").decode() == text
+    return text if is_encodable and not text.startswith(QUOTED) else repr(text)
+
+
+def unquote_cell(cell: object) -> object:
+    """Return the text for which `quote_cell` wrote a literal, and anything else as it is.
+
+    cell: as read from a table.
+    """
+    if isinstance(cell, str) and cell.startswith(QUOTED[:2]):
+        with suppress(ValueError, SyntaxError):
+            text = ast.literal_eval(cell)
+            if isinstance(text, str) and quote_cell(text) == cell:
+                return text
+    return cell
