@@ -150,11 +150,11 @@ def _find_refusal(
         return f"the database {beside[1]} keeps a file of this name; give another path"
     if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
         return None
-    if any(_is_file(one, found) for one in inputs):
-        return "is an input of this command; give another path for the output"
     ends = _read_ends(target)
     if ends.startswith(SQLITE_MAGIC):
         return "is a SQLite database, which no output replaces; give another path"
+    if any(_is_file(one, found) for one in inputs):
+        return "is an input of this command; give another path for the output"
     if overwrite or (kind in MARKS and re.match(MARKS[kind], ends, re.DOTALL)):
         return None
     offer = "" if overwrite is None else ", or overwrite=True to replace it"

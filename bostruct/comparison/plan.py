@@ -68,7 +68,7 @@ class Plan:
 
         cell: names the run.
         """
-        return self.folder / "runs" / f"{quote(cell.method, safe=' +,()[]')}-{cell.seed}.db"
+        return self.folder / "runs" / f"{quote(cell.method, safe=' +,()[]', errors='surrogatepass')}-{cell.seed}.db"
 
     def find_files(self) -> list[RunKey]:
         """List the runs that have a file, also those that earlier calls asked for; other files are passed over."""
@@ -154,7 +154,7 @@ class Plan:
 
 def _parse_run_key(path: Path) -> RunKey | None:
     method, _, seed = path.stem.rpartition("-")
-    return RunKey(unquote(method), int(seed)) if seed.isdecimal() else None
+    return RunKey(unquote(method, errors="surrogatepass"), int(seed)) if seed.isdecimal() else None
 
 
 def initial_points(problem: AnyProblem, seed: int) -> list[Presented]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-from pathlib import Path
 
 import pytest
 
 import bostruct as bo
+from bostruct import output_files
 from bostruct.cli.report import open_studies, render_file
 from bostruct.storage.database import Database
 from tests.analysis.report.runs import check_page
@@ -54,7 +54,7 @@ def test_reads_a_file_that_is_being_written(tmp_path):
 def test_never_writes_over_studies(tmp_path):
     file = make_file(tmp_path, 1)
     before = file.read_bytes()
-    assert "expected another file" in call("report", file, "--out", file, code=2).stderr
+    assert "is a SQLite database" in call("report", file, "--out", file, code=2).stderr
     assert file.read_bytes() == before
 
 
@@ -67,11 +67,10 @@ def test_a_file_without_a_study_is_refused(tmp_path):
 def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_another(tmp_path, monkeypatch):
     file = make_file(tmp_path, 1)
 
-    def refuse(page, *given, **settings):
-        del given, settings
-        raise PermissionError(errno.EACCES, "Permission denied", str(page))
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "write_text", refuse)  # root may write anywhere
+    monkeypatch.setattr(output_files, "_write", refuse)  # root may write anywhere
     page = tmp_path / "r.html"
     assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page by --out\n"
     assert call("report", file, "--out", page, code=1).stderr == f"Error: {page}: Permission denied\n"

@@ -143,7 +143,7 @@ def test_what_clients_make_is_kept_and_served_again(tmp_path):
 
 def test_the_token_may_be_in_a_file_for_its_user_alone(tmp_path):
     make_studies(tmp_path / "r.db", "one")
-    (tmp_path / "token").write_text("an old one")
+    (tmp_path / "token").write_text("x" * 43)
     with run_serve(tmp_path / "r.db", "--token-file", tmp_path / "token", "--json") as process:
         shown = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
         token = (tmp_path / "token").read_text()
@@ -209,7 +209,7 @@ def test_the_token_file_and_the_address_of_a_living_server_are_refused(tmp_path)
     with run_serve("--create", "--token-file", token) as process:
         port = re.search(r":(\d+)/v1", [process.stdout.readline() for _ in range(4)][1])[1]
         held = token.read_text()
-        refused = call("serve", "--create", "--token-file", token, code=1).stderr
+        refused = call("serve", "--create", "--token-file", token, code=2).stderr
         assert f"{token}: holds the token of another bostruct serve" in refused
         taken = call("serve", "--create", "--port", port, code=1).stderr
         assert taken == f"Error: 127.0.0.1:{port}: already in use, perhaps by another bostruct serve or watch\n"

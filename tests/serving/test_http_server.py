@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from bostruct.output_files import OutputRefused
 from bostruct.serving import http_server
 from bostruct.serving.http_server import Budget, StudyServer
 from bostruct.serving.json_lines import LONGEST
@@ -205,6 +206,25 @@ class TestUnixSocket:
                 StudyServer(service, path=str(path))
             assert self.send(path, server.token, "localhost") == 200
         path.write_text("mine")
-        with pytest.raises(OSError, match="in use"):
+        with pytest.raises(OutputRefused, match="is no socket"):
             StudyServer(service, path=str(path))
+        assert path.read_text() == "mine"
+
+    @pytest.mark.parametrize("is_left", [True, False])
+    def test_through_a_link_its_target_is_the_socket_and_the_link_stays(self, tmp_path, is_left):
+        path, link = tmp_path / "s", tmp_path / "link"
+        link.symlink_to(path)
+        if is_left:
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(str(path))
+        with run_server(make_service("a"), path=str(link)) as server:
+            assert self.send(path, server.token, "localhost") == 200
+        assert (link.is_symlink(), path.exists()) == (True, False)
+
+    def test_a_file_that_took_the_place_of_the_socket_stays(self, tmp_path):
+        path = tmp_path / "s"
+        with run_server(make_service("a"), path=str(path)) as server:
+            path.unlink()
+            path.write_text("mine")
+            server._inode = path.stat().st_ino  # as file systems give freed numbers out again
         assert path.read_text() == "mine"

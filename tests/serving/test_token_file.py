@@ -11,44 +11,66 @@ import threading
 
 import pytest
 
+import bostruct as bo
+from bostruct.output_files import OutputRefused
 from bostruct.serving.token_file import keep_token
+from tests.locked_files import hard_link, hold_lock, is_locked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+OURS, THEIRS = "o" * 43, "-_aZ9" + "t" * 38
 HOLD = (
     "import sys\nfrom bostruct.serving.token_file import keep_token\n"
-    "with keep_token(sys.argv[1], 'theirs'):\n    print('kept', flush=True)\n    sys.stdin.read()\n"
+    "with keep_token(sys.argv[1], sys.argv[2]):\n    print('kept', flush=True)\n    sys.stdin.read()\n"
 )
 
 
 def test_a_token_is_for_its_user_alone_and_goes_with_the_block(tmp_path):
     path = tmp_path / "token"
-    path.write_text("an old one, which everybody may read")
+    path.write_text(f"{THEIRS}\n")
     path.chmod(0o666)
-    with keep_token(str(path), "ours"):
-        assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("ours\n", 0o600)
+    with keep_token(str(path), OURS):
+        assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (f"{OURS}\n", 0o600)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(tmp_path):
     path = tmp_path / "token"
-    line = [sys.executable, "-c", HOLD, str(path)]
+    line = [sys.executable, "-c", HOLD, str(path), THEIRS]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "kept\n"
             with pytest.raises(FileExistsError, match="holds the token of another bostruct serve"):
-                keep_token(str(path), "ours").__enter__()
-            assert path.read_text() == "theirs\n"
+                keep_token(str(path), OURS).__enter__()
+            assert path.read_text() == f"{THEIRS}\n"
         finally:
             process.send_signal(signal.SIGKILL)
-    assert path.read_text() == "theirs\n"
-    with keep_token(str(path), "ours"):
-        assert path.read_text() == "ours\n"
+    assert path.read_text() == f"{THEIRS}\n"
+    with keep_token(str(path), OURS):
+        assert path.read_text() == f"{OURS}\n"
+
+
+@pytest.mark.parametrize("content", ["", "notes", "x" * 45, "=" * 43, f"{'x' * 42}\n\n"])
+def test_what_holds_no_token_is_refused_and_left(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_text(content)
+    with pytest.raises(OutputRefused, match="holds no token of bostruct serve"):
+        keep_token(str(path), OURS).__enter__()
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("lead", [lambda path: path, hard_link])
+def test_a_database_is_left_and_keeps_the_locks_of_this_process(tmp_path, lead):
+    with bo.Study({"a": bool}, storage=tmp_path / "runs.db", method="random") as study, hold_lock(tmp_path / "runs.db"):
+        with pytest.raises(OutputRefused, match="holds no token"):
+            keep_token(str(lead(tmp_path / "runs.db")), OURS).__enter__()
+        assert is_locked(tmp_path / "runs.db")
+        assert study.name == "study"
 
 
 def test_a_file_that_somebody_put_in_its_place_is_left(tmp_path):
     path = tmp_path / "token"
-    with keep_token(str(path), "ours"):
+    with keep_token(str(path), OURS):
         path.unlink()
         path.write_text("another\n")
     assert path.read_text() == "another\n"
@@ -59,13 +81,13 @@ def test_what_is_no_file_is_refused_and_left(tmp_path, make):
     path = tmp_path / "token"
     make(path)
     with pytest.raises(FileExistsError, match="is no regular file"):
-        keep_token(str(path), "ours").__enter__()
+        keep_token(str(path), OURS).__enter__()
     assert os.path.lexists(path)
 
 
 def test_of_many_that_begin_at_once_one_has_the_file(tmp_path):
     path, barrier, kept, refused = tmp_path / "token", threading.Barrier(8), [], []
-    path.write_text("left behind\n")
+    path.write_text(f"{THEIRS}\n")
 
     def begin(token):
         barrier.wait()
@@ -77,7 +99,7 @@ def test_of_many_that_begin_at_once_one_has_the_file(tmp_path):
             refused.append(token)
             barrier.wait()
 
-    threads = [threading.Thread(target=begin, args=(str(number),)) for number in range(8)]
+    threads = [threading.Thread(target=begin, args=(str(number) * 43,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
