@@ -11,7 +11,7 @@ import secrets
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from io import BytesIO, FileIO, StringIO
+from io import BytesIO, StringIO
 from numbers import Number
 from typing import BinaryIO, TypeAlias
 
@@ -39,7 +39,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 COMPANION = re.compile(r"(.+?)(-journal|-wal|-shm|\.[0-9]+\.lock|\.[0-9]+\.[0-9]+-[0-9a-f]{12}\.writer)", re.DOTALL)
 DESCRIPTOR = re.compile(r"(?:/dev|/proc/self)/fd/([0-9]+)|/dev/std(out|err)")
 QUOTED = tuple("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")  # beginnings of formulas, and of what `quote_cell` writes
-_databases: list[FileIO] = []  # that were looked at: closing one would drop the locks that this process holds on it
+_databases: list[int] = []  # descriptors never closed, which would drop the locks that this process has on the file
 
 
 class OutputRefused(FileExistsError):
@@ -88,9 +88,10 @@ def _write(descriptor: int, content: Content, former: os.stat_result | None = No
     """Write to an open file, which gets owner and mode of a former one; return when a regular file is on the disk."""
     with open(descriptor, "wb") as file:
         if former is not None and hasattr(os, "fchown"):
-            with suppress(OSError):
+            with suppress(OSError):  # a file of somebody else, or a file system without owners
                 os.fchown(descriptor, former.st_uid, former.st_gid)
-            os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
+            with suppress(OSError):
+                os.fchmod(descriptor, stat.S_IMODE(former.st_mode))
         if callable(content):
             content(file)
         else:
@@ -148,23 +149,25 @@ def _find_refusal(
     """Say why a file must not be written; None if it may."""
     if (beside := COMPANION.fullmatch(target)) is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
         return f"the database {beside[1]} keeps a file of this name; give another path"
-    if found is None or not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
+    if found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
         return None
     ends = _read_ends(target)
     if ends.startswith(SQLITE_MAGIC):
         return "is a SQLite database, which no output replaces; give another path"
-    if any(_is_file(one, found) for one in inputs):
+    if any(_is_same(one, target) for one in inputs):
         return "is an input of this command; give another path for the output"
-    if overwrite or (kind in MARKS and re.match(MARKS[kind], ends, re.DOTALL)):
+    if found is None or overwrite or (kind in MARKS and re.match(MARKS[kind], ends, re.DOTALL)):
         return None
     offer = "" if overwrite is None else ", or overwrite=True to replace it"
     return f"a file of {found.st_size:,} bytes is there, and it is no {kind} by bostruct; give another path{offer}"
 
 
-def _is_file(path: str, found: os.stat_result) -> bool:
+def _is_same(path: str, target: str) -> bool:
+    """Tell whether a path leads to a file, which need not be there; a text that is no path does not."""
     try:
-        return os.path.samestat(os.stat(os.path.expanduser(path)), found)
-    except (OSError, ValueError):  # the text is no path
+        path = os.path.realpath(os.path.expanduser(path))
+        return path == target or os.path.samefile(path, target)
+    except (OSError, ValueError):
         return False
 
 
@@ -172,17 +175,17 @@ def _read_ends(path: str) -> bytes:
     """Return the beginning and the end of a regular file; nothing for any other."""
     with suppress(FileNotFoundError):
         found = os.stat(path)
-        if any(os.path.samestat(os.fstat(one.fileno()), found) for one in _databases):
+        if any(os.path.samestat(os.fstat(one), found) for one in _databases):
             return SQLITE_MAGIC
         if stat.S_ISREG(found.st_mode) and found.st_size > 0:  # an empty one may become a database
-            file = FileIO(path)
-            ends = file.read(ENDS)
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            ends = os.read(descriptor, ENDS)
             if ends.startswith(SQLITE_MAGIC):
-                _databases.append(file)
+                _databases.append(descriptor)
                 return ends
-            file.seek(max(len(ends), found.st_size - ENDS))
-            ends += file.read(ENDS)
-            file.close()
+            os.lseek(descriptor, max(len(ends), found.st_size - ENDS), os.SEEK_SET)
+            ends += os.read(descriptor, ENDS)
+            os.close(descriptor)
             return ends
     return b""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import os
+import pickle
 import stat
 import subprocess
 import sys
@@ -233,6 +234,12 @@ def test_an_input_of_the_command_is_never_replaced(given, lead, facts, tmp_path,
     assert source.read_text() == OWN
 
 
+def test_a_file_that_the_command_makes_first_is_an_input(tmp_path):
+    line = ("run", SMALL, "--method", "random", "--trials", 2, "--storage", tmp_path / "a.png")
+    assert "is an input of this command" in call(*line, "--plot", tmp_path / "a.png", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_file_of_a_problem_is_an_input(tmp_path):
     source = tmp_path / "a.wcnf"
     write_wcnf(Formula(2, ((1,), (2,)), (1.0, 2.0)), source)
@@ -307,12 +314,13 @@ EARLIER = {
     "comparison": "branin: 1,100 trials a run, the first 8 at points that all methods share. Optimum 0.4",
     "record of a comparison": '{"problem": "branin", "methods": ["auto"], "seeds": 5, "trials": 30}\n',
     "program": '"""The network that `bostruct nas digits` found: builds it',
+    "searcher": pickle.dumps(("bostruct.integrations.ray_tune.BostructSearch 1", bytes(10**5))).decode("latin-1"),
 }
 
 
 @pytest.mark.parametrize("kind", EARLIER)
 def test_outputs_of_earlier_versions_are_recognized(kind, tmp_path):
-    (tmp_path / "a").write_text(EARLIER[kind], newline="")
+    (tmp_path / "a").write_bytes(EARLIER[kind].encode("latin-1"))
     write_output(tmp_path / "a", "new", kind)
     assert (tmp_path / "a").read_text() == "new"
 

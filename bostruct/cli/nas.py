@@ -130,7 +130,7 @@ def nas(
     """
     from bostruct.checks import optional_import
 
-    folder = Path(out or f"nas-{dataset}")
+    folder = Path(out or f"nas-{dataset}").expanduser()
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({str(folder / name): kind for name, kind in FILES.items()}, overwrite=overwrite)

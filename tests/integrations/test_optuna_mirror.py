@@ -70,6 +70,14 @@ def test_mirrored_again_it_has_what_is_new_and_nothing_twice(path):
     assert [trial.value for trial in load(path).trials] == [trial.value for trial in study.trials]
 
 
+@pytest.mark.parametrize("content", [b"notes", b"SQLite format 3\0" + bytes(100), b'{"op_code": "mine"}'])
+def test_a_file_that_is_no_journal_is_left(path, content):
+    path.write_bytes(content)
+    with pytest.raises(FileExistsError, match="give another path: "):
+        mirror_study(make_study(2), path)
+    assert path.read_bytes() == content
+
+
 def test_a_callback_mirrors_a_study_that_runs(path):
     study, seen = bo.Study(SPACE, method="random", seed=0), []
     callbacks = [StudyMirror(path), lambda *_: seen.append(len(load(path).trials))]

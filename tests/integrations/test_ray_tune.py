@@ -143,6 +143,17 @@ def test_a_restored_searcher_goes_on_as_the_saved_one(how, times, tmp_path):
     assert [(t.status, t.value) for t in copy.study.trials] == [(t.status, t.value) for t in search.study.trials]
 
 
+def test_only_a_saved_searcher_is_replaced(tmp_path):
+    search, path = searcher(), tmp_path / "state"
+    run(search, "ab")
+    for _ in range(2):
+        search.save(str(path))
+    path.write_text("notes")
+    with pytest.raises(FileExistsError, match="no searcher by bostruct; give another path: "):
+        search.save(str(path))
+    assert path.read_text() == "notes"
+
+
 def test_what_is_no_saved_searcher_is_refused(tmp_path):
     (tmp_path / "junk").write_text("junk")
     with pytest.raises(BostructError, match=r"junk: was not written by BostructSearch\.save"):

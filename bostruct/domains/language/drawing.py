@@ -280,7 +280,7 @@ def write_page(
         figures.append(f"<figure><figcaption>{caption}</figcaption>{svg[svg.index('<svg') :]}</figure>")
     page = PAGE.replace("TITLE", escape(title)).replace("FIGURES", "\n".join(figures))
     write_output(path, page, "page", overwrite=overwrite)
-    return Path(path)
+    return Path(path).expanduser()
 
 
 PAGE = """<!doctype html>
