@@ -127,7 +127,7 @@ def check_output(
     folder = os.path.dirname(target)
     try:
         found = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         found = None
     if path.endswith(os.sep) or (found is not None and stat.S_ISDIR(found.st_mode)):
         raise IsADirectoryError(errno.EISDIR, "is a directory; expected a file", path)
@@ -173,7 +173,7 @@ def _is_same(path: str, target: str) -> bool:
 
 def _read_ends(path: str) -> bytes:
     """Return the beginning and the end of a regular file; nothing for any other."""
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         found = os.stat(path)
         if any(os.path.samestat(os.fstat(one), found) for one in _databases):
             return SQLITE_MAGIC

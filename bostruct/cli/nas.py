@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -143,8 +142,7 @@ def nas(
         best = result.best_point
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
-        write = partial(_write_file, folder, overwrite)
-        files = [*_write_files(search, result, write), *_write_network(search, trained, write)]
+        files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
     summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
     if as_json:
         echo_json(summary)
@@ -240,13 +238,13 @@ def _write_file(folder: Path, overwrite: bool, name: str, content: str | bytes) 
     return str(folder / name)
 
 
-def _write_files(search: Search, result: Result, write: Callable[[str, str | bytes], str]) -> list[str]:
+def _write_files(search: Search, result: Result, folder: Path, overwrite: bool) -> list[str]:
     """Write the files; pictures only where matplotlib is installed."""
     from bostruct.analysis.plots import draw_picture
     from bostruct.contracts import MissingExtra
     from bostruct.domains.architecture.drawing import plot_architecture
 
-    best = result.best_point
+    best, write = result.best_point, partial(_write_file, folder, overwrite)
     text = json.dumps({"written_by": "bostruct", **best.to_json()}, indent=1)
     script = SCRIPT.format(dataset=search.dataset, call=search.call, architecture=text)
     files = [write("best.json", f"{text}\n"), write("retrain.py", script)]
@@ -258,7 +256,7 @@ def _write_files(search: Search, result: Result, write: Callable[[str, str | byt
     return files + [write(name, draw_picture(axes, "png")) for name, axes in pictures.items()]
 
 
-def _write_network(search: Search, trained: list[Trained], write: Callable[[str, str | bytes], str]) -> list[str]:
+def _write_network(search: Search, trained: list[Trained], folder: Path, overwrite: bool) -> list[str]:
     """Write the weights of the training with the least validation error, and the network as source.
 
     Layers of a user's own have no source; the weights are then those of `to_torch`.
@@ -272,13 +270,14 @@ def _write_network(search: Search, trained: list[Trained], write: Callable[[str,
     # copies: repeats that are trained as one tensor would each bring the weights of all
     weights, packed = {name: one.detach().cpu().clone() for name, one in best.state_dict().items()}, BytesIO()
     torch.save(weights, packed)
-    files = [write("best.pt", sign_archive(packed))]
+    files = [_write_file(folder, overwrite, "best.pt", sign_archive(packed))]
     if search.builders is None:
         data = search.load()
         is_bytes = data.train.inputs.dtype == torch.uint8
         unit = "an image with values from 0 to 1" if is_bytes else f"an input of bostruct.nas.{search.dataset}()"
         facts = {"dataset": search.dataset, "mean": data.mean, "scale": data.scale, "unit": unit}
-        files.append(write("network.py", SOURCE.format(source=to_source(best), **facts)))
+        text = SOURCE.format(source=to_source(best), **facts)
+        files.append(_write_file(folder, overwrite, "network.py", text))
     return files
 
 

@@ -132,7 +132,7 @@ def test_both_formats_plain_and_compressed(tmp_path, suffix, text):
 @given(formula=formulas())
 def test_what_is_written_is_read_back(tmp_path, suffix, formula):
     path = tmp_path / f"a.wcnf{suffix}"
-    write_wcnf(formula, path)
+    write_wcnf(formula, path, overwrite=True)
     assert read_wcnf(path) == formula
 
 
@@ -236,7 +236,7 @@ def random_clauses(d: int, m: int, length: int, seed: int) -> tuple[tuple[int, .
 
 
 def as_problem(tmp_path, formula: Formula, weights: str = "raw"):
-    write_wcnf(formula, tmp_path / "a.wcnf")
+    write_wcnf(formula, tmp_path / "a.wcnf", overwrite=True)
     return maxsat(tmp_path / "a.wcnf", weights)
 
 
