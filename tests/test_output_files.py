@@ -488,6 +488,11 @@ def test_a_cell_is_no_formula_and_stands_for_its_text(text):
     assert unquote_cell(cell) == text
 
 
+def test_what_utf_8_lacks_is_escaped_in_text(tmp_path):
+    write_output(tmp_path / "a", "lone \ud800, and \xe9", "")
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "lone \\ud800, and \xe9"
+
+
 def test_numbers_are_no_texts():
     numbers = [-1, -1.5, np.float64(-2.0), np.int64(-3), True, None, float("-inf")]
     assert list(map(quote_cell, numbers)) == numbers
