@@ -49,7 +49,8 @@ ALLOWED: dict[str, set[str]] = {
     # It also limits the calls of predicates that a suggestion may make.
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
-    | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"},
+    | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
+    | {"bostruct.domains.space.levels"},
     "analysis": BASE
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices", "bostruct.domains.structure_choices"}
     | {"bostruct.domains.space.variable", "bostruct.surrogates.conditional_fanova"},

@@ -35,8 +35,9 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
-from bostruct.domains.space.clause_checks import check_constraints
+from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask
+from bostruct.domains.space.levels import noting_under
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
 from bostruct.domains.space.rereading import (
@@ -463,11 +464,12 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
         else:
             variables[name] = variable(name, given)
     check_constraints(constraints, {**variables, **parts})
+    constraints = tuple(name_levels(rule, {**variables, **parts}) for rule in constraints)
     tests: tuple[PartTest, ...] = ()
     if variables:
         variables, tests = split_conditions(variables, parts)
         parts = {OWN: Space(variables), **parts}
-    return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), tuple(constraints), tests)
+    return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), constraints, tests)
 
 
 def _build_part(name: str, given: object) -> HasMutation:
@@ -491,7 +493,8 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
     if has_capability(domain, HasMigration):
         before = NOTHING if description is None else description
-        return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)
+        with noting_under(name):
+            return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)
     if _as_text(domain.to_json()) != _as_text(description):
         raise PointError(f"{name}: its domain changed, and {type(domain).__name__} does not read the points of before")
     return read_part(name, domain.decode, data)

@@ -196,27 +196,12 @@ def read_point(
     point: dict[str, Presented] = {}
     for name, one in variables.items():
         if name in params and one is not None:
-            point[name] = snap(one, params[name])
+            point[name] = params[name]
         elif name in attributes and write_variable(one) is None:
             point[name] = read_structure(domain, name, attributes[name])
         elif name in chosen:
             point[name] = read_structure(domain, name, chosen[name])
     return point
-
-
-def snap(one: Variable, value: object) -> object:
-    """Return the choice that a number stands for up to rounding, as Optuna's steps are; any other value as it is.
-
-    one: a variable that has the choices.
-    value: of a parameter of Optuna.
-    """
-    if type(value) not in (int, float) or not isinstance(one, ChoiceVariable):
-        return value
-    if isinstance(one.choices, NumberGrid):
-        return value
-    numbers = [choice for choice in one.choices if type(choice) in (int, float)]
-    near = (choice for choice in numbers if math.isclose(choice, value, rel_tol=1e-9, abs_tol=1e-12))  # type: ignore[arg-type]
-    return next(near, value)
 
 
 def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> Any:

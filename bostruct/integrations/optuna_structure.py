@@ -15,7 +15,7 @@ from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.ordinal import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
-from bostruct.integrations.optuna_spaces import describe_parameters, read_distribution, snap, write_variable
+from bostruct.integrations.optuna_spaces import describe_parameters, read_distribution, write_variable
 from bostruct.study.records import as_domain
 
 
@@ -131,7 +131,7 @@ def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: n
     try:
         for name in domain.variables.keys() & fixed.keys():
             own = domain.variables[name]
-            row[domain.layout.columns(domain.positions[name])] = own.parse(snap(own, fixed[name]))
+            row[domain.layout.columns(domain.positions[name])] = own.parse(fixed[name])
         row = domain.conditions.settle_randomly(row[None], rng)[0]
         domain.check(row)
     except PointError:

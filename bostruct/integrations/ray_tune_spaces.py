@@ -11,6 +11,7 @@ from bostruct.checks import missing_package, short_repr
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.levels import is_level
 from bostruct.domains.space.real import Real
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
@@ -43,7 +44,8 @@ class Grid:
         value: of a configuration.
         """
         count = round(value / self.step)
-        if not math.isclose(count * self.step, value, rel_tol=1e-9, abs_tol=1e-9 * self.step):
+        beside = ((count - 1) * self.step, (count + 1) * self.step)
+        if count * self.step != value and not is_level(value, count * self.step, beside):
             raise PointError(f"{name}: expected a multiple of {self.step}, got {value!r}")
         return count
 

@@ -8,22 +8,29 @@ from typing import Any
 import numpy as np
 
 from bostruct.contracts import ParsedJson, Presented
+from bostruct.domains.space.rereading import list_values
 
 
-def find_moved_numbers(given: object, presented: object) -> dict[str, ParsedJson]:
+def find_moved_numbers(given: object, presented: object, domain: object = None) -> dict[str, ParsedJson]:
     """Return the numbers of a point that its domain holds as others, by name, as plain JSON; none give {}.
+
+    A listed number is the one of the list, however it was given.
 
     given: the point as the user wrote it.
     presented: the same point as the domain presents it. Only dicts are looked into.
+    domain: of the point; None for one that lists no numbers.
     """
     if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
         return {}
     moved: dict[str, ParsedJson] = {}
+    values = list_values(domain)
     for name in presented.keys() & given.keys():
-        own, kept = given[name], presented[name]
+        own, kept, one = given[name], presented[name], values.get(name)
         if isinstance(kept, Mapping):
-            if inside := find_moved_numbers(own, kept):
+            if inside := find_moved_numbers(own, kept, one):
                 moved[name] = inside
+        elif getattr(one, "choices", None) is not None and one.kind != "Real":
+            continue
         elif _is_number(kept) and _is_number(number := _to_python(own)) and number != kept:
             moved[name] = number
     return moved

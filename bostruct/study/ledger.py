@@ -195,7 +195,7 @@ class Ledger(SharedTable):
         """
         presented = self._domain.present(x)
         info: Info = {"origin": "added"}
-        if moved := find_moved_numbers(given, presented):
+        if moved := find_moved_numbers(given, presented, self._domain):
             info["given"] = moved
         shown = restore_numbers(presented, moved)
         with self._step() as writer:

@@ -12,6 +12,7 @@ import numpy as np
 
 from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, ParsedJson, Point, PointError, Presented
+from bostruct.domains.space.levels import accept_rounded
 from bostruct.domains.space.rereading import read_contents
 from bostruct.goals.declared import Goals
 from bostruct.methods.transfer import PriorTask
@@ -23,7 +24,7 @@ from bostruct.study.ledger import Ledger
 from bostruct.study.prior import MOST_TRIALS
 from bostruct.study.records import JsonDomain, is_same_description, read_goals, readable_domain
 from bostruct.study.result import Result
-from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons
+from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons, warn_of_rounded
 
 PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
 
@@ -77,15 +78,17 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
     own = own if has_capability(own, Domain) and has_capability(domain, HasMigration) else None
     read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
-    for trial in trials:
-        if trial.value is None or trial.unread is not None:
-            continue
-        try:
-            points.append(read(trial.point))
-        except PointError as error:
-            unread[str(trial.number)] = str(error)
-        else:
-            values.extend(goals.orient(trial.values))
+    with accept_rounded() as rounded:
+        for trial in trials:
+            if trial.value is None or trial.unread is not None:
+                continue
+            try:
+                points.append(read(trial.point))
+            except PointError as error:
+                unread[str(trial.number)] = str(error)
+            else:
+                values.extend(goals.orient(trial.values))
+    warn_of_rounded(label, rounded)
     if unread:
         _say_unread(label, unread, len(points), domain, own)
     if not points:
@@ -110,7 +113,8 @@ class _PointReader:
         own, domain = self._own, self._domain
         if own is None or not has_capability(domain, HasMigration) or not self._has_changed:
             return domain.parse(point)
-        x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._theirs)
+        with accept_rounded():
+            x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._theirs)
         domain.check(x)
         return x
 

@@ -14,6 +14,7 @@ from bostruct import __version__
 from bostruct.checks import count_own_frames, has_capability, short_repr
 from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
+from bostruct.domains.space.levels import RoundedNumbers, accept_rounded
 from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
@@ -37,10 +38,12 @@ class Opening(NamedTuple):
 
     given: the call's row; where the space is another one, with what the change makes of the stored row.
     change: of the space; None where there is none, or none that trials can follow.
+    rounded: the numbers of trials that are read as levels that round to them.
     """
 
     given: StudyRow
     change: SpaceChange | None
+    rounded: RoundedNumbers | None = None
 
 
 class ReadTrial(NamedTuple):
@@ -108,7 +111,8 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
         return Opening(given, None)
     if not {*read_contents(parse(row.domain)).names} & {*read_contents(new).names}:
         return Opening(given, None)
-    unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
+    with accept_rounded() as rounded:
+        unread = _find_unread(stored, domain, f"{where}: study {row.name!r}")
     if is_over(row, domain) and same_prior and unread.keys() == parse_unread(stored, where).keys():
         return Opening(given, None)
     initial = given.initial
@@ -117,7 +121,8 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
     count, now = len(stored.trials), time.time()
-    return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
+    change = SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__)
+    return Opening(agreed, change, rounded)
 
 
 def _dump_prior(row: StudyRow) -> str:
@@ -171,7 +176,22 @@ def check_change(
     row = check_study_rows(stored, where)
     opening = find_change(stored, given, domain, where)
     check_same_study(row, opening.given, where, seed_given=seed_given)
+    if opening.rounded is not None:
+        warn_of_rounded(f"study {row.name!r} in {where}", opening.rounded)
     return opening.change
+
+
+def warn_of_rounded(label: str, rounded: RoundedNumbers) -> None:
+    """Warn of numbers that are read as the listed ones that round to them; do nothing if there are none.
+
+    label: of what holds them, for the message.
+    rounded: as of `accept_rounded`.
+    """
+    if rounded.found:
+        warnings.warn(
+            f"{label}: numbers are read as the listed ones that round to them, or to which they round:{rounded}",
+            stacklevel=count_own_frames(),
+        )
 
 
 def record_change(
@@ -373,7 +393,8 @@ def _reread(text: str, domain: HasMigration, description: str, where: str, *, is
     """
     try:
         described = _parse_description(description)
-        point = domain.decode_from(read_point_text(text, find_names(described)), described)
+        with accept_rounded():
+            point = domain.decode_from(read_point_text(text, find_names(described)), described)
     except (PointError, PredicateError):
         raise
     except MALFORMED as error:
@@ -416,6 +437,6 @@ def _read_elsewhere(
         presented = domain.present(point)
         stored = read_point_text(row.point, _read_names(description))
         evaluated = restore_numbers(stored, info.get("given"))
-        return restore_numbers(presented, find_moved_numbers(evaluated, presented))
+        return restore_numbers(presented, find_moved_numbers(evaluated, presented, domain))
 
     return show_trial(row, show, where), point

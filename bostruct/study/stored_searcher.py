@@ -18,6 +18,7 @@ from bostruct.contracts import (
     PredicateError,
     Searcher,
 )
+from bostruct.domains.space.levels import accept_rounded
 from bostruct.domains.space.rereading import read_contents
 from bostruct.goals.declared import Goals
 from bostruct.methods.goals import allow_repeats, serve_goals
@@ -90,7 +91,8 @@ def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
 
 def _reread_point(data: ParsedJson, domain: HasMigration, description: ParsedJson) -> Point:
     try:
-        point = domain.decode_from(data, description)
+        with accept_rounded():
+            point = domain.decode_from(data, description)
         domain.check(point)
     except (PointError, PredicateError):
         raise

@@ -56,6 +56,14 @@ def test_a_point_is_one_that_tune_may_draw(kind):
         assert {round(value, 9) for value in drawn} <= {round(value, 9) for value in possible}
 
 
+@pytest.mark.parametrize("value", [0.1 + 0.2, np.float32(0.3), 0.3 + 9e-8])
+def test_a_multiple_that_floats_moved_is_the_multiple(value):
+    space = read(v=tune.quniform(0.1, 1.0, 0.1))
+    assert space.read({"v": value}) == {"v": 3}
+    with pytest.raises(PointError, match="expected a multiple of"):
+        space.read({"v": 0.3 + 2e-7})
+
+
 def test_nested_names_and_single_values():
     space = read(lr=tune.uniform(0, 1), net={"width": tune.randint(1, 9), "act": tune.choice(["relu"])}, epochs=3)
     assert set(space.space.variables) == {"lr", "net/width"}

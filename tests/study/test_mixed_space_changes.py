@@ -99,8 +99,11 @@ def test_a_variable_of_a_part_is_gained_and_lost_with_its_default() -> None:
 @pytest.mark.parametrize(
     ("after", "expected"),
     [
-        (OLD | {"rate": bo.Ordinal([1, 2])}, [None, None, "rate: expected one of [1, 2], got 4"]),
-        (OLD | {"inner": {"flip": bool, "crop": [0, 2]}}, [None, None, "inner: crop: expected one of [0, 2], got 4"]),
+        (OLD | {"rate": bo.Ordinal([1, 2])}, [None, None, "rate: expected one of [1, 2], got 4; the nearest is 2"]),
+        (
+            OLD | {"inner": {"flip": bool, "crop": [0, 2]}},
+            [None, None, "inner: crop: expected one of [0, 2], got 4; the nearest is 2"],
+        ),
         (OLD | {"new": bool}, ["new: the trial has no value of it, and it has no default="] * 3),
         (
             OLD | {"other": SMALL_MLP},

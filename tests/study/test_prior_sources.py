@@ -217,3 +217,14 @@ def test_points_of_a_domain_of_another_kind_are_read_as_they_are() -> None:
     mixed = Space({"inner": {"flip": bo.Binary()}, "outer": {"k": ["a", "b"]}})
     (task,) = read_prior([study], mixed, Goals())
     assert [mixed.present(x) for x in task.points] == [trial.point for trial in study.trials]
+
+
+def test_rounded_numbers_of_an_earlier_study_are_read_and_noted() -> None:
+    earlier = bo.Study({"x": bo.Ordinal([0.0, 0.33, 0.67, 1.0]), "y": bool}, method="random", seed=0)
+    for number in (0.33, 0.67):
+        earlier.add({"x": number, "y": True}, number)
+    space = {"x": bo.Ordinal([0.0, 1 / 3, 2 / 3, 1.0]), "y": bool}
+    with pytest.warns(
+        UserWarning, match=r"prior\[0\]: numbers are read as .*\n- x: 2 such, the first 0\.33, read as 0\.333"
+    ):
+        bo.Study(space, seed=0, prior=[earlier])

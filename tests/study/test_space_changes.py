@@ -100,6 +100,51 @@ def test_a_value_that_the_variable_has_no_more_is_no_data(before: Any, value: An
     assert trial.value == 1.0
 
 
+THIRDS, ROUNDED = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.33, 0.67, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after", "expected"),
+    [
+        (bo.Ordinal(THIRDS), 1 / 3, bo.Ordinal(ROUNDED), 0.33),
+        (bo.Ordinal(ROUNDED), 0.33, bo.Ordinal(THIRDS), 1 / 3),
+        (bo.Categorical(["a", *THIRDS]), 1 / 3, bo.Ordinal(ROUNDED), 0.33),
+        (bo.Subset(THIRDS, size=1), (1 / 3,), bo.Subset([*ROUNDED, 2.0], size=1), (0.33,)),
+        (bo.Permutation(ROUNDED), (0.33, 0.0, 0.67, 1.0), bo.Permutation(THIRDS), (1 / 3, 0.0, 2 / 3, 1.0)),
+        (bo.Sequence(ROUNDED, length=2), (0.33, 0.0), bo.Sequence(THIRDS, length=2), (1 / 3, 0.0)),
+        ({"u": bo.Ordinal(ROUNDED)}, {"u": 0.33}, {"u": bo.Ordinal(THIRDS)}, {"u": 1 / 3}),
+    ],
+)
+def test_rounded_numbers_are_read_and_noted_once(before: Any, value: Any, after: Any, expected: Any) -> None:
+    place = MemoryStorage()
+    with bo.Study({"v": before, "w": bool}, method="random", seed=0, storage=place) as study:
+        for flag in (True, False):
+            study.add({"v": value, "w": flag}, 1.0)
+    with pytest.warns(
+        UserWarning, match=r"listed ones that round to them, .*\n- v(: u)?: 2 such, the first 0\.33"
+    ) as said:
+        open_study(place, {"v": after, "w": bool}).close()
+    assert len(said) == 1
+    with open_study(place, {"v": after, "w": bool}) as study:  # another warning would be an error
+        assert [trial.point["v"] for trial in study.trials] == [expected] * 2
+        assert study.n_unread == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        (bo.Ordinal([0.0, 0.3, 0.4, 1.0]), 0.3, bo.Ordinal([0, 1])),  # an integer is no rounded number
+        (bo.Ordinal([1, 2, 4]), 1, bo.Ordinal([0.9, 2, 4])),
+        (bo.Ordinal([0.31, 0.29, 1.0]), 0.31, bo.Ordinal([0.3, 1.0])),  # two would round to it
+        (bo.Ordinal([0.3, 1.0]), 0.3, bo.Ordinal([0.31, 0.29, 1.0])),
+    ],
+)
+def test_a_number_that_may_be_another_is_no_data(before: Any, value: Any, after: Any) -> None:
+    trial = one_trial(before, value, after)
+    assert trial.unread is not None
+    assert "the nearest is" in trial.unread
+
+
 KINDS: list[tuple[Any, Any]] = [
     (bo.Binary(default=True), True),
     (bo.Categorical(["p", None], default=None), None),
@@ -293,7 +338,7 @@ def test_what_the_file_says_of_a_change(file: Path) -> None:
     assert parse(stored.study.domain) == json.loads(json.dumps(bo.Space(OLD).to_json()))
     assert parse(current_row(stored).domain)["variables"]["b"] == {"kind": "Integer", "low": 0, "high": 3}
     assert (change.trials, change.version) == (7, bo.__version__)
-    assert parse(change.unread)["4"] == "b: expected one of [0, 1, 2, 3], got 4"
+    assert parse(change.unread)["4"] == "b: expected one of [0, 1, 2, 3], got 4; the nearest is 3"
     assert describe_change(stored.study.domain, change.domain) == "changed b"
     assert describe_change(change.domain, dump(bo.Space(GROWN, [small]).to_json())) == (
         "gained c; changed a, b; constraints 0 to 1"
@@ -452,7 +497,7 @@ def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_t
     first, *lines = str(said[0].message).splitlines()
     assert first.endswith("are no data for the method:")
     assert lines[0].startswith("- b: expected one of [0, 1, 2, ")
-    assert lines[0].endswith(", got 100 (trial 100; 134 such)")
+    assert lines[0].endswith(", got 100; the nearest is 99 (trial 100; 134 such)")
     assert lines[1:] == [
         "- a: expected one of ['x', 'z'], got 'y' (trial 0; 100 such)",
         "- point: {'a': 'x', 'b': 1} breaks the constraint is_even (trial 1; 33 such)",

@@ -15,6 +15,7 @@ from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
+from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
 from bostruct.domains.space.when import When, check_when
@@ -111,18 +112,27 @@ class ChoiceVariable(Variable):
     def parse(self, value: object) -> list[int]:
         """Return the position of a choice; raises PointError where value is none of them.
 
-        value: a choice, as a Python value or a NumPy scalar.
+        value: a choice, as a Python value or a NumPy scalar; of a number also what `Levels.find` takes for it.
         """
         value = to_python(value)
         try:
             return [self._positions[value]]
         except KeyError:
-            pass
+            return [self._find_level(value)]
         except TypeError:  # an unhashable value can only equal an unhashable choice
             for position, choice in enumerate(self.choices):
                 if type(choice) is type(value) and choice == value:
                     return [position]
         raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}")
+
+    def _find_level(self, value: Any, others: Iterable[object] = ()) -> int:
+        """Return the position of the number that a value stands for; raise PointError, naming the nearest."""
+        found = self._levels.find(value, others)
+        if found is not None:
+            return found
+        nearest = self._levels.find_nearest(value)
+        hint = "" if nearest is None else f"; the nearest is {self.choices[nearest]!r}"
+        raise PointError(f"expected one of {short_repr(list(self.choices), 200)}, got {short_repr(value)}{hint}")
 
     def present(self, columns: Sequence[int]) -> Presented:
         """Return a choice; a copy where choices can be changed.
@@ -162,9 +172,10 @@ class ChoiceVariable(Variable):
         """
         if self.has_values_of(description) or type(self).encode is not ChoiceVariable.encode:
             return super().decode_from(data, description)
+        theirs = description.get("choices")
         if not isinstance(data, dict):
-            return self.parse(data)
-        theirs, vertex = description.get("choices"), data.get("vertex")
+            return self._parse_from(data, theirs)
+        vertex = data.get("vertex")
         if not isinstance(theirs, list) or type(vertex) is not int or not 0 <= vertex < len(theirs):
             raise PointError(f"expected a choice of before, got {short_repr(data)}")
         names = [hide_addresses(json.dumps(choice)) for choice in theirs]
@@ -180,7 +191,18 @@ class ChoiceVariable(Variable):
         choices: of the other, as JSON.
         """
         theirs = self.to_json() | {"choices": choices}
-        return lambda data: self.decode_from(data, theirs) if isinstance(data, dict) else self.parse(data)
+        return lambda data: (
+            self.decode_from(data, theirs) if isinstance(data, dict) else self._parse_from(data, choices)
+        )
+
+    def _parse_from(self, data: ParsedJson, theirs: ParsedJson) -> Sequence[int]:
+        """Return the position of a choice that a variable with other choices wrote; raise PointError."""
+        try:
+            return self.parse(data)
+        except PointError:
+            if not isinstance(theirs, list) or isinstance(self.choices, NumberGrid):
+                raise
+            return [self._find_level(data, theirs)]
 
     def enumerate(self) -> IntArray:
         """List all positions (size, 1)."""
@@ -189,6 +211,10 @@ class ChoiceVariable(Variable):
     def describe(self) -> dict[str, Json]:
         """Return the choices as JSON."""
         return {"choices": [choice_to_json(choice) for choice in self.choices]}
+
+    @cached_property
+    def _levels(self) -> Levels:
+        return Levels(self.choices)
 
     @cached_property
     def _positions(self) -> dict[Hashable, int]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
@@ -10,10 +12,13 @@ from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.clauses import (
     ORDERS,
     RELATIONS,
+    AllOf,
+    AnyOf,
     Clause,
     Compare,
     CompareVariables,
     IsIn,
+    Not,
     ValueOf,
     list_leaves,
 )
@@ -30,6 +35,35 @@ def check_constraints(rules: Iterable[object], values: Mapping[str, object]) -> 
         if isinstance(rule, Clause):
             for leaf, depth in list_leaves(rule):
                 _check_point_test(leaf, depth, values, f"constraints: {i}: {leaf!r}")
+
+
+def name_levels(rule: Any, values: Mapping[str, object], variable: object = None) -> Any:
+    """Return a clause whose numbers are those that its variables list: one that `Levels.find` takes for a level is it.
+
+    rule: a clause that has been checked, or a function, which is returned as it is.
+    values: of points, by name: variables and other domains.
+    variable: whose value a test asks about.
+    """
+    if isinstance(rule, AllOf | AnyOf):
+        return replace(rule, clauses=tuple(name_levels(one, values, variable) for one in rule.clauses))
+    if isinstance(rule, Not):
+        return Not(name_levels(rule.clause, values, variable))
+    if isinstance(rule, ValueOf):
+        return replace(rule, test=name_levels(rule.test, values, values.get(rule.name)))
+    if isinstance(rule, IsIn):
+        return IsIn(tuple(_name_level(value, variable) for value in rule.values))
+    return replace(rule, value=_name_level(rule.value, variable)) if isinstance(rule, Compare) else rule
+
+
+def _name_level(value: Presented, variable: object) -> Presented:
+    """Return the listed number that a number stands for; anything else as it is."""
+    if not isinstance(variable, ChoiceVariable) or number_grid(variable) is not None:
+        return value
+    try:
+        level = variable.present(variable.parse(value))
+        return value if bool(level == value) else level
+    except (PointError, TypeError, ValueError):
+        return value
 
 
 def check_value_test(test: Clause, variable: Variable, where: str, depth: int = 1) -> None:
@@ -98,7 +132,7 @@ def _check_value(value: Presented, variable: Variable, where: str) -> None:
     """Raise DomainError unless a value equals one that a variable has."""
     try:
         nearest = variable.present(variable.parse(value))
-        if bool(nearest == value):
+        if bool(nearest == _name_level(value, variable)):
             return
     except PointError as error:
         raise DomainError(f"{where}: {error}") from None

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError, IntArray, PointError
 from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.clause_checks import check_value_test
+from bostruct.domains.space.clause_checks import check_value_test, name_levels
 from bostruct.domains.space.clauses import Clause
 from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
 from bostruct.domains.space.graphs import MAX_CHOICES
@@ -65,9 +65,9 @@ class ParentTest:
         except PointError as error:
             if isinstance(test, OneOf) or not callable(test):
                 raise DomainError(f"{owner}: when: {name}: {error}{_hint_at_one_of(test, parent)}") from None
-            self.predicate = test
             if isinstance(test, Clause):
                 check_value_test(test, parent, f"{owner}: when: {name} {test!r}")
+            self.predicate = name_levels(test, {}, parent)
 
     def holds(self, columns: IntArray) -> Mask:
         """Tell for each value of the parent whether the test holds (m,).

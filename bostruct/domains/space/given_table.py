@@ -13,6 +13,7 @@ from bostruct.checks import count_own_frames, short_repr
 from bostruct.contracts import Array, DomainError
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze
+from bostruct.domains.space.levels import Levels
 
 LARGEST = int(np.finfo(np.float64).max)
 MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
@@ -114,6 +115,10 @@ def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list
     """
     held = [to_python(one) for one in labels]
     found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
+    levels, named = Levels(choices), {i for rows in found for i in rows}
+    for i in (i for i in range(len(held)) if i not in named):
+        if (position := levels.find(held[i])) is not None:
+            found[position].append(i)
     for choice, rows in zip(choices, found, strict=True):
         if len(rows) != 1:
             raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")

@@ -12,6 +12,7 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import IntArray, ParsedJson, PointError, Presented
 from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.levels import noting_under
 from bostruct.domains.space.variable import ABSENT, Variable
 
 OWN = ""  # the part of a mixed space that holds its variables; the names that users give are not empty
@@ -32,6 +33,16 @@ class Contents(NamedTuple):
     def names(self) -> list[str]:
         """The names of all values, the variables first."""
         return [*self.variables, *self.parts]
+
+
+def list_values(domain: object) -> dict[str, Any]:
+    """Return the variables of a space and the other domains inside it, by the names that points have; else {}.
+
+    domain: any.
+    """
+    parts = dict(getattr(domain, "parts", {}))
+    own = parts.pop(OWN, domain)
+    return {**parts, **getattr(own, "variables", {})}
 
 
 def read_contents(description: ParsedJson) -> Contents:
@@ -97,7 +108,8 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
         if variable.when and not space.conditions.holds(i, row[None])[0]:
             continue
         try:
-            row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
+            with noting_under(name):
+                row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
         except PointError as error:
             raise PointError(f"{name}: {error}") from None
     for name, value in left.items():
@@ -151,7 +163,7 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
         return
     own = None if variable is None else variable.default_columns
     if variable is not None and own is not None:
-        with suppress(PointError):
+        with suppress(PointError), noting_under(name):
             if tuple(variable.decode_from(value, description)) == own:
                 return
     why = "and it has no default=" if own is None and "default" not in description else "which is not its default"

@@ -13,6 +13,7 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray, PointError
+from bostruct.domains.space.levels import is_level
 
 GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
 GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
@@ -224,13 +225,14 @@ class IntegerGrid(NumberGrid):
     def vertex(self, value: object) -> int:
         """Return the position of an integer.
 
-        value: an integer from low to high; 3.0 is 3.
+        value: an integer from low to high; 3.0 is 3, and so is what `is_level` takes for it.
 
         Raises PointError for any other.
         """
-        if isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high:
-            number = int(value)
-            if number == value:
+        if isinstance(value, int | float) and not isinstance(value, bool) and self.low - 1 < value < self.high + 1:
+            number = round(value)
+            is_here = number == value or is_level(value, number, (number - 1, number + 1))
+            if is_here and self.low <= number <= self.high:
                 return number - self.low
         raise PointError(f"expected an integer from {self.low} to {self.high}, got {short_repr(value)}")
 

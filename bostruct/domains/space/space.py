@@ -17,7 +17,7 @@ from bostruct.display import html_table, show_all_parts, show_count, show_parts,
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
-from bostruct.domains.space.clause_checks import check_constraints
+from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.clauses import Clause, clause_from_json
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
@@ -110,7 +110,7 @@ class Space:
         rules = _check_arguments(variables, constraints)
         self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
         check_constraints(rules, self.variables)
-        self.constraints: tuple[Constraint, ...] = rules
+        self.constraints: tuple[Constraint, ...] = tuple(name_levels(rule, self.variables) for rule in rules)
         self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
         self.layout = Layout(tuple(v.width for v in self.variables.values()))
         self.conditions = Conditions(self.variables, self.layout)

@@ -1,0 +1,215 @@
+"""Find the listed number that a given number stands for, although floats round."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Real
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+Number: TypeAlias = int | float | Fraction
+
+GAP_SHARE = Fraction(1, 1_000_000)  # of the gap to a level's nearest neighbor, within which a number is the level
+TIE = Fraction(1, 10**9)  # of a half, which some programs round up and others down
+SMALLEST_SINGLE, LARGEST_SINGLE = (float(one) for one in (np.finfo(np.float32).tiny, np.finfo(np.float32).max))
+
+
+class Rounding(NamedTuple):
+    """The numbers of one column that were read as levels that round to them.
+
+    count: of numbers.
+    given: the first of them.
+    level: that it was read as.
+    """
+
+    count: int
+    given: object
+    level: object
+
+
+@dataclass
+class RoundedNumbers:
+    """The numbers that a block has read as levels that round to them.
+
+    found: by the name of the column.
+    path: the names of what is being read now.
+    """
+
+    found: dict[str, Rounding] = field(default_factory=dict)
+    path: list[str] = field(default_factory=list)
+
+    def note(self, given: object, level: object) -> None:
+        """Count a number.
+
+        given: as it is written.
+        level: that it is read as.
+        """
+        name = ": ".join(self.path)
+        known = self.found.get(name, Rounding(0, given, level))
+        self.found[name] = known._replace(count=known.count + 1)
+
+    def __str__(self) -> str:
+        return "".join(
+            f"\n- {name}: {one.count} such, the first {one.given!r}, read as {one.level!r}"
+            for name, one in self.found.items()
+        )
+
+
+_accepted: ContextVar[RoundedNumbers | None] = ContextVar("rounded_numbers", default=None)
+
+
+@contextmanager
+def accept_rounded() -> Iterator[RoundedNumbers]:
+    """Accept numbers to which a level rounds within a block, as frames and files hold them; yield those that were."""
+    notes = _accepted.get() or RoundedNumbers()
+    token = _accepted.set(notes)
+    try:
+        yield notes
+    finally:
+        _accepted.reset(token)
+
+
+@contextmanager
+def noting_under(name: str) -> Iterator[None]:
+    """Note the rounded numbers of a block under a name.
+
+    name: of a column or a variable.
+    """
+    notes = _accepted.get()
+    if notes is None:
+        yield
+        return
+    notes.path.append(name)
+    try:
+        yield
+    finally:
+        notes.path.pop()
+
+
+class Levels:
+    """The numbers among the choices of a variable, sorted.
+
+    choices: of any type; all but finite numbers are left out, and so are bools.
+    """
+
+    def __init__(self, choices: Sequence[object]) -> None:
+        known = [(number, i) for i, one in enumerate(choices) if (number := as_exact(one)) is not None]
+        known.sort()
+        self._choices = choices
+        self._numbers = [number for number, _ in known]
+        self._positions = [i for _, i in known]
+
+    def find(self, given: object, others: Iterable[object] = ()) -> int | None:
+        """Return the position of the choice that a number stands for; None if there is none.
+
+        The number is nearer to the choice than a millionth of the gap between the choice and its nearest neighbor, or
+        equal to it in float32. Within `accept_rounded` it may also be a float to which this choice alone rounds at the
+        digits that are written.
+
+        given: that equals no choice.
+        others: the choices of the variable that wrote the number, to which rounded choices may belong as well.
+        """
+        place, notes = self._find_nearest(given), _accepted.get()
+        if place is None:
+            return None
+        if not self._is_at(place, given):
+            if notes is None or not (self._rounds_to(place, given) or self._is_rounded(place, given, others)):
+                return None
+            notes.note(given, self._choices[self._positions[place]])
+        return self._positions[place]
+
+    def find_nearest(self, given: object) -> int | None:
+        """Return the position of the choice that is nearest to a number; None for what is no number.
+
+        given: of any type.
+        """
+        place = self._find_nearest(given)
+        return None if place is None else self._positions[place]
+
+    def _find_nearest(self, given: object) -> int | None:
+        if not self._numbers or (number := as_exact(given)) is None:
+            return None
+        after, exact = bisect_left(self._numbers, number), Fraction(number)
+        return min(self._clip(after - 1, after), key=lambda place: abs(Fraction(self._numbers[place]) - exact))
+
+    def _clip(self, *places: int) -> list[int]:
+        return [place for place in places if 0 <= place < len(self._numbers)]
+
+    def _is_at(self, place: int, given: object) -> bool:
+        return is_level(given, self._numbers[place], [self._numbers[i] for i in self._clip(place - 1, place + 1)])
+
+    def _rounds_to(self, place: int, given: object) -> bool:
+        """Tell whether a level, and no other one, rounds to a number at its digits."""
+        if (bounds := _find_bounds(given)) is None:
+            return False
+        first, last = bisect_left(self._numbers, bounds[0]), bisect_right(self._numbers, bounds[1])
+        return (first, last) == (place, place + 1)
+
+    def _is_rounded(self, place: int, given: object, others: Iterable[object]) -> bool:
+        """Tell whether a number, and no other one of its variable, rounds to a level at the digits of the level."""
+        bounds = _find_bounds(self._choices[self._positions[place]])
+        numbers = [number for one in others if (number := as_exact(one)) is not None]
+        held = [] if bounds is None else [one for one in numbers if bounds[0] <= one <= bounds[1]]
+        return held == [as_exact(given)]
+
+
+def is_level(given: object, level: Number, beside: Sequence[Number]) -> bool:
+    """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32.
+
+    given: of any type.
+    level: finite.
+    beside: the levels next to it. Where float32 does not tell them from the level, equality there does not count.
+    """
+    if (number := as_exact(given)) is None:
+        return False
+    gap = min((abs(Fraction(one) - Fraction(level)) for one in beside), default=Fraction(0))
+    if abs(Fraction(number) - Fraction(level)) < GAP_SHARE * gap:
+        return True
+    single = _as_single(number)
+    return single is not None and single == _as_single(level) and all(_as_single(one) != single for one in beside)
+
+
+def as_exact(value: object) -> Number | None:
+    """Return a finite number as one that compares exactly with others; None for anything else, and for a bool.
+
+    value: of any type; of NumPy's numbers the item.
+    """
+    if type(value) is int:
+        return value
+    if isinstance(value, Decimal):
+        return Fraction(value) if value.is_finite() else None
+    if isinstance(value, Fraction):
+        return value
+    if not isinstance(value, float | np.floating) or not isinstance(value, Real):
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _as_single(value: object) -> float | None:
+    """Return a number as float32 has it; None outside of its range."""
+    number = as_exact(value)
+    if number is None or not SMALLEST_SINGLE <= abs(number) <= LARGEST_SINGLE:
+        return None
+    return float(np.float32(float(number)))
+
+
+def _find_bounds(value: object) -> tuple[Fraction, Fraction] | None:
+    """Return the least and the greatest number that round to a float at the digits that are written; None for others.
+
+    A float that is one of float32 is written as float32 writes it.
+    """
+    if type(value) is not float or not math.isfinite(value):
+        return None
+    written = Decimal(str(np.float32(value)) if _as_single(value) == value else repr(value))
+    exponent = written.as_tuple().exponent
+    assert isinstance(exponent, int)  # of a finite number
+    half = Fraction(10) ** exponent / 2 * (1 + TIE)
+    return Fraction(written) - half, Fraction(written) + half
