@@ -1,84 +1,177 @@
-"""Reading trials from a pandas DataFrame, such as `Result.to_dataframe` writes."""
+"""Read trials from a pandas DataFrame, such as `Result.to_dataframe` writes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bostruct.checks import optional_import, short_repr
+from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
 from bostruct.contracts import Domain, DomainError, PointError, Presented
-from bostruct.domains.space.rereading import OWN, fill_none
+from bostruct.display import pluralize
+from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, noting_under
+from bostruct.domains.space.rereading import OWN, fill_missing, list_values
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
-from bostruct.outcome import parse_outcome
-from bostruct.output_files import unquote_cell
+from bostruct.outcome import Outcome, as_number, parse_outcome
+from bostruct.study.space_changes import warn_of_rounded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
-NO_REASON = "no value in the data frame"
+STATUSES = frozenset({"completed", "failed", "infeasible", "running"})
+NO_REASON = "the data frame gives no reason"
+# fmt: off
+MISSING = frozenset((  # texts that pandas reads as missing unless it is told otherwise
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
+    "NULL", "NaN", "None", "n/a", "nan", "null",
+))
+UNMEASURED = frozenset((  # texts in the place of a value, in lower case
+    *map(str.lower, MISSING), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
+    "queued", "running", "staged", "tbd", "todo", "waiting",
+))
+# fmt: on
+DECIMAL_COMMA = re.compile(r"[+-]?\d*(\.\d{3})*,\d+([eE][+-]?\d+)?")
+
+Unmeasured = Literal["skip", "queue"]
 
 
 class FrameRow(NamedTuple):
-    """A row of a data frame as arguments of `Study.add`.
+    """A row of a data frame.
 
     point: as a user has it.
-    told: the other arguments.
+    outcome: of its evaluation; None for a trial that waits for one.
+    measured: the numbers of a trial without values, by the names of `Result.to_dataframe`.
     """
 
     point: Presented
-    told: dict[str, Presented]
+    outcome: Outcome | None
+    measured: dict[str, float]
 
 
-def read_frame(frame: DataFrame, value: str | Sequence[str], domain: Domain, goals: Goals) -> list[FrameRow]:
+class _Columns(NamedTuple):
+    """The columns of a frame that are read.
+
+    points: by the name of the part of a point; None for one column of whole points.
+    numbers: of values and limits, by the names of `Result.to_dataframe`.
+    status, reason, failed: None for none.
+    """
+
+    points: dict[str, str] | None
+    numbers: dict[str, str]
+    status: str | None
+    reason: str | None
+    failed: str | None
+
+
+def read_frame(
+    frame: DataFrame,
+    value: str | Sequence[str],
+    failed: str | None,
+    unmeasured: Unmeasured,
+    domain: Domain,
+    goals: Goals,
+) -> list[FrameRow]:
     """Read rows of a data frame, each of which a study with this domain and these goals can add.
 
-    frame, value: as of `Study.add_frame`.
+    frame, value, failed, unmeasured: as of `Study.add_frame`.
     domain, goals: of the study.
 
-    Raises TypeError, ValueError and PointError, which name the column or the row.
+    Warns of rows that are left out, or that lack some of their values, and of rounded numbers. Raises TypeError,
+    ValueError and PointError, which name the column or the row.
     """
-    pandas = optional_import("pandas", "pandas")
-    if not isinstance(frame, pandas.DataFrame):
-        raise TypeError(f"frame: expected a pandas DataFrame, got {short_repr(frame)}")
-    frame = frame.rename(columns=unquote_cell)
-    columns = _value_columns(frame, value, goals)
-    _check_limits(frame, goals)
-    names = _point_columns(frame, domain)
+    if unmeasured not in ("skip", "queue"):
+        raise ValueError(f"unmeasured: expected 'skip' or 'queue', got {short_repr(unmeasured)}")
+    _check_frame(frame)
+    if not len(frame):
+        return []
+    columns = _find_columns(frame, value, failed, domain, goals)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    found = []
+    reader, found = _PointReader(domain, columns.points), []
+    unfinished: dict[str, list[object]] = {"none": [], "some": []}  # the labels of rows by what they have of the values
     for label, record in zip(frame.index, records, strict=True):
-        if record.get("status") == "running":
-            continue
         try:
-            row = FrameRow(_read_point(record, names, domain), _read_outcome(record, columns, goals))
-            goals.check(parse_outcome(**row.told))
+            outcome, measured = _read_outcome(record, columns, goals)
+            if outcome is None:
+                unfinished["some" if measured else "none"].append(label)
+            if outcome is not None or measured or unmeasured == "queue":
+                found.append(FrameRow(reader.read(record), outcome, measured))
         except (PointError, TypeError, ValueError) as error:
             raise type(error)(f"frame: row {label!r}: {error}") from None
-        found.append(row)
+    _warn_of_unfinished(unfinished["none"] if unmeasured == "skip" else [], unfinished["some"], len(records))
+    warn_of_rounded("frame", reader.rounded)
     return found
 
 
-def _value_columns(frame: DataFrame, value: str | Sequence[str], goals: Goals) -> list[str]:
-    """Return the columns of the values, one for each objective."""
-    if value == "value" and goals.n_objectives > 1:
-        value = [f"value.{i}" for i in range(goals.n_objectives)]
-    columns = [value] if isinstance(value, str) else list(value)
-    if len(columns) != goals.n_objectives:
-        raise ValueError(f"value: expected {goals.n_objectives} names of columns, got {short_repr(columns)}")
-    for column in (column for column in columns if column not in frame.columns):
-        raise ValueError(f"value: expected one of the columns {short_repr(list(frame.columns), 200)}, got {column!r}")
-    return columns
+def _check_frame(frame: object) -> None:
+    """Raise TypeError for what is no frame, ValueError for one whose columns have no names of their own."""
+    pandas = optional_import("pandas", "pandas")
+    if not isinstance(frame, pandas.DataFrame):
+        raise TypeError(f"frame: expected a pandas DataFrame, got {short_repr(frame)}")
+    if frame.columns.nlevels > 1:
+        raise ValueError(
+            f"frame: expected one row of column names, got {frame.columns.nlevels}, such as {frame.columns[0]!r}; pass "
+            "header=0 and skiprows= to pandas.read_csv, or set frame.columns = frame.columns.get_level_values(0)"
+        )
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"frame: expected columns of distinct names, got {twice!r} more than once")
 
 
-def _check_limits(frame: DataFrame, goals: Goals) -> None:
-    """Raise ValueError unless the frame has a column for each limit of the study, and for no other one."""
+def _find_columns(
+    frame: DataFrame, value: str | Sequence[str], failed: str | None, domain: Domain, goals: Goals
+) -> _Columns:
+    """Return the columns that are read; raise ValueError, naming the argument, where one is missing."""
+    names = list(frame.columns)
+    points = _find_point_columns(names, domain)
+    taken = {POINT} if points is None else set(points.values())
+    values = _find_value_columns(names, taken, value, goals)
+    limits = _find_limits([name for name in names if name not in taken], goals)
+    if failed is not None and failed not in names:
+        raise ValueError(f"failed: expected one of the columns {short_repr(names, 200)}, got {short_repr(failed)}")
+    status, reason = (name if name in names and name not in taken else None for name in ("status", "reason"))
+    if status is not None and not set(frame[status].dropna().map(str)) <= STATUSES:
+        status = None  # of something else, such as a pump
+    return _Columns(points, values | limits, status, reason, failed)
+
+
+def _find_value_columns(
+    names: Sequence[str], taken: Iterable[str], value: str | Sequence[str], goals: Goals
+) -> dict[str, str]:
+    """Return the column of each objective, by the names of `Result.to_dataframe`."""
+    own = list_value_names(goals)
+    columns = own if value == "value" else [value] if isinstance(value, str) else list(value)
+    if len(columns) != len(own):
+        raise ValueError(f"value: expected {len(own)} names of columns, got {short_repr(columns)}")
+    for column in columns:
+        if column in taken:
+            raise ValueError(f"value: the column {column!r} is that of a variable; pass value= for that of the values")
+        if column not in names:
+            found = _find_alike(column, [name for name in names if name not in taken])
+            hint = (
+                "" if found is None else f"; pass value={found!r}" if len(own) == 1 else f"; pass {found!r} in value="
+            )
+            raise ValueError(f"value: expected one of the columns {short_repr(list(names), 200)}, got {column!r}{hint}")
+    return dict(zip(own, columns, strict=True))
+
+
+def list_value_names(goals: Goals) -> list[str]:
+    """Return what tables call the values of a study, one name for each objective.
+
+    goals: of the study.
+    """
+    return ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
+
+
+def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
+    """Return the column of each limit of the study; raise ValueError without one, and where there is any other."""
     expected = [LIMIT + limit.name for limit in goals.limits]
-    found = [str(column) for column in frame.columns if str(column).startswith(LIMIT)]
+    found = [str(name) for name in names if str(name).startswith(LIMIT)]
     for column in (column for column in found if column not in expected):
         raise ValueError(
             f"frame: got the column {column!r}, on which the study declares no limit; declare it with "
@@ -86,80 +179,232 @@ def _check_limits(frame: DataFrame, goals: Goals) -> None:
         )
     for column in (column for column in expected if column not in found):
         raise ValueError(f"frame: expected a column {column!r} for a limit of the study, got {short_repr(found)}")
+    return {column: column for column in expected}
 
 
-def _point_columns(frame: DataFrame, domain: Domain) -> dict[str, str] | None:
-    """Return the column of each part of a point; None where one column has whole points."""
-    named = {str(c).removeprefix(f"{POINT}."): c for c in frame.columns if str(c).startswith(f"{POINT}.")}
-    if named or POINT in frame.columns:
-        return named or None
-    found = {name: name for name in getattr(domain, "variables", {}) if name in frame.columns}
-    if not found:
-        columns = short_repr(list(frame.columns), 200)
-        raise ValueError(f"frame: expected a column for each variable, its name or {POINT}.NAME; got {columns}")
+def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] | None:
+    """Return the column of each part of a point; None where one column has whole points.
+
+    A table of ours has `point.NAME` for each part, whatever it is called; any other has NAME. So a column of the name
+    of a variable is that of the variable, unless `point.NAME` is there and can be nothing else.
+    """
+    known = list_values(domain)
+    prefixed = {str(name).removeprefix(f"{POINT}."): name for name in names if str(name).startswith(f"{POINT}.")}
+    required = [name for name, one in known.items() if not getattr(one, "when", None)]
+    is_ours = any(name in prefixed for name in known if f"{POINT}.{name}" not in known) or not (
+        known and all(name in names for name in required)
+    )
+    found = prefixed if is_ours and prefixed else {name: name for name in known if name in names}
+    if not found and POINT in names:
+        return None
+    for name in required if found or required else [POINT]:
+        if name in found:
+            continue
+        alike = _find_alike(name, names)
+        hint = did_you_mean(name, names) if alike is None else f"; pass frame.rename(columns={{{alike!r}: {name!r}}})"
+        raise ValueError(
+            f"frame: expected a column for each variable, {name!r} or '{POINT}.{name}'; got "
+            f"{short_repr(list(names), 200)}{hint}"
+        )
     return found
 
 
-def _read_point(record: Mapping[str, Presented], names: dict[str, str] | None, domain: Domain) -> Presented:
-    """Return the point of a row; raise PointError where it is none."""
-    if names is None:
-        point = unquote_cell(record[POINT])
-    else:
-        own = _own_space(domain)
-        variables = {} if own is None else own.variables
-        known = {**getattr(domain, "parts", {}), **variables}
-        found = {name: _as_value(record[column], known.get(name)) for name, column in names.items()}
-        point = {name: value for name, value in found.items() if value is not None}
-        missing = [name for name in found if name not in point and None in getattr(variables.get(name), "choices", ())]
-        if own is not None and missing:
-            point = fill_none(own, point, missing)
-    domain.parse(point)
-    return point
+def _find_alike(name: str, names: Iterable[object]) -> object | None:
+    """Return the column of the same name in another case, or behind a prefix as other programs write one."""
+    plain = name.casefold().strip()
+    texts = {one: str(one).casefold().strip() for one in names}
+    same = [one for one, text in texts.items() if text == plain]
+    ends = [one for one, text in texts.items() if text.endswith((f"_{plain}", f"/{plain}", f".{plain}"))]
+    return next(iter(same or ends), None)
 
 
-def _own_space(domain: Domain) -> Space | None:
-    """Return the space of a domain's own variables, beside which other domains may stand; None where it has none."""
-    if isinstance(domain, Space):
-        return domain
-    names = getattr(domain, "part_names", ())
-    return domain.domains[names.index(OWN)] if OWN in names else None  # type: ignore[attr-defined]  # a space with parts
+def _read_outcome(
+    record: Mapping[str, Presented], columns: _Columns, goals: Goals
+) -> tuple[Outcome | None, dict[str, float]]:
+    """Return the outcome of a row, None where its evaluation is not finished, and what was measured of that."""
+    cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
+    measured = {name: number for name, number in cells.items() if number is not None}
+    said = None if columns.status is None else record[columns.status]
+    reason = None if columns.reason is None else record[columns.reason]
+    if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
+        said, reason = "failed", why or reason
+    values = [cells[name] for name in list_value_names(goals)]
+    if said in ("failed", "infeasible"):
+        if None not in values:
+            raise ValueError(
+                f"column {columns.failed or columns.status!r}: says that the trial is {said}, but column "
+                f"{next(iter(columns.numbers.values()))!r} has its value {values[0]!r}; drop one of them"
+            )
+        return Outcome(**{said: NO_REASON if reason in (None, "") else str(reason)}), measured
+    if len(measured) < len(cells):
+        return None, measured
+    limits = {limit.name: cells[LIMIT + limit.name] for limit in goals.limits} or None
+    given = values[0] if len(values) == 1 else tuple(values)
+    return goals.check(parse_outcome(given, constraints=limits)), {}
 
 
-def _as_value(given: Presented, variable: Any) -> Presented:
-    """Return the value that a cell means: pandas makes floats of integers where some are missing, CSV makes texts."""
-    if variable is not None and isinstance(given, str):
-        return _read_literal(given, variable.parse)
-    if variable is None or not isinstance(given, float) or not given.is_integer():
+def _read_number(column: str, cell: object) -> float | None:
+    """Return the number of a cell; None where nothing was measured. Raise TypeError, ValueError for anything else."""
+    if cell is None:
+        return None
+    if not isinstance(cell, str):
+        number = as_number(f"column {column!r}", cell)
+        return None if number != number else number
+    text = cell.strip()
+    if text.lower() in UNMEASURED:
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        hint = _hint_at_comma(text) or (
+            "; leave the cell empty where nothing was measured, and pass failed= the name of a column that says which "
+            "rows failed"
+        )
+        raise ValueError(f"column {column!r}: expected a number, got {cell!r}{hint}") from None
+
+
+def _hint_at_comma(text: str) -> str:
+    is_comma = DECIMAL_COMMA.fullmatch(text.strip()) is not None
+    return "; for decimal commas pass decimal=',' to pandas.read_csv" if is_comma else ""
+
+
+def _read_failure(column: str, cell: object) -> str | None:
+    """Return the reason why a row has failed, "" for one without a reason; None where it has not failed."""
+    if isinstance(cell, str):
+        text = cell.strip()
+        return None if text.lower() in {"false", *UNMEASURED} else "" if text.lower() == "true" else text
+    if cell is None or cell in (0, 1):
+        return "" if cell else None
+    raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")
+
+
+class _PointReader:
+    """A reader of the points of a frame.
+
+    domain: of the points.
+    columns: by the name of the part of a point; None for one column of whole points.
+    """
+
+    def __init__(self, domain: Domain, columns: dict[str, str] | None) -> None:
+        self.rounded = RoundedNumbers()
+        self._domain, self._columns = domain, columns
+        self._known = list_values(domain)
+        parts = getattr(domain, "parts", {})
+        own = parts.get(OWN, domain)
+        self._own = own if isinstance(own, Space) else None
+
+    def read(self, record: Mapping[str, Presented]) -> Presented:
+        """Return the point of a row; raise PointError where it is none.
+
+        record: a cell for each column; None for a missing one.
+        """
+        if self._columns is None:
+            point = record[POINT]
+        else:
+            cells = {name: self._read_cell(record[column], name, column) for name, column in self._columns.items()}
+            point = {name: value for name, value in cells.items() if value is not None}
+            missing = {name: record[self._columns[name]] for name in cells if name not in point}
+            choices = {name: self._read_missing(name, cell) for name, cell in missing.items()}
+            listed = {name: found[0] for name, found in choices.items() if found}
+            point = fill_missing(self._own, point, listed) if self._own is not None and listed else point
+            self._check_required(point, missing)
+        self._domain.parse(point)
+        return point
+
+    def _read_cell(self, given: Presented, name: str, column: str) -> Presented:
+        """Return the value that a cell means, None for a missing one; a rounded number is its level."""
+        one = self._known.get(name)
+        if one is None or given is None:
+            return given
+        found = _read_text(given, one) if isinstance(given, str) else _read_value(given, one)
+        if found is None or _is_value(one, found):
+            return found
+        if isinstance(given, str) and (hint := _hint_at_comma(given)):
+            raise PointError(f"{name}: expected a value of {short_repr(one)}, got {given!r}{hint}")
+        with suppress(PointError, DomainError), accept_rounded(self.rounded), noting_under(column):
+            return one.present(one.parse(found))
+        return found
+
+    def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
+        """Return the choice that is missing in a table; raise PointError where it may be one of several."""
+        texts = () if isinstance(cell, str) else MISSING  # a cell that is a text was not read as missing
+        found = [choice for choice in _list_choices(self._known.get(name)) if choice is None or choice in texts]
+        if len(found) > 1:
+            raise PointError(
+                f"{name}: missing, which pandas makes of each of the choices {found}; pass keep_default_na=False to "
+                "pandas.read_csv"
+            )
+        return found
+
+    def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
+        """Raise PointError where a variable that each point has is missing."""
+        for name in missing:
+            if name in self._known and name not in point and not getattr(self._known[name], "when", None):
+                raise PointError(
+                    f"{name}: expected a value, got an empty cell; if the file has a text such as 'None' or 'NA' "
+                    "there, pass keep_default_na=False to pandas.read_csv"
+                )
+
+
+def _is_value(one: Any, value: object) -> bool:
+    try:
+        one.parse(value)
+    except (PointError, DomainError):
+        return False
+    return True
+
+
+def _list_choices(one: object) -> tuple[Presented, ...]:
+    """Return the choices of a variable that lists them; () for any other."""
+    choices = getattr(one, "choices", ())
+    return choices if isinstance(choices, tuple) else ()
+
+
+def _read_text(given: str, one: Any) -> Presented:
+    """Return what a text such as ``('a', 'b')`` stands for, unless the text is a value; None for a missing one."""
+    if _is_value(one, given):
         return given
     try:
-        return given if variable.present(variable.parse(given)) == given else int(given)
-    except (PointError, DomainError):
-        return int(given)
+        literal = ast.literal_eval(given.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a misspelled value, which is refused as it is
+        return None if given.strip() in MISSING else given
+    if isinstance(literal, tuple) and not given.strip().startswith("("):
+        return given
+    return None if literal is None and not _is_value(one, None) else _read_value(literal, one)
 
 
-def _read_literal(given: str, parse: Callable[[Presented], object]) -> Presented:
-    """Return what a text such as ``('a', 'b')`` in a CSV file stands for, unless the text itself is a value."""
-    if (text := unquote_cell(given)) != given:
-        with suppress(PointError, DomainError):
-            parse(text)
-            return text
-    try:
-        parse(given)
-    except (PointError, DomainError):
-        try:
-            return ast.literal_eval(given)
-        except (ValueError, SyntaxError):  # a misspelled value, which is refused as it is
-            return given
-    return given
+def _read_value(given: Presented, one: Any) -> Presented:
+    """Return the value that a cell stands for: pandas makes floats of integers, and numbers and bools of texts."""
+    if not isinstance(given, int | float) or _is_value(one, given):
+        return given
+    texts = [choice for choice in _list_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
+    if len(texts) == 1:
+        return texts[0]
+    return int(given) if type(given) is float and given.is_integer() else given
 
 
-def _read_outcome(record: Mapping[str, Presented], columns: list[str], goals: Goals) -> dict[str, Presented]:
-    """Return the arguments of `Study.add` that say what came of a point."""
-    values = [record[column] for column in columns]
-    if any(value is None for value in values):
-        status = "infeasible" if record.get("status") == "infeasible" else "failed"
-        return {"value": None, status: unquote_cell(record.get("reason")) or NO_REASON}
-    told: dict[str, Presented] = {"value": values[0] if len(values) == 1 else tuple(values)}
-    if goals.limits:
-        told["constraints"] = {limit.name: record.get(LIMIT + limit.name) for limit in goals.limits}
-    return told
+def _is_read_as(text: str, value: float) -> bool:
+    """Tell whether pandas reads a text in a file as a number or a bool."""
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    with suppress(ValueError):
+        return float(text) == value
+    return False
+
+
+def _warn_of_unfinished(left_out: Sequence[object], begun: Sequence[object], n_rows: int) -> None:
+    """Warn of rows without a value, and of rows with some of their values."""
+    said = []
+    if left_out:
+        said.append(
+            f"{len(left_out)} of {pluralize(n_rows, 'row')} without a value left out, the first of them row "
+            f"{left_out[0]!r}: they count as never run. unmeasured='queue' has them handed out by ask; failed= names "
+            "a column that says which rows failed"
+        )
+    if begun:
+        said.append(
+            f"{pluralize(len(begun), 'row')} with some of the values only, the first of them row {begun[0]!r}: these "
+            "trials wait for an ask, and their info['measured'] has the numbers"
+        )
+    if said:
+        warnings.warn(f"frame: {'. '.join(said)}", stacklevel=count_own_frames())

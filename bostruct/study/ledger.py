@@ -186,15 +186,16 @@ class Ledger(SharedTable):
 
     @defer_signals_and_note
     @repeat_undone
-    def add(self, x: Point, outcome: Outcome, given: Presented) -> Trial:
+    def add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
         """Enter a trial that was never asked for, with its outcome, and return it.
 
         x: a point of the domain.
         outcome: of its evaluation.
         given: the point as the user wrote it. Numbers that the domain holds as others are on record, and shown.
+        noted: what the trial has on record besides, plain JSON.
         """
         presented = self._domain.present(x)
-        info: Info = {"origin": "added"}
+        info: Info = {"origin": "added", **(noted or {})}
         if moved := find_moved_numbers(given, presented, self._domain):
             info["given"] = moved
         shown = restore_numbers(presented, moved)

@@ -16,6 +16,7 @@ from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
 from bostruct.goals.declared import Direction, Goals
 from bostruct.output_files import format_csv, write_output
+from bostruct.study.frames import LIMIT, list_value_names
 from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import Trial, tell_stop
 from bostruct.study.prediction import LeftOutTrials, Predictions
@@ -470,15 +471,17 @@ def _indent_text(name: str, text: str) -> str:
 
 def _list_fixed_columns(goals: Goals) -> list[str]:
     """Return the columns that each trial has, but those of its point."""
-    values = ["value"] if goals.n_objectives == 1 else [f"value.{i}" for i in range(goals.n_objectives)]
-    limited = [*(f"constraint.{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
+    values = list_value_names(goals)
+    limited = [*(f"{LIMIT}{limit.name}" for limit in goals.limits), "feasible"] if goals.limits else []
     return ["number", "status", *values, *limited, "reason", "origin", "started", "seconds", "suggest_seconds"]
 
 
 def _list_told(trial: Trial, goals: Goals) -> list[object]:
-    """Return each value, each constraint and whether all hold; None of a trial without values."""
-    values: Iterable[object] = trial.values or [None] * goals.n_objectives
-    limited = [trial.constraints.get(limit.name) for limit in goals.limits]
+    """Return each value, each constraint and whether all hold; None of what was not measured."""
+    measured = trial.info.get("measured", {}) if trial.status != "completed" else {}
+    values: Iterable[object] = trial.values or [measured.get(name) for name in list_value_names(goals)]
+    known = trial.constraints or {name.removeprefix(LIMIT): number for name, number in measured.items()}
+    limited = [known.get(limit.name) for limit in goals.limits]
     feasible = [trial.is_feasible if trial.values else None] if goals.limits else []
     return [*values, *limited, *feasible]
 

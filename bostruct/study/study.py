@@ -11,15 +11,15 @@ import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
-from bostruct.checks import check_integer, check_number, load_by_name, short_repr
-from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
+from bostruct.checks import check_integer, check_number, count_own_frames, load_by_name, short_repr
+from bostruct.contracts import BostructError, Domain, DomainError, Info, Point, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
 from bostruct.execution.evaluation import objective_frames
@@ -41,9 +41,9 @@ from bostruct.storage.protocol import (
     find_writers,
 )
 from bostruct.study.alike_choices import warn_of_alike_choices
-from bostruct.study.frames import read_frame
+from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import Trial
-from bostruct.study.ledger import RETRIES, Ledger, count_retries
+from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import run_trials
 from bostruct.study.prediction import Predictions
 from bostruct.study.prior import describe_prior, with_prior
@@ -447,31 +447,58 @@ class Study:
         with self._mutex:
             self._writable()
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            trial = self._ledger.add(self.domain.parse(point), self.goals.check(outcome), point)
+            return self._add(self.domain.parse(point), self.goals.check(outcome), point)
+
+    def _add(self, x: Point, outcome: Outcome, given: Presented, noted: Info | None = None) -> Trial:
+        trial = self._ledger.add(x, outcome, given, noted)
         if (other := trial.info.get("same_step_as")) is not None:
             warnings.warn(
                 f"trial {trial.number}: {short_repr(trial.point, 200)} is the same point to a model as that of trial "
                 f"{other}: their numbers lie on one step of the grid",
-                stacklevel=2,
+                stacklevel=count_own_frames(),
             )
         return trial
 
-    def add_frame(self, frame: DataFrame, value: str | Sequence[str] = "value") -> list[Trial]:
+    def add_frame(
+        self,
+        frame: DataFrame,
+        value: str | Sequence[str] = "value",
+        *,
+        failed: str | None = None,
+        unmeasured: Unmeasured = "skip",
+    ) -> list[Trial]:
         """Add a row each of a pandas DataFrame, as `add` does, and return the trials.
 
         frame: with a column for each variable, `x` or `point.x`, as `Result.to_dataframe` writes them. A missing value
             is a variable that the point has not. A text that is no value of its variable, as a CSV file has for a
             tuple, is read as the Python literal that it writes. `constraint.` before its name is the column of each
-            limit of the study. The columns `status` and `reason` are read where they are there; other columns are not.
-        value: name of the column of values, or of several objectives the names of their columns. A row with a missing
-            value is a failed trial, or an infeasible one where its `status` says so; running ones are left out.
+            limit of the study. A column `status` that has no words but ours, such as ``failed``, says which rows failed
+            or are infeasible, and `reason` says why; other columns are not read. The column of a variable is that of
+            the variable, whatever its name.
+        value: name of the column of values, or of several objectives the names of their columns.
+        failed: name of a column that says which rows failed, by True or by a reason; None for none.
+        unmeasured: what becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it
+            a trial that the next `ask` hands out. A row with some of its values always is such a trial;
+            ``info["measured"]`` has its numbers, and so have tables.
 
-        Nothing is added where one row is wrong. Raises PointError and ValueError, which name the row, and TypeError for
-        what is no frame.
+        A float to which one listed number rounds is read as that number. Warnings count what is left out, waits or is
+        rounded. Nothing is added if one row is wrong. Raises PointError, TypeError and ValueError, which name the row
+        or the argument.
         """
-        rows = read_frame(frame, value, self.domain, self.goals)
-        with self._mutex:
-            return [self.add(row.point, **row.told) for row in rows]
+        rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
+        is_waiting = any(row.outcome is None for row in rows)
+        with self.deciding() if is_waiting else nullcontext(), self._mutex:
+            self._writable()
+            added = [self._add_row(row) for row in rows]
+        return [trial for trial in added if trial is not None]
+
+    def _add_row(self, row: FrameRow) -> Trial | None:
+        """Add a row of a frame; return None for one without numbers that waits, if the study has its point."""
+        x, noted = self.domain.parse(row.point), {"measured": row.measured} if row.measured else {}
+        if row.outcome is not None:
+            return self._add(x, row.outcome, row.point, noted)
+        found = NextPoint(x, {"origin": "given", **noted}, self._ledger.state, may_repeat=bool(noted))
+        return self._ledger.begin(found, waits=True)
 
     def requeue(self, trial: Trial | int) -> None:
         """Give a running trial back, or a failed one another chance: the next ask hands it out again.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.study.frames import NO_REASON, read_frame
+from bostruct.study.frames import NO_REASON, UNMEASURED, FrameRow, read_frame
 from tests.conditional_spaces import conditional_spaces
 
 SPACE = {
@@ -175,17 +175,20 @@ def test_conditional_points_go_round(space):
         study.add(space.present(row), float(i))
     with suppress(bo.SpaceExhausted):
         study.ask()  # running, and left out
-    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials[:3])
+    frame = study.result.to_dataframe()
+    with pytest.warns(UserWarning, match="1 of 4 rows without") if len(frame) > 3 else nullcontext():
+        added = other.add_frame(frame)
+    assert told(added) == told(study.trials[:3])
 
 
-def test_a_frame_of_ones_own():
+def test_a_row_without_a_value_was_never_run():
     frame = pd.DataFrame({"n": [1, 2, 3], "loss": [0.5, np.nan, 0.25], "note": ["", "lost", ""]}, index=["a", "b", "c"])
     study = bo.Study({"n": range(1, 9)})
-    study.add_frame(frame, value="loss")
-    assert [(t.point, t.value, t.reason) for t in study.trials] == [
-        ({"n": 1}, 0.5, None),
-        ({"n": 2}, None, NO_REASON),
-        ({"n": 3}, 0.25, None),
+    with pytest.warns(UserWarning, match=r"frame: 1 of 3 rows without a value left out, the first of them row 'b'"):
+        study.add_frame(frame, value="loss")
+    assert [(t.point, t.status, t.value) for t in study.trials] == [
+        ({"n": 1}, "completed", 0.5),
+        ({"n": 3}, "completed", 0.25),
     ]
     assert study.best_value == 0.25
 
@@ -194,7 +197,7 @@ def test_a_frame_of_ones_own():
     ("frame", "value", "error", "words"),
     [
         (pd.DataFrame({"n": [1, 99], "value": [0.0, 1.0]}), "value", PointError, "frame: row 1: n: "),
-        (pd.DataFrame({"n": [1], "value": ["high"]}), "value", TypeError, "frame: row 0: "),
+        (pd.DataFrame({"n": [1], "value": ["high"]}), "value", ValueError, "frame: row 0: column 'value': "),
         (pd.DataFrame({"n": [1]}), "value", ValueError, "value: expected one of the columns"),
         (pd.DataFrame({"n": [1], "value": [0.0]}), ["value", "n"], ValueError, "value: expected 1 names of columns"),
         (pd.DataFrame({"m": [1], "value": [0.0]}), "value", ValueError, "frame: expected a column for each variable"),
@@ -206,9 +209,6 @@ def test_nothing_is_added_of_a_frame_that_is_wrong(frame, value, error, words):
     with pytest.raises(error, match=words):
         study.add_frame(frame, value)
     assert study.trials == ()
-    assert read_frame(pd.DataFrame({"n": [1], "value": [2.0]}), "value", study.domain, study.goals)[0].told == {
-        "value": 2.0
-    }
 
 
 def test_a_frame_has_a_column_for_each_limit_and_for_no_other():
@@ -221,3 +221,343 @@ def test_a_frame_has_a_column_for_each_limit_and_for_no_other():
     with pytest.raises(ValueError, match=r"frame: expected a column 'constraint\.heat' for a limit of the study, got"):
         again.add_frame(frame.drop(columns="constraint.heat"))
     assert told(again.add_frame(frame)) == told(limited.trials)
+
+
+PLANNED = sorted(UNMEASURED)  # in lower case
+
+
+@pytest.mark.parametrize("text", [*PLANNED, *map(str.upper, PLANNED), " ", " Pending ", None, np.nan, pd.NA, pd.NaT])
+def test_what_a_writer_has_in_place_of_a_value_is_no_failure(text):
+    frame = pd.DataFrame({"n": [1, 2, 3], "yield": ["4.5", text, "45"]})
+    study = bo.Study({"n": range(1, 9)}, method="random", seed=0)
+    with pytest.warns(UserWarning, match=r"frame: 1 of 3 rows without .* row 1: they count as never run"):
+        study.add_frame(frame, value="yield")
+    assert [(t.point["n"], t.value) for t in study.trials] == [(1, 4.5), (3, 45.0)]
+    assert study.result.n_failed == 0
+
+
+def test_a_campaign_that_is_planned_goes_on():
+    frame = pd.DataFrame([(a, b) for a in range(13) for b in range(13)], columns=["a", "b"])
+    frame["value"] = [str(a + b) if a == b < 9 else "PENDING" for a, b in zip(frame["a"], frame["b"], strict=True)]
+    study = bo.Study({"a": range(13), "b": range(13)}, method="random", seed=0)
+    with pytest.warns(UserWarning, match="160 of 169 rows without a value left out"):
+        assert len(study.add_frame(frame)) == 9
+    assert study.ask().status == "running"
+
+
+def test_planned_rows_are_queued_where_the_caller_says_so(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2, 3, 1, 4], "value": [0.5, None, None, None, 0.1]})
+    with bo.Study({"n": range(1, 9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        added = study.add_frame(frame, unmeasured="queue")
+        assert [(t.point["n"], t.status) for t in added] == [
+            (1, "completed"),
+            (2, "running"),
+            (3, "running"),
+            (4, "completed"),  # the fourth row is one of a point that has a value
+        ]
+        assert study.n_waiting == 2
+        trial = study.ask()
+        assert (trial.point, trial.origin) == ({"n": 2}, "given")
+        study.tell(trial, 3.0)
+    with bo.Study.load(tmp_path / "runs.db") as study:
+        result = study.optimize(lambda p: float(p["n"]), 3, progress=False)
+    assert [t.point["n"] for t in result.trials][:4] == [1, 2, 3, 4]
+    assert (result.n_completed, result.n_failed) == (5, 0)
+    with pytest.raises(ValueError, match="unmeasured: expected 'skip' or 'queue', got 'fail'"):
+        study.add_frame(frame, unmeasured="fail")
+
+
+@pytest.mark.parametrize(
+    ("cells", "reasons"),
+    [
+        ([True, False, False, True], [NO_REASON, None, None, NO_REASON]),
+        ([1, 0, None, 1.0], [NO_REASON, None, None, NO_REASON]),
+        (["exploded", "", None, "True"], ["exploded", None, None, NO_REASON]),
+    ],
+)
+def test_a_column_of_the_callers_says_what_failed(cells, reasons):
+    frame = pd.DataFrame({"n": [1, 2, 3, 4], "value": [None, 0.5, None, None]})
+    frame["state"] = pd.Series(cells, dtype=object)
+    study = bo.Study({"n": range(1, 9)})
+    with pytest.warns(UserWarning, match="1 of 4 rows without a value left out, the first of them row 2"):
+        added = study.add_frame(frame, failed="state")
+    assert [(t.status, t.reason) for t in added] == [
+        ("failed", reasons[0]),
+        ("completed", None),
+        ("failed", reasons[3]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "words"),
+    [
+        (
+            {"state": ["FAIL", 2.5]},
+            {"failed": "state"},
+            r"frame: row 1: failed: column 'state': expected True, False or",
+        ),
+        ({"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
+        (
+            {"status": ["failed", "failed"]},
+            {},
+            r"frame: row 0: column 'status': says .* failed, but column 'value' has",
+        ),
+        (
+            {"state": [True, True]},
+            {"failed": "state"},
+            r"frame: row 0: column 'state': says .* failed, but column 'value'",
+        ),
+    ],
+)
+def test_a_failure_that_cannot_be_is_refused(columns, arguments, words):
+    study = bo.Study({"n": range(1, 9)})
+    with pytest.raises(ValueError, match=words):
+        study.add_frame(pd.DataFrame({"n": [1, 2], "value": [1.0, 2.0]} | columns), **arguments)
+    assert study.trials == ()
+
+
+@pytest.mark.parametrize("words", [["running", "stopped", "stopped"], ["running"] * 3, ["ok", "failed", "ok"]])
+def test_a_status_that_is_not_ours_says_nothing(words):
+    frame = pd.DataFrame({"x": [1, 2, 3], "status": words, "value": [3.0, 2.0, 1.0]})
+    if set(words) == {"ok", "failed"}:
+        frame.loc[1, "value"] = np.nan
+    study = bo.Study({"x": bo.Integer(1, 9)})
+    with pytest.warns(UserWarning, match="1 of 3 rows") if frame["value"].isna().any() else nullcontext():
+        study.add_frame(frame)
+    assert [t.value for t in study.trials] == frame["value"].dropna().tolist()
+    assert study.result.n_failed == 0
+
+
+NAMES = ["status", "point", "value", "number", "reason", "origin", "started", "seconds", "constraint.size", "feasible"]
+NAMES += ["point.x", "unread", "stopped_at", "suggest_seconds", "finished", "value.0"]
+
+
+def of_a_name(name):
+    """Return a space with a variable of a name that tables use, beside one that its values hide, and its points."""
+    space = {name: ["running", "failed"], "x": bo.Integer(1, 9), "y": bo.Real(0, 1, when={name: "running"})}
+    points = [{name: "running", "x": 1, "y": 0.5}, {name: "failed", "x": 2}, {name: "running", "x": 3, "y": 0.25}]
+    return space, points
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("as_file", [False, True])
+def test_variables_may_have_the_names_of_our_columns(tmp_path, name, as_file):
+    space, points = of_a_name(name)
+    goals = {"constraints": {"size": ("<=", 5.0)}}
+    study, other, third = (bo.Study(space, **goals) for _ in range(3))
+    for i, point in enumerate(points):
+        study.add(point, float(i), constraints={"size": i})
+    study.add({name: "failed", "x": 4}, failed="lost")
+    frame = study.result.to_dataframe()
+    if as_file:
+        study.result.to_csv(tmp_path / "a.csv")
+        frame = pd.read_csv(tmp_path / "a.csv")
+    assert told(other.add_frame(frame)) == told(study.trials)
+    own = pd.DataFrame(points).assign(loss=[0.0, 1.0, 2.0])
+    if name == "constraint.size":
+        with pytest.raises(ValueError, match="expected a column 'constraint.size' for a limit"):
+            third.add_frame(own, value="loss")
+        return
+    third.add_frame(own.assign(**{"constraint.size": [0, 1, 2]}), value="loss")
+    assert told(third.trials) == told(study.trials[:3])
+
+
+def test_all_of_the_names_of_our_columns_at_once():
+    space = bo.Space({name: bo.Integer(0, 3) for name in NAMES})
+    study, other, third = (bo.Study(space, method="random", seed=0) for _ in range(3))
+    for i in range(4):
+        study.add(dict.fromkeys(NAMES, i), float(i))
+    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials)
+    own = pd.DataFrame([trial.point for trial in study.trials])
+    with pytest.raises(ValueError, match=r"value: the column 'value' is that of a variable; pass value= for that"):
+        third.add_frame(own)
+    assert told(third.add_frame(own.assign(loss=range(4)), value="loss")) == told(study.trials)
+
+
+@pytest.mark.parametrize("unmeasured", ["skip", "queue"])
+@pytest.mark.parametrize(
+    ("row", "measured"),
+    [
+        ({"value.0": 1.5}, {"value.0": 1.5}),
+        ({"value.1": -1.5, "constraint.size": 2.0}, {"value.1": -1.5, "constraint.size": 2.0}),
+        ({"constraint.size": 2.0}, {"constraint.size": 2.0}),
+        ({"value.0": 1.0, "value.1": 2.0}, {"value.0": 1.0, "value.1": 2.0}),
+    ],
+)
+def test_what_was_measured_of_a_row_is_kept(tmp_path, unmeasured, row, measured):
+    goals = {
+        "directions": ["minimize", "maximize"],
+        "constraints": {"size": ("<=", 5.0)},
+        "method": "random",
+        "seed": 0,
+    }
+    whole = {"x": 0.5, "value.0": 1.0, "value.1": 2.0, "constraint.size": 3.0}
+    frame = pd.DataFrame([whole, {"x": 0.25} | row])
+    study, again = (
+        bo.Study({"x": bo.Real(0, 1)}, storage=tmp_path / "a.db", **goals),
+        bo.Study({"x": bo.Real(0, 1)}, **goals),
+    )
+    with pytest.warns(UserWarning, match=r"frame: 1 row with some of the values only, the first of them row 1"):
+        first, second = study.add_frame(frame, unmeasured=unmeasured)
+    assert (first.status, second.status, second.info["measured"]) == ("completed", "running", measured)
+    table = study.result.to_dataframe()
+    assert table.loc[1, list(measured)].tolist() == list(measured.values())
+    with pytest.warns(UserWarning, match="1 row with some"):
+        assert again.add_frame(table)[1].info["measured"] == measured
+    study.close()
+    with bo.Study.load(tmp_path / "a.db") as study:
+        trial = study.ask()
+        assert (trial.point, trial.info["measured"]) == ({"x": 0.25}, measured)
+        study.tell(trial, (1.5, 2.5), constraints={"size": 1.0})
+        assert study.result.to_dataframe().loc[1, ["value.0", "value.1"]].tolist() == [1.5, 2.5]
+
+
+def test_what_was_measured_of_a_failed_row_is_kept():
+    study, again = (bo.Study({"x": bo.Real(0, 1)}, directions=["minimize"] * 2) for _ in range(2))
+    frame = pd.DataFrame({"x": [0.5], "a": [1.0], "b": [None], "status": ["failed"], "reason": ["burst"]})
+    trial = study.add_frame(frame, value=["a", "b"])[0]
+    assert (trial.status, trial.reason, trial.info["measured"]) == ("failed", "burst", {"value.0": 1.0})
+    assert again.add_frame(study.result.to_dataframe())[0].info["measured"] == {"value.0": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("frame", "arguments", "words"),
+    [
+        (
+            {"Temp": [1, 2], "value": ["3", "1,5"]},
+            {},
+            r"frame: row 1: column 'value': expected a number, got '1,5'; for ",
+        ),
+        ({"Temp": [1, "1,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1,5'; .* pass decimal=','"),
+        ({"Temp": [1, "1.234,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1.234,5'; .* pass decimal=','"),
+        ({"Temp": ["1", "hot"], "value": [1, 2]}, {}, r"frame: row 1: Temp: expected .*, got 'hot'"),
+        (
+            {"Temp": [1, 2], "value": ["45", "FAILED"]},
+            {},
+            r"frame: row 1: column 'value': expected a number, got 'FAILED'",
+        ),
+        ({"temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'temp': 'Temp'\}\)"),
+        ({"params_Temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'params_Temp': 'Temp'\}\)"),
+        ({"config/Temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'config/Temp': 'Temp'\}\)"),
+        (
+            {"Tmp": [1, 2], "value": [1, 2]},
+            {},
+            r"expected a column for each variable, 'Temp' or 'point.Temp'; got .*'Tmp'",
+        ),
+        ({"Temp": [1, 2], "Loss": [1, 2]}, {"value": "loss"}, r"value: expected .*, got 'loss'; pass value='Loss'"),
+        (
+            {"Temp": [1, None], "value": [1, 2]},
+            {},
+            r"frame: row 1: Temp: expected a value, got an empty cell; .*keep_def",
+        ),
+        (
+            {("Temp", "C"): [1, 2], ("value", "g"): [1, 2]},
+            {},
+            r"frame: expected one row of column names, got 2, .*header=0",
+        ),
+    ],
+)
+def test_a_wrong_frame_is_refused_at_its_row_with_the_argument_to_pass(frame, arguments, words):
+    study = bo.Study({"Temp": bo.Ordinal([1, 1.5, 2, 1234.5])})
+    with pytest.raises((ValueError, PointError), match=words):
+        study.add_frame(pd.DataFrame(frame), **arguments)
+    assert study.trials == ()
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame([[1, 2, 3.0]], columns=["n", "n", "value"])
+    with pytest.raises(ValueError, match="frame: expected columns of distinct names, got 'n' more than once"):
+        bo.Study({"n": range(9)}).add_frame(frame)
+
+
+CHOICES = [
+    bo.Categorical(["None", "salt"]),
+    bo.Categorical(["NA", "salt"], when={"flag": True}),
+    bo.Categorical(["1", "2", "03"]),
+    bo.Categorical(["1.5", "b"]),
+    bo.Categorical(["True", "False"]),
+    bo.Categorical([None, 1, 2]),
+    bo.Categorical([None, "a", 2.5]),
+    bo.Ordinal(np.linspace(0, 1, 7)),
+    bo.Ordinal([1, 2, 4], when={"flag": True}),
+    bo.Fidelity([0.1, 1 / 3, 1.0]),
+    bo.Integer(0, 10**12),
+    bo.Real(1e-9, 1, log=True, when={"flag": True}),
+    bo.Permutation([1 / 3, 2 / 3, "c"]),
+    bo.Subset(["a", "b", "c"], size=(0, 2)),
+    bo.Sequence([0.1, 0.2], length=(1, 3)),
+    bo.Candidates({"label": [1 / 3, 2 / 3, 0.1 + 0.2], "x": range(3)}, label="label"),
+    bo.Categorical([float("inf"), 1.0]),
+]
+
+
+@pytest.mark.parametrize("variable", CHOICES, ids=repr)
+@pytest.mark.parametrize("as_file", [False, True])
+def test_every_kind_of_choices_goes_round(tmp_path, variable, as_file):
+    study, other = (bo.Study({"v": variable, "flag": bool}, method="random", seed=0) for _ in range(2))
+    for i in range(6):
+        with suppress(bo.SpaceExhausted):
+            study.tell(study.ask(), float(i))
+    study.result.to_csv(tmp_path / "a.csv")
+    frame = pd.read_csv(tmp_path / "a.csv") if as_file else study.result.to_dataframe()
+    assert told(other.add_frame(frame)) == told(study.trials)
+
+
+def test_choices_that_a_file_cannot_tell_apart_are_refused():
+    study = bo.Study({"v": [None, "NA", "b"]})
+    frame = pd.DataFrame({"v": ["b", None], "value": [1.0, 2.0]})
+    with pytest.raises(PointError, match=r"frame: row 1: v: missing, .* \[None, 'NA'\]; pass keep_default_na=False"):
+        study.add_frame(frame)
+    frame = pd.DataFrame({"v": ["NA", ""], "value": ["1.0", "2.0"]})  # with keep_default_na=False
+    assert [t.point["v"] for t in study.add_frame(frame)] == ["NA", None]
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_rounded_levels_are_noted_once_a_column(as_text):
+    levels = np.linspace(0, 1, 8)
+    study = bo.Study(
+        {
+            "x": bo.Ordinal(levels),
+            "y": bo.Ordinal(levels),
+            "inner": {"z": bo.Ordinal(levels)},
+            "v": bo.Subset(levels, size=1),
+        }
+    )
+    rounded = [float(f"{one:.3f}") for one in levels]
+    frame = pd.DataFrame(
+        {
+            "x": list(map(str, rounded)) if as_text else rounded,
+            "y": levels,
+            "inner": [{"z": one} for one in rounded],
+            "v": [(one,) for one in rounded],
+            "value": range(8),
+        }
+    )
+    with pytest.warns(UserWarning, match="numbers are read as the listed ones that round to them") as said:
+        study.add_frame(frame)
+    lines = str(said[0].message).splitlines()[1:]
+    assert len(said) == 1
+    assert lines == [f"- {name}: 6 such, the first 0.143, read as 0.14285714285714285" for name in ("x", "inner", "v")]
+    assert [t.point["x"] for t in study.trials] == levels.tolist()
+    assert [t.point["inner"]["z"] for t in study.trials] == levels.tolist()
+    with pytest.raises(PointError, match=r"frame: row 0: x: expected one of .*, got 0\.15; the nearest is 0\.142857"):
+        study.add_frame(frame.assign(x=0.15))
+
+
+def test_single_precision_and_sums_are_levels_without_a_note():
+    study = bo.Study({"x": bo.Ordinal([0.1, 0.2, 0.3]), "n": [1, 2]})
+    frame = pd.DataFrame({"x": np.array([0.1, 0.2, 0.3], dtype=np.float32), "n": [1, 2, 1], "value": [1.0, 2.0, 3.0]})
+    study.add_frame(frame)
+    study.add_frame(frame.assign(x=[0.1, 0.2, 0.1 + 0.2], n=[2, 1, 2]))
+    assert [t.point["x"] for t in study.trials] == [0.1, 0.2, 0.3] * 2
+
+
+def test_rows_are_read_before_any_is_added():
+    study = bo.Study({"n": range(1, 9)})
+    frame = pd.DataFrame({"n": [1, 2], "value": [2.0, "PENDING"]})
+    with pytest.warns(UserWarning, match="1 of 2 rows"):
+        rows = read_frame(frame, "value", None, "skip", study.domain, study.goals)
+    assert [(row.point, row.outcome.value, row.measured) for row in rows] == [({"n": 1}, 2.0, {})]
+    rows = read_frame(frame, "value", None, "queue", study.domain, study.goals)
+    assert rows[1] == FrameRow({"n": 2}, None, {})
+    assert study.add_frame(frame[:0]) == []

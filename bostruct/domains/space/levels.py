@@ -67,9 +67,12 @@ _accepted: ContextVar[RoundedNumbers | None] = ContextVar("rounded_numbers", def
 
 
 @contextmanager
-def accept_rounded() -> Iterator[RoundedNumbers]:
-    """Accept numbers to which a level rounds within a block, as frames and files hold them; yield those that were."""
-    notes = _accepted.get() or RoundedNumbers()
+def accept_rounded(notes: RoundedNumbers | None = None) -> Iterator[RoundedNumbers]:
+    """Accept numbers to which a level rounds within a block, as frames and files hold them; yield those that were.
+
+    notes: of blocks before; None for those of the block around this one, or new ones.
+    """
+    notes = notes or _accepted.get() or RoundedNumbers()
     token = _accepted.set(notes)
     try:
         yield notes

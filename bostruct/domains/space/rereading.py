@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -126,14 +126,14 @@ def _reread_value(variable: Variable, left: dict[str, ParsedJson], name: str, de
     return variable.default_columns
 
 
-def fill_none(
-    space: ConstrainedProduct, point: Mapping[str, Presented], names: Collection[str]
+def fill_missing(
+    space: ConstrainedProduct, point: Mapping[str, Presented], choices: Mapping[str, Presented]
 ) -> dict[str, Presented]:
-    """Return a point with the choice None of those variables that its other values make exist.
+    """Return a point with choices that a table has as missing, of those variables that its other values make exist.
 
     space: `Space`.
-    point: values by name, without those that a table has as missing.
-    names: of variables that have None among their choices.
+    point: values by name, without those that are missing.
+    choices: by the names of variables that are missing.
 
     Raises PointError, naming the variable, for a value that cannot be read.
     """
@@ -141,8 +141,8 @@ def fill_none(
     variables = list(space.variables.items())
     for i in space.conditions.order:  # parents first
         name, variable = variables[i]
-        if name in names and space.conditions.holds(i, row[None])[0]:
-            filled[name] = None
+        if name in choices and space.conditions.holds(i, row[None])[0]:
+            filled[name] = choices[name]
         if name in filled:
             try:
                 row[space.layout.columns(i)] = variable.parse(filled[name])
