@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
-STATUSES = frozenset({"completed", "failed", "infeasible", "running"})
+STATUS_WORDS = frozenset({"completed", "failed", "infeasible", "running"})
 NO_REASON = "the data frame gives no reason"
 # fmt: off
-MISSING = frozenset((  # texts that pandas reads as missing unless it is told otherwise
+NA_TEXTS = frozenset((  # texts that pandas reads as missing unless it is told otherwise
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 ))
 UNMEASURED = frozenset((  # texts in the place of a value, in lower case
-    *map(str.lower, MISSING), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
+    *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
     "queued", "running", "staged", "tbd", "todo", "waiting",
 ))
 # fmt: on
@@ -54,7 +54,7 @@ class FrameRow(NamedTuple):
     measured: dict[str, float]
 
 
-class _Columns(NamedTuple):
+class _FrameColumns(NamedTuple):
     """The columns of a frame that are read.
 
     points: by the name of the part of a point; None for one column of whole points.
@@ -92,7 +92,7 @@ def read_frame(
         return []
     columns = _find_columns(frame, value, failed, domain, goals)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    reader, found = _PointReader(domain, columns.points), []
+    reader, found = _CellReader(domain, columns.points), []
     unfinished: dict[str, list[object]] = {"none": [], "some": []}  # the labels of rows by what they have of the values
     for label, record in zip(frame.index, records, strict=True):
         try:
@@ -108,7 +108,7 @@ def read_frame(
     return found
 
 
-def _check_frame(frame: object) -> None:
+def _check_frame(frame: Any) -> None:
     """Raise TypeError for what is no frame, ValueError for one whose columns have no names of their own."""
     pandas = optional_import("pandas", "pandas")
     if not isinstance(frame, pandas.DataFrame):
@@ -125,7 +125,7 @@ def _check_frame(frame: object) -> None:
 
 def _find_columns(
     frame: DataFrame, value: str | Sequence[str], failed: str | None, domain: Domain, goals: Goals
-) -> _Columns:
+) -> _FrameColumns:
     """Return the columns that are read; raise ValueError, naming the argument, where one is missing."""
     names = list(frame.columns)
     points = _find_point_columns(names, domain)
@@ -135,9 +135,9 @@ def _find_columns(
     if failed is not None and failed not in names:
         raise ValueError(f"failed: expected one of the columns {short_repr(names, 200)}, got {short_repr(failed)}")
     status, reason = (name if name in names and name not in taken else None for name in ("status", "reason"))
-    if status is not None and not set(frame[status].dropna().map(str)) <= STATUSES:
+    if status is not None and not set(frame[status].dropna().map(str)) <= STATUS_WORDS:
         status = None  # of something else, such as a pump
-    return _Columns(points, values | limits, status, reason, failed)
+    return _FrameColumns(points, values | limits, status, reason, failed)
 
 
 def _find_value_columns(
@@ -152,7 +152,7 @@ def _find_value_columns(
         if column in taken:
             raise ValueError(f"value: the column {column!r} is that of a variable; pass value= for that of the values")
         if column not in names:
-            found = _find_alike(column, [name for name in names if name not in taken])
+            found = _suggest_column(column, [name for name in names if name not in taken])
             hint = (
                 "" if found is None else f"; pass value={found!r}" if len(own) == 1 else f"; pass {found!r} in value="
             )
@@ -200,7 +200,7 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
     for name in required if found or required else [POINT]:
         if name in found:
             continue
-        alike = _find_alike(name, names)
+        alike = _suggest_column(name, names)
         hint = did_you_mean(name, names) if alike is None else f"; pass frame.rename(columns={{{alike!r}: {name!r}}})"
         raise ValueError(
             f"frame: expected a column for each variable, {name!r} or '{POINT}.{name}'; got "
@@ -209,7 +209,7 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
     return found
 
 
-def _find_alike(name: str, names: Iterable[object]) -> object | None:
+def _suggest_column(name: str, names: Iterable[object]) -> object | None:
     """Return the column of the same name in another case, or behind a prefix as other programs write one."""
     plain = name.casefold().strip()
     texts = {one: str(one).casefold().strip() for one in names}
@@ -219,7 +219,7 @@ def _find_alike(name: str, names: Iterable[object]) -> object | None:
 
 
 def _read_outcome(
-    record: Mapping[str, Presented], columns: _Columns, goals: Goals
+    record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None where its evaluation is not finished, and what was measured of that."""
     cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
@@ -235,7 +235,8 @@ def _read_outcome(
                 f"column {columns.failed or columns.status!r}: says that the trial is {said}, but column "
                 f"{next(iter(columns.numbers.values()))!r} has its value {values[0]!r}; drop one of them"
             )
-        return Outcome(**{said: NO_REASON if reason in (None, "") else str(reason)}), measured
+        why = NO_REASON if reason in (None, "") else str(reason)
+        return Outcome(infeasible=why) if said == "infeasible" else Outcome(failed=why), measured
     if len(measured) < len(cells):
         return None, measured
     limits = {limit.name: cells[LIMIT + limit.name] for limit in goals.limits} or None
@@ -278,7 +279,7 @@ def _read_failure(column: str, cell: object) -> str | None:
     raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")
 
 
-class _PointReader:
+class _CellReader:
     """A reader of the points of a frame.
 
     domain: of the points.
@@ -327,8 +328,8 @@ class _PointReader:
 
     def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
         """Return the choice that is missing in a table; raise PointError where it may be one of several."""
-        texts = () if isinstance(cell, str) else MISSING  # a cell that is a text was not read as missing
-        found = [choice for choice in _list_choices(self._known.get(name)) if choice is None or choice in texts]
+        texts = () if isinstance(cell, str) else NA_TEXTS  # a cell that is a text was not read as missing
+        found = [choice for choice in _get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(
                 f"{name}: missing, which pandas makes of each of the choices {found}; pass keep_default_na=False to "
@@ -354,7 +355,7 @@ def _is_value(one: Any, value: object) -> bool:
     return True
 
 
-def _list_choices(one: object) -> tuple[Presented, ...]:
+def _get_choices(one: object) -> tuple[Presented, ...]:
     """Return the choices of a variable that lists them; () for any other."""
     choices = getattr(one, "choices", ())
     return choices if isinstance(choices, tuple) else ()
@@ -367,7 +368,7 @@ def _read_text(given: str, one: Any) -> Presented:
     try:
         literal = ast.literal_eval(given.strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):  # a misspelled value, which is refused as it is
-        return None if given.strip() in MISSING else given
+        return None if given.strip() in NA_TEXTS else given
     if isinstance(literal, tuple) and not given.strip().startswith("("):
         return given
     return None if literal is None and not _is_value(one, None) else _read_value(literal, one)
@@ -377,7 +378,7 @@ def _read_value(given: Presented, one: Any) -> Presented:
     """Return the value that a cell stands for: pandas makes floats of integers, and numbers and bools of texts."""
     if not isinstance(given, int | float) or _is_value(one, given):
         return given
-    texts = [choice for choice in _list_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
+    texts = [choice for choice in _get_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
     if len(texts) == 1:
         return texts[0]
     return int(given) if type(given) is float and given.is_integer() else given

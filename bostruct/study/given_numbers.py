@@ -29,7 +29,7 @@ def find_moved_numbers(given: object, presented: object, domain: object = None) 
         if isinstance(kept, Mapping):
             if inside := find_moved_numbers(own, kept, one):
                 moved[name] = inside
-        elif getattr(one, "choices", None) is not None and one.kind != "Real":
+        elif one is not None and getattr(one, "choices", None) is not None and one.kind != "Real":
             continue
         elif _is_number(kept) and _is_number(number := _to_python(own)) and number != kept:
             moved[name] = number

@@ -78,6 +78,13 @@ def test_failures_are_learned_from():
     ]
 
 
+def test_what_was_reported_of_several_metrics_is_kept():
+    search = searcher(metric=["loss", "gain"], mode=["min", "max"])
+    search.suggest("a")
+    search.on_trial_complete("a", {"loss": 1.5})
+    assert search.study.trials[0].reason == "its trial in Ray Tune reported no gain; loss = 1.5"
+
+
 def test_several_metrics_are_several_objectives():
     search = searcher(metric=["loss", "gain"], mode=["min", "max"])
     search.suggest("a")

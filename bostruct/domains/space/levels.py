@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-Number: TypeAlias = int | float | Fraction
+Exact: TypeAlias = int | float | Fraction
 
 GAP_SHARE = Fraction(1, 1_000_000)  # of the gap to a level's nearest neighbor, within which a number is the level
 TIE = Fraction(1, 10**9)  # of a half, which some programs round up and others down
@@ -25,12 +25,12 @@ SMALLEST_SINGLE, LARGEST_SINGLE = (float(one) for one in (np.finfo(np.float32).t
 class Rounding(NamedTuple):
     """The numbers of one column that were read as levels that round to them.
 
-    count: of numbers.
+    n: how many there were.
     given: the first of them.
     level: that it was read as.
     """
 
-    count: int
+    n: int
     given: object
     level: object
 
@@ -54,11 +54,11 @@ class RoundedNumbers:
         """
         name = ": ".join(self.path)
         known = self.found.get(name, Rounding(0, given, level))
-        self.found[name] = known._replace(count=known.count + 1)
+        self.found[name] = known._replace(n=known.n + 1)
 
     def __str__(self) -> str:
         return "".join(
-            f"\n- {name}: {one.count} such, the first {one.given!r}, read as {one.level!r}"
+            f"\n- {name}: {one.n} such, the first {one.given!r}, read as {one.level!r}"
             for name, one in self.found.items()
         )
 
@@ -164,7 +164,7 @@ class Levels:
         return held == [as_exact(given)]
 
 
-def is_level(given: object, level: Number, beside: Sequence[Number]) -> bool:
+def is_level(given: object, level: Exact, beside: Sequence[Exact]) -> bool:
     """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32.
 
     given: of any type.
@@ -180,7 +180,7 @@ def is_level(given: object, level: Number, beside: Sequence[Number]) -> bool:
     return single is not None and single == _as_single(level) and all(_as_single(one) != single for one in beside)
 
 
-def as_exact(value: object) -> Number | None:
+def as_exact(value: object) -> Exact | None:
     """Return a finite number as one that compares exactly with others; None for anything else, and for a bool.
 
     value: of any type; of NumPy's numbers the item.
