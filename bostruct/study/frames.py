@@ -36,7 +36,7 @@ UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     "queued", "running", "staged", "tbd", "todo", "waiting",
 ))
 # fmt: on
-DECIMAL_COMMA = re.compile(r"[+-]?\d*(\.\d{3})*,\d+([eE][+-]?\d+)?")
+WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 
 Unmeasured = Literal["skip", "queue"]
 
@@ -94,7 +94,7 @@ def read_frame(
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
     unfinished: dict[str, list[object]] = {"none": [], "some": []}  # the labels of rows by what they have of the values
-    for label, record in zip(frame.index, records, strict=True):
+    for place, (label, record) in enumerate(zip(frame.index, records, strict=True)):
         try:
             outcome, measured = _read_outcome(record, columns, goals)
             if outcome is None:
@@ -102,7 +102,9 @@ def read_frame(
             if outcome is not None or measured or unmeasured == "queue":
                 found.append(FrameRow(reader.read(record), outcome, measured))
         except (PointError, TypeError, ValueError) as error:
-            raise type(error)(f"frame: row {label!r}: {error}") from None
+            is_header = place == 0 and all(isinstance(cell, str | None) for cell in record.values())
+            hint = "; if the row is a second header, pass skiprows=[1] to pandas.read_csv" if is_header else ""
+            raise type(error)(f"frame: row {label!r}: {error}{hint}") from None
     _warn_of_unfinished(unfinished["none"] if unmeasured == "skip" else [], unfinished["some"], len(records))
     warn_of_rounded("frame", reader.rounded)
     return found
@@ -116,7 +118,7 @@ def _check_frame(frame: Any) -> None:
     if frame.columns.nlevels > 1:
         raise ValueError(
             f"frame: expected one row of column names, got {frame.columns.nlevels}, such as {frame.columns[0]!r}; pass "
-            "header=0 and skiprows= to pandas.read_csv, or set frame.columns = frame.columns.get_level_values(0)"
+            "header=0, skiprows=[1] to pandas.read_csv, or set frame.columns = frame.columns.get_level_values(0)"
         )
     if not frame.columns.is_unique:
         twice = frame.columns[frame.columns.duplicated()][0]
@@ -265,8 +267,8 @@ def _read_number(column: str, cell: object) -> float | None:
 
 
 def _hint_at_comma(text: str) -> str:
-    is_comma = DECIMAL_COMMA.fullmatch(text.strip()) is not None
-    return "; for decimal commas pass decimal=',' to pandas.read_csv" if is_comma else ""
+    has_comma = WITH_COMMA.fullmatch(text.strip()) is not None
+    return "; pass decimal=',' to pandas.read_csv, or thousands=',' if that is what commas are" if has_comma else ""
 
 
 def _read_failure(column: str, cell: object) -> str | None:

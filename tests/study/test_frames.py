@@ -426,15 +426,20 @@ def test_what_was_measured_of_a_failed_row_is_kept():
         (
             {"Temp": [1, 2], "value": ["3", "1,5"]},
             {},
-            r"frame: row 1: column 'value': expected a number, got '1,5'; for ",
+            r"frame: row 1: column 'value': expected a number, got '1,5'; pass decimal",
         ),
-        ({"Temp": [1, "1,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1,5'; .* pass decimal=','"),
-        ({"Temp": [1, "1.234,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1.234,5'; .* pass decimal=','"),
+        ({"Temp": [1, "1,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1,5'; pass decimal=','"),
+        ({"Temp": [1, "1.234,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1\.234,5'; pass decimal=','"),
         ({"Temp": ["1", "hot"], "value": [1, 2]}, {}, r"frame: row 1: Temp: expected .*, got 'hot'"),
         (
             {"Temp": [1, 2], "value": ["45", "FAILED"]},
             {},
             r"frame: row 1: column 'value': expected a number, got 'FAILED'",
+        ),
+        (
+            {"Temp": ["C", "1"], "value": ["g", "2"]},
+            {},
+            r"frame: row 0: column 'value': .*second header, pass skiprows=",
         ),
         ({"temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'temp': 'Temp'\}\)"),
         ({"params_Temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'params_Temp': 'Temp'\}\)"),
