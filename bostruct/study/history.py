@@ -93,10 +93,11 @@ class Trial:
     def origin(self) -> str:
         """The way the point was chosen.
 
-        ``given``: one of the user's `initial_points`, or a row of `Study.add_frame` that waited. ``initial``: the method's own first points; files of version
-        0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback`` (a random point where the model had none),
-        ``repeat`` (a told point, asked for again): later points of the method. ``added``: data that the user added
-        with its value. ``double``: the point of trial ``info["double_of"]``, which had been handed out again.
+        ``given``: one of the user's `initial_points`, or a row of `Study.add_frame` that waited. ``initial``: the
+        method's own first points; files of version 0.1.0 say so of the user's, too. ``model``, ``random``, ``fallback``
+        (a random point where the model had none), ``repeat`` (a told point, asked for again): later points of the
+        method. ``added``: data that the user added with its value. ``double``: the point of trial
+        ``info["double_of"]``, which had been handed out again.
         """
         return DOUBLE if "double_of" in self.info else self.info.get("origin", "unknown")
 

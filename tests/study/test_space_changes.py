@@ -100,6 +100,10 @@ def test_a_value_that_the_variable_has_no_more_is_no_data(before: Any, value: An
     assert trial.value == 1.0
 
 
+def labeled(labels: list[float]) -> bo.Candidates:
+    return bo.Candidates({"label": labels, "x": range(len(labels))}, label="label")
+
+
 THIRDS, ROUNDED = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.33, 0.67, 1.0]
 
 
@@ -112,6 +116,7 @@ THIRDS, ROUNDED = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.33, 0.67, 1.0]
         (bo.Subset(THIRDS, size=1), (1 / 3,), bo.Subset([*ROUNDED, 2.0], size=1), (0.33,)),
         (bo.Permutation(ROUNDED), (0.33, 0.0, 0.67, 1.0), bo.Permutation(THIRDS), (1 / 3, 0.0, 2 / 3, 1.0)),
         (bo.Sequence(ROUNDED, length=2), (0.33, 0.0), bo.Sequence(THIRDS, length=2), (1 / 3, 0.0)),
+        (labeled(THIRDS), 1 / 3, labeled(ROUNDED), 0.33),
         ({"u": bo.Ordinal(ROUNDED)}, {"u": 0.33}, {"u": bo.Ordinal(THIRDS)}, {"u": 1 / 3}),
     ],
 )

@@ -83,7 +83,8 @@ class Candidates(ChoiceVariable):
         A row is known by its label. Where one of the tables has no labels, the row must have the descriptors that it
         had, in the columns that both tables have, of which there must be one.
         """
-        found = super().decode_from(data, description) if isinstance(data, dict) else self.parse(data)
+        known = description.get("choices")
+        found = super().decode_from(data, description) if isinstance(data, dict) else self._parse_from(data, known)
         if description.get("kind") == self.kind and (self.is_numbered or _is_numbered(description)):
             self._check_is_same(found[0], data, description)
         return found

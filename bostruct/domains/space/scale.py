@@ -229,11 +229,13 @@ class IntegerGrid(NumberGrid):
 
         Raises PointError for any other.
         """
-        if isinstance(value, int | float) and not isinstance(value, bool) and self.low - 1 < value < self.high + 1:
-            number = round(value)
-            is_here = number == value or is_level(value, number, (number - 1, number + 1))
-            if is_here and self.low <= number <= self.high:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if self.low <= value <= self.high and (number := int(value)) == value:
                 return number - self.low
+            if self.low - 1 < value < self.high + 1:
+                nearest = round(value)
+                if self.low <= nearest <= self.high and is_level(value, nearest, (nearest - 1, nearest + 1)):
+                    return nearest - self.low
         raise PointError(f"expected an integer from {self.low} to {self.high}, got {short_repr(value)}")
 
     @property
