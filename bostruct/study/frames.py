@@ -330,7 +330,7 @@ class _CellReader:
 
     def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
         """Return the choice that is missing in a table; raise PointError where it may be one of several."""
-        texts = () if isinstance(cell, str) else NA_TEXTS  # a cell that is a text was not read as missing
+        texts = [] if isinstance(cell, str) else [*NA_TEXTS]  # a cell that is a text was not read as missing
         found = [choice for choice in _get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
             raise PointError(

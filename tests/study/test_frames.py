@@ -493,6 +493,7 @@ CHOICES = [
     bo.Sequence([0.1, 0.2], length=(1, 3)),
     bo.Candidates({"label": [1 / 3, 2 / 3, 0.1 + 0.2], "x": range(3)}, label="label"),
     bo.Categorical([float("inf"), 1.0]),
+    bo.Categorical([None, [1, 2], [3]]),
 ]
 
 
@@ -567,3 +568,18 @@ def test_rows_are_read_before_any_is_added():
     rows = read_frame(frame, "value", None, "queue", study.domain, study.goals)
     assert rows[1] == FrameRow({"n": 2}, None, {})
     assert study.add_frame(frame[:0]) == []
+
+
+def test_variables_that_depend_on_a_part_go_round(tmp_path):
+    space = {
+        "inner": {"kind": ["a", "b"], "x": bo.Ordinal([1 / 3, 2 / 3])},
+        "n": bo.Integer(1, 3, when={"inner": lambda inner: inner["kind"] == "a"}),
+        "flag": bool,
+    }
+    study, other, third = (bo.Study(space, method="random", seed=0) for _ in range(3))
+    study.optimize(lambda point: float(len(point)), 8, progress=False)
+    assert {len(trial.point) for trial in study.trials} == {2, 3}
+    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials)
+    own = pd.DataFrame([trial.point for trial in study.trials]).assign(value=[trial.value for trial in study.trials])
+    own.to_csv(tmp_path / "a.csv")
+    assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)

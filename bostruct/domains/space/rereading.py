@@ -41,8 +41,8 @@ def list_values(domain: object) -> dict[str, Any]:
     domain: any.
     """
     parts = dict(getattr(domain, "parts", {}))
-    own = parts.pop(OWN, domain)
-    return {**parts, **getattr(own, "variables", {})}
+    every = {**getattr(parts.pop(OWN, domain), "variables", {}), **parts}
+    return {name: every[name] for name in getattr(domain, "order", every)}  # the other variables are tests of parts
 
 
 def read_contents(description: ParsedJson) -> Contents:
