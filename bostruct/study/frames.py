@@ -17,6 +17,7 @@ from bostruct.domains.space.rereading import OWN, fill_missing, list_values
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome, as_number, parse_outcome
+from bostruct.output_files import unquote_cell
 from bostruct.study.space_changes import warn_of_rounded
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def read_frame(
     _check_frame(frame)
     if not len(frame):
         return []
+    frame = frame.rename(columns=unquote_cell)
     columns = _find_columns(frame, value, failed, domain, goals)
     records = frame.astype(object).where(frame.notna(), None).to_dict("records")
     reader, found = _CellReader(domain, columns.points), []
@@ -227,7 +229,7 @@ def _read_outcome(
     cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
     measured = {name: number for name, number in cells.items() if number is not None}
     said = None if columns.status is None else record[columns.status]
-    reason = None if columns.reason is None else record[columns.reason]
+    reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
         said, reason = "failed", why or reason
     values = [cells[name] for name in list_value_names(goals)]
@@ -302,7 +304,7 @@ class _CellReader:
         record: a cell for each column; None for a missing one.
         """
         if self._columns is None:
-            point = record[POINT]
+            point = unquote_cell(record[POINT])
         else:
             cells = {name: self._read_cell(record[column], name, column) for name, column in self._columns.items()}
             point = {name: value for name, value in cells.items() if value is not None}
@@ -365,6 +367,8 @@ def _get_choices(one: object) -> tuple[Presented, ...]:
 
 def _read_text(given: str, one: Any) -> Presented:
     """Return what a text such as ``('a', 'b')`` stands for, unless the text is a value; None for a missing one."""
+    if (text := unquote_cell(given)) != given and _is_value(one, text):
+        return text
     if _is_value(one, given):
         return given
     try:
