@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
+from time import process_time
 from typing import Any
 
 from bostruct.comparison.plan import Plan, RunKey, initial_points
@@ -114,11 +114,11 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
         **study_goals(problem.goals),
     ) as study:
         objective = _Timed(problem)
-        before, began = _count_chosen(study), time.process_time()
+        before, began = _count_chosen(study), process_time()
         try:
             study.optimize(objective, plan.trials, progress=False)
         finally:
-            spent = time.process_time() - began - objective.seconds
+            spent = process_time() - began - objective.seconds
             _add_cpu_seconds(plan.file(cell), _count_chosen(study) - before, spent)
         return study.n_finished
 
@@ -147,11 +147,11 @@ class _Timed:
         self.seconds = 0.0
 
     def __call__(self, point: Any) -> object:
-        began = time.process_time()
+        began = process_time()
         try:
             return self.objective(point)
         finally:
-            self.seconds += time.process_time() - began
+            self.seconds += process_time() - began
 
 
 def study_goals(goals: Goals) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from bostruct import __version__
 from bostruct.checks import count_own_frames, has_capability, short_repr
+from bostruct.clock import now
 from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
 from bostruct.domains.space.rereading import Contents, read_contents
@@ -116,8 +116,8 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
         initial = dump(list(_reread_initial(row, domain, where)))
     is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
-    count, now = len(stored.trials), time.time()
-    return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__))
+    count = len(stored.trials)
+    return Opening(agreed, SpaceChange(given.domain, given.method, initial, count, dump(unread), now(), __version__))
 
 
 def _dump_prior(row: StudyRow) -> str:

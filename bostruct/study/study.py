@@ -6,7 +6,6 @@ It does no mathematics. Values flip once, here, where they are maximized.
 from __future__ import annotations
 
 import os
-import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
+from bostruct.clock import UNITS, name_unit, now
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
@@ -386,8 +386,8 @@ class Study:
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
-        finished: seconds since the epoch when the evaluation ended, at the earliest a day before the trial began, since
-            clocks differ; None for now.
+        finished: seconds since the epoch when the evaluation ended, from a day before the trial began to a day from
+            now, since clocks differ; None for now.
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
             or a reason the trial was stopped at the last of them, whose value is its own.
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
@@ -885,12 +885,16 @@ class Study:
 
 
 def _check_end(finished: float, started: float) -> float:
-    """Return the time at which an evaluation ended; raise ValueError for one long before it began, as a duration is."""
-    ended, earliest = check_number("finished", finished, 0.0), started - CLOCKS_APART
-    if ended < earliest:
+    """Return the time at which an evaluation ended; raise ValueError for an impossible one, such as a duration."""
+    ended, present = check_number("finished", finished), now()
+    # a clock that was wrong when the trial began allows no less
+    earliest, latest = max(min(started, present) - CLOCKS_APART, 0.0), max(started, present) + CLOCKS_APART
+    if not earliest <= ended <= latest:
+        unit = name_unit(ended, earliest, latest)
+        hint = f"; these are {unit}: divide by {UNITS[unit]:.0f}" if unit else ""
         raise ValueError(
-            f"finished: expected seconds since the epoch, at least {earliest:.0f}, a day before the trial began, got "
-            f"{finished!r}"
+            f"finished: expected seconds since the epoch, from {earliest:.0f}, a day before the trial began, to "
+            f"{latest:.0f}, a day from now, got {short_repr(finished)}{hint}"
         )
     return ended
 
@@ -948,7 +952,7 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
         goals=dump(request.goals.to_json()),
         initial=dump(encode_points(domain, request.initial_points)),
         state=dump(searcher.initial_state()),
-        created=time.time(),
+        created=now(),
         version=__version__,
     )
 

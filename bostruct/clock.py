@@ -1,0 +1,69 @@
+"""The time of day, and times that others give, which may be anything.
+
+An objective may replace the functions of the module `time`. So every module of the package imports the functions
+themselves, and none reads a clock through the module.
+"""
+
+from __future__ import annotations
+
+import logging
+from time import time as read_clock
+
+LATEST = 4_102_444_800.0  # seconds since the epoch: 1 January 2100
+RECENT = 1_000_000_000.0  # September 2001; from then on to `LATEST`, no two units are confused
+UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
+
+log = logging.getLogger(__name__)
+_wrong: set[str] = set()  # clocks of which a warning told
+
+
+def now() -> float:
+    """Return the time of day, in seconds since the epoch, from 0 to `LATEST` whatever the system's clock says."""
+    given = read_clock()
+    if (moment := as_time(given)) != given:
+        _warn("the clock of this machine", given)
+    return moment
+
+
+def as_time(given: object) -> float:
+    """Return the nearest possible time, in seconds since the epoch; 0.0 for what is not a number.
+
+    given: seconds since the epoch. Milliseconds, microseconds and nanoseconds become seconds.
+    """
+    if not isinstance(given, int | float) or given != given:
+        return 0.0
+    for unit in (1.0, *UNITS.values()):
+        if RECENT * unit <= given <= LATEST * unit:
+            return given / unit
+    return float(min(max(given, 0.0), LATEST)) + 0.0  # no negative zero
+
+
+def clamp_end(given: object, began: float) -> float:
+    """Return when an evaluation ended, not before it began: as its worker says if that is possible, else now.
+
+    given: seconds since the epoch by the worker's clock; None for now.
+    began: when its trial was handed out.
+    """
+    latest = max(now(), began)
+    if given is None or began <= (moment := as_time(given)) <= latest:
+        return latest if given is None else moment
+    _warn("the clock of a worker", given)
+    return latest
+
+
+def name_unit(given: float, earliest: float, latest: float) -> str | None:
+    """Return the unit, such as milliseconds, in which a number is a time between two others; None for no unit.
+
+    given: a number that is not such a time in seconds.
+    earliest, latest: seconds since the epoch.
+    """
+    return next((name for name, unit in UNITS.items() if earliest * unit <= given <= latest * unit), None)
+
+
+def _warn(clock: str, given: object) -> None:
+    """Log once for each clock that it is wrong."""
+    if clock not in _wrong:
+        _wrong.add(clock)
+        log.warning(
+            "%s says %.40r s since 1970, which is impossible; a possible time is on record instead", clock, given
+        )
