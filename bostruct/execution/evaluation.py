@@ -18,7 +18,9 @@ from typing import Any, NamedTuple, NoReturn
 from bostruct.contracts import Infeasible
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
-from bostruct.outcome import Outcome, outcome_of, storable
+from bostruct.outcome import Outcome, cut_middle, outcome_of, storable
+
+MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
 
 
 class Evaluation(NamedTuple):
@@ -53,7 +55,7 @@ def _pack(error: BaseException) -> bytes:
         pickle.loads(packed)
     except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
         return b""
-    return packed
+    return packed if len(packed) <= MAX_PACKED else b""
 
 
 def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
@@ -78,7 +80,7 @@ def failure(error: BaseException) -> Evaluation:
     error: what was raised.
     """
     kind, text = type(error).__name__, _render(str, error)
-    trace = _render(lambda raised: "".join(traceback.format_exception(raised)), error)
+    trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
     return Evaluation(Outcome(failed=f"{kind}: {text}" if text else kind), error, trace)
 
 

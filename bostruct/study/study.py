@@ -31,12 +31,14 @@ from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import (
+    NameTooLong,
     SpaceChange,
     Storage,
     StorageError,
     StoredStudy,
     StudyRow,
     StudyWriter,
+    check_new_name,
     find_study,
     find_writers,
 )
@@ -103,7 +105,7 @@ class Study:
     storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
         this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
         have changed, which no other may have open then: trials that cannot be read in the new one are no data.
-    name: of the study in its file, a non-empty string.
+    name: of the study in its file, a string of 1 to 500 characters.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
     prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
@@ -141,6 +143,11 @@ class Study:
         alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
         limit, place = _limit_threads(request.threads), open_storage(request.storage)
+        try:
+            check_new_name(given.name)
+        except NameTooLong:  # an earlier version may have made it
+            if given.name not in {row.name for row in place.studies()}:
+                raise
         stored, store = place.begin(given)
         with _closed_on_error(store):
             self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
@@ -763,7 +770,7 @@ class Study:
 
         path: a new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
             the study itself. Running trials are handed out again by who loads it.
-        name: of the study there, a non-empty string; None for the name that it has.
+        name: of the study there, a string of 1 to 500 characters; None for the name that it has.
 
         A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
         file or in memory. Raises TypeError, ValueError, and StorageError where the file holds a study of this name or
@@ -771,7 +778,7 @@ class Study:
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
-        name = self.name if name is None else _check_name(name)
+        name = self.name if name in (None, self.name) else check_new_name(_check_name(name))
         with self._mutex:
             place = open_storage(path)
             self._ledger.sync()
