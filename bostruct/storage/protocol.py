@@ -14,6 +14,7 @@ from bostruct.checks import did_you_mean, has_capability, short_repr
 from bostruct.contracts import BostructError
 from bostruct.outcome import Outcome
 
+SEED_DIGITS = 3999  # at most, of a study's seed; Python reads up to 4,300 from text
 LONGEST_NAME = 500  # characters of a new study's name; an index of PostgreSQL holds 2,692 bytes, 4 for a character
 
 

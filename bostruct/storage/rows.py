@@ -17,7 +17,7 @@ from bostruct.clock import as_time
 from bostruct.goals.declared import DIRECTIONS, Direction, Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, dump_compactly, parse
-from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
+from bostruct.storage.protocol import SEED_DIGITS, SpaceChange, StorageError, StudyRow, TrialRow
 
 STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "goals", "initial", "created", "version")
 PROGRESS_COLUMNS = ("study", "state", "told", "digest", "revision")
@@ -164,7 +164,7 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
     name, domain, method, seed, goals, initial = (
         door.text(column, columns[at]) for at, column in enumerate(STUDY_COLUMNS[1:7], start=1)
     )
-    if not (seed.isascii() and seed.isdecimal() and len(seed) < 4000):
+    if not (seed.isascii() and seed.isdecimal() and len(seed) <= SEED_DIGITS):
         door.refuse("seed", "decimal digits", seed)
     if version < GOALS_SINCE:
         goals = door.direction(goals)

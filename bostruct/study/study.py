@@ -31,6 +31,7 @@ from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import (
+    SEED_DIGITS,
     NameTooLong,
     SpaceChange,
     Storage,
@@ -955,13 +956,20 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
         name=_check_name(request.name),
         domain=dump(domain.to_json()),
         method=dump(describe_method(request.method, searcher, tasks, request.problem)),
-        seed=int.from_bytes(os.urandom(4)) if request.seed is None else check_integer("seed", request.seed, 0),
+        seed=int.from_bytes(os.urandom(4)) if request.seed is None else _check_seed(request.seed),
         goals=dump(request.goals.to_json()),
         initial=dump(encode_points(domain, request.initial_points)),
         state=dump(searcher.initial_state()),
         created=now(),
         version=__version__,
     )
+
+
+def _check_seed(seed: object) -> int:
+    """Return a seed; raise ValueError for one that Python would not read back from its digits."""
+    if (found := check_integer("seed", seed, 0)) >= 10**SEED_DIGITS:
+        raise ValueError(f"seed: expected fewer than {SEED_DIGITS + 1:,} digits, got {short_repr(seed)}")
+    return found
 
 
 def _check_name(name: object) -> str:
