@@ -1,17 +1,21 @@
 """The time of day, and times that others give, which may be anything.
 
-An objective may replace the functions of the module `time`. So every module of the package imports the functions
+An objective may replace the functions of the module `time`. So every other module of the package imports the functions
 themselves, and none reads a clock through the module.
 """
 
 from __future__ import annotations
 
 import logging
+import math
+import time
 from time import time as read_clock
 
 LATEST = 4_102_444_800.0  # seconds since the epoch: 1 January 2100
 RECENT = 1_000_000_000.0  # September 2001; from then on to `LATEST`, no two units are confused
 UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
+
+CLOCKS = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
 
 log = logging.getLogger(__name__)
 _wrong: set[str] = set()  # clocks of which a warning told
@@ -58,6 +62,24 @@ def name_unit(given: float, earliest: float, latest: float) -> str | None:
     earliest, latest: seconds since the epoch.
     """
     return next((name for name, unit in UNITS.items() if earliest * unit <= given <= latest * unit), None)
+
+
+def restore_clocks() -> None:
+    """Put back the functions of the module `time` that an objective replaced by others that return no number.
+
+    Python's own modules, such as `logging`, fail with these. A replacement that returns numbers stays.
+    """
+    for name, clock in CLOCKS.items():
+        if (replacement := getattr(time, name, None)) is not clock and not _returns_number(replacement):
+            setattr(time, name, clock)
+            log.warning("the objective replaced time.%s by a function that returns no number; it is put back", name)
+
+
+def _returns_number(clock: object) -> bool:
+    try:
+        return math.isfinite(clock())  # type: ignore[operator]  # whatever an objective left there
+    except Exception:  # of any kind: this is the objective's own code
+        return False
 
 
 def _warn(clock: str, given: object) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
+from bostruct.clock import restore_clocks
 from bostruct.contracts import Infeasible
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
@@ -106,6 +107,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
         evaluation = _call(objective, watched.point, handlers, reporter)
+    restore_clocks()
     return evaluation._replace(reports=reporter.reports)
 
 

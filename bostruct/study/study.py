@@ -899,10 +899,10 @@ def _check_end(finished: float, started: float) -> float:
     earliest, latest = max(min(started, present) - CLOCKS_APART, 0.0), max(started, present) + CLOCKS_APART
     if not earliest <= ended <= latest:
         unit = name_unit(ended, earliest, latest)
-        hint = f"; these are {unit}: divide by {UNITS[unit]:.0f}" if unit else ""
+        hint = f"these are {unit}: divide by {UNITS[unit]:.0f}" if unit else "leave it out for the present time"
         raise ValueError(
             f"finished: expected seconds since the epoch, from {earliest:.0f}, a day before the trial began, to "
-            f"{latest:.0f}, a day from now, got {short_repr(finished)}{hint}"
+            f"{latest:.0f}, a day from now, got {short_repr(finished)}; {hint}"
         )
     return ended
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sqlite3
 import time
@@ -65,7 +66,11 @@ def check_study(file: Path, n_trials: int) -> None:
 @pytest.mark.usefixtures("real_clocks")
 @pytest.mark.parametrize("name", CLOCKS)
 @pytest.mark.parametrize("wrong", WRONG)
-def test_an_objective_that_replaces_a_clock_changes_no_study(tmp_path: Path, name: str, wrong: str) -> None:
+def test_an_objective_that_replaces_a_clock_changes_no_study(
+    tmp_path: Path, name: str, wrong: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)  # for which Python reads time.time
+
     def objective(point: Any) -> float:
         setattr(time, name, WRONG[wrong])
         return point["x"]
