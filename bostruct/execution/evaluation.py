@@ -15,8 +15,8 @@ from collections.abc import Callable
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
-from bostruct.clock import restore_clocks
 from bostruct.contracts import Infeasible
+from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
 from bostruct.outcome import Outcome, cut_middle, outcome_of, storable

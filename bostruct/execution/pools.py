@@ -9,8 +9,8 @@ from secrets import token_hex
 from time import sleep
 from typing import Any, Protocol
 
-from bostruct.clock import now
 from bostruct.contracts import BostructError
+from bostruct.execution.clock import now
 from bostruct.execution.evaluation import Evaluation, evaluate
 from bostruct.execution.interrupts import handler_codes
 from bostruct.execution.tasks import LostTask, NotLoaded, PackedObjective, Task, run_task

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from bostruct.clock import now
+from bostruct.execution.clock import now
 from bostruct.execution.evaluation import evaluate_bytes, flush_output
 
 

@@ -14,8 +14,8 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from bostruct.checks import short_repr
-from bostruct.clock import as_time
 from bostruct.contracts import DomainError, ParsedJson, Point, PointError
+from bostruct.execution.clock import as_time
 from bostruct.integrations.optuna_spaces import describe_parameters, encode_point, encode_structures, fit_value
 from bostruct.study.history import Trial
 from bostruct.study.records import JsonDomain

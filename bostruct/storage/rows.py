@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 
 from bostruct.checks import short_repr
-from bostruct.clock import as_time
+from bostruct.execution.clock import as_time
 from bostruct.goals.declared import DIRECTIONS, Direction, Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, dump_compactly, parse

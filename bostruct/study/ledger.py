@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
-from bostruct.clock import now
 from bostruct.contracts import BostructError, Info, Point, Presented
+from bostruct.execution.clock import now
 from bostruct.execution.interrupts import defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse

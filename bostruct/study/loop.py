@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from bostruct.clock import clamp_end
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.display import pluralize
+from bostruct.execution.clock import clamp_end
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost

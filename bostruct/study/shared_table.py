@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from bostruct.checks import has_capability
-from bostruct.clock import clamp_end
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
+from bostruct.execution.clock import clamp_end
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.collector import pause_collector

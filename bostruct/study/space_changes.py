@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from bostruct import __version__
 from bostruct.checks import count_own_frames, has_capability, short_repr
-from bostruct.clock import now
 from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
 from bostruct.domains.space.rereading import Contents, read_contents
+from bostruct.execution.clock import now
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
 from bostruct.checks import check_integer, check_number, load_by_name, short_repr
-from bostruct.clock import UNITS, name_unit, now
 from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
+from bostruct.execution.clock import UNITS, name_unit, now
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen

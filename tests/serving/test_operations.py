@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bostruct.clock import now
+from bostruct.execution.clock import now
 from bostruct.serving.operations import CREATED, OF_SERVER, OPERATIONS, check_request, read_text
 from bostruct.serving.refusals import Refusal
 from tests.serving.doors import ask, code_of, make_service

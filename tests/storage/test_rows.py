@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct.clock import LATEST, as_time
+from bostruct.execution.clock import LATEST, as_time
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct import clock
+from bostruct.execution import clock
 from bostruct.execution.evaluation import Evaluation
 from bostruct.study.history import Trial
 from bostruct.study.result import Result

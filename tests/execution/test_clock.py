@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct import clock
-from bostruct.clock import CLOCKS, LATEST, as_time, clamp_end, name_unit, now, restore_clocks
+from bostruct.execution import clock
+from bostruct.execution.clock import CLOCKS, LATEST, as_time, clamp_end, name_unit, now, restore_clocks
 
-ROOT = Path(__file__).resolve().parents[1] / "bostruct"
+ROOT = Path(__file__).resolve().parents[2] / "bostruct"
 TODAY = 1_795_800_000.0
 anything = st.floats() | st.integers() | st.text() | st.none() | st.booleans()
 

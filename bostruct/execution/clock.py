@@ -14,8 +14,9 @@ from time import time as read_clock
 LATEST = 4_102_444_800.0  # seconds since the epoch: 1 January 2100
 RECENT = 1_000_000_000.0  # September 2001; from then on to `LATEST`, no two units are confused
 UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
-
 CLOCKS = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
+
+IMPOSSIBLE = "says %.40r s since 1970, which is impossible; a possible time is on record instead"
 
 log = logging.getLogger(__name__)
 _wrong: set[str] = set()  # clocks of which a warning told
@@ -25,7 +26,7 @@ def now() -> float:
     """Return the time of day, in seconds since the epoch, from 0 to `LATEST` whatever the system's clock says."""
     given = read_clock()
     if (moment := as_time(given)) != given:
-        _warn("the clock of this machine", given)
+        _warn("the clock of this machine", IMPOSSIBLE % (given,))
     return moment
 
 
@@ -49,9 +50,11 @@ def clamp_end(given: object, began: float) -> float:
     began: when its trial was handed out.
     """
     latest = max(now(), began)
-    if given is None or began <= (moment := as_time(given)) <= latest:
-        return latest if given is None else moment
-    _warn("the clock of a worker", given)
+    if given is None:
+        return latest
+    if began <= (moment := as_time(given)) <= latest:
+        return moment
+    _warn("the clock of a worker", IMPOSSIBLE % (given,))
     return latest
 
 
@@ -72,7 +75,7 @@ def restore_clocks() -> None:
     for name, clock in CLOCKS.items():
         if (replacement := getattr(time, name, None)) is not clock and not _returns_number(replacement):
             setattr(time, name, clock)
-            log.warning("the objective replaced time.%s by a function that returns no number; it is put back", name)
+            _warn(f"time.{name}", "was replaced by the objective and returned no number; it is put back")
 
 
 def _returns_number(clock: object) -> bool:
@@ -82,10 +85,8 @@ def _returns_number(clock: object) -> bool:
         return False
 
 
-def _warn(clock: str, given: object) -> None:
-    """Log once for each clock that it is wrong."""
+def _warn(clock: str, what: str) -> None:
+    """Log once for each clock what is wrong with it."""
     if clock not in _wrong:
         _wrong.add(clock)
-        log.warning(
-            "%s says %.40r s since 1970, which is impossible; a possible time is on record instead", clock, given
-        )
+        log.warning("%s %s", clock, what)
