@@ -176,7 +176,7 @@ def name_in_file(path: str | Path | None, name: str) -> str:
     """
     made = name
     if len(name) > LONGEST_NAME:
-        made = f"{name[: LONGEST_NAME - 17]} {blake2b(name.encode(), digest_size=8).hexdigest()}"
+        made = f"{name[: LONGEST_NAME - 17]} {blake2b(name.encode(errors='replace'), digest_size=8).hexdigest()}"
     earlier = [one for one in (name, old_name(name)) if one != made]
     if path is None or not earlier or not Path(path).exists():
         return made
