@@ -35,6 +35,8 @@ def as_time(given: object) -> float:
 
     given: seconds since the epoch. Milliseconds, microseconds and nanoseconds become seconds.
     """
+    if type(given) is float and RECENT <= given <= LATEST:  # almost always
+        return given
     if not isinstance(given, int | float) or given != given:
         return 0.0
     for unit in (1.0, *UNITS.values()):
