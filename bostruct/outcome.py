@@ -13,6 +13,7 @@ from typing import Literal
 from bostruct.checks import short_repr
 
 Status = Literal["completed", "failed", "infeasible"]
+LONGEST_TEXT = 10_000  # characters of a reason; of a longer one the middle is left out
 MEAN_ROUNDING = 1e-9  # of the largest repeat: what another way to take a mean may differ by
 
 
@@ -21,8 +22,7 @@ class Outcome:
     """The outcome of one evaluation: exactly one of values, failed and infeasible is given.
 
     values: a finite number for each objective, in the user's direction; empty where there is a reason instead.
-    failed: the reason why there is no value.
-    infeasible: the reason why the point is infeasible.
+    failed, infeasible: the reason why there is no value; of more than 10,000 characters the middle is left out.
     constraints: a finite number for each constraint, by its name.
     cost: of the evaluation, a finite number from 0; None where nobody said.
     sd: standard deviation of the noise in the values, a finite number from 0; None where nobody said.
@@ -93,7 +93,7 @@ def _check_reason(name: str, reason: object) -> str:
         raise TypeError(f"{name}: expected a reason, a string, got {short_repr(reason)}")
     if reason == "":
         raise ValueError(f"{name}: expected a reason, a non-empty string, got ''")
-    return storable(reason)
+    return cut_middle(storable(reason))
 
 
 def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[float, ...]:
@@ -294,6 +294,17 @@ def storable(text: str) -> str:
     text: any string.
     """
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def cut_middle(text: str) -> str:
+    """Return a text of at most `LONGEST_TEXT` characters: of a longer one its ends, and how many were left out.
+
+    text: any string.
+    """
+    if len(text) <= LONGEST_TEXT:
+        return text
+    end = LONGEST_TEXT // 2 - 40  # which leaves room for the mark
+    return f"{text[:end]} [... {len(text) - 2 * end:,} characters left out ...] {text[-end:]}"
 
 
 def _short(value: object) -> str:

@@ -42,8 +42,8 @@ ALLOWED: dict[str, set[str]] = {
     "acquisition": BASE,
     "searchers": BASE,
     "methods": PARTS,
-    # Steps on disk are cut by signals, and by forks of other threads.
-    "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.fork_locks"},
+    # Steps on disk are cut by signals, and by forks of other threads; times on disk are possible ones.
+    "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.fork_locks", "bostruct.execution.clock"},
     "execution": BASE,
     # A study reads its domain from its file and its method by name, and takes a dict of variables for a space.
     # It also limits the calls of predicates that a suggestion may make.
@@ -62,7 +62,7 @@ ALLOWED: dict[str, set[str]] = {
     "comparison": BASE | {"methods", "problems", "study", "storage", "execution", "analysis", "domains"},
     # A bridge shows a study's trials to another library, that library's trials to our searchers, makes its problems
     # ours, and keeps a study in its files.
-    "integrations": PARTS | {"study", "storage", "bostruct.problems.own"},
+    "integrations": PARTS | {"study", "storage", "bostruct.problems.own", "bostruct.execution.clock"},
     # The laws rebuild a domain from its description, and show a searcher a history.
     "testing": BASE
     | {"storage", "execution", "bostruct.domains.registry", "bostruct.study.history"}

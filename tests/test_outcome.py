@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.outcome import Outcome, as_number, outcome_of, parse_outcome, storable
+from bostruct.outcome import LONGEST_TEXT, Outcome, as_number, cut_middle, outcome_of, parse_outcome, storable
 
 
 def test_status_value_and_reason_follow_from_what_is_given() -> None:
@@ -178,3 +178,28 @@ def test_what_float_takes_is_refused_with_how_to_make_a_number_of_it(value):
 def test_a_list_of_objectives_is_refused_with_how_to_make_a_tuple_of_it():
     with pytest.raises(TypeError, match=r"for several objectives, got \[1, 2\] \(list\); tuple\(\.\.\.\) makes one$"):
         outcome_of([1, 2])
+
+
+@given(st.text(), st.text(), st.integers(0, 30_000))
+def test_the_middle_of_a_long_text_is_left_out(start: str, end: str, n: int) -> None:
+    text = f"{start}{'x' * n}{end}"
+    cut = cut_middle(text)
+    assert len(cut) <= LONGEST_TEXT
+    assert cut_middle(cut) == cut
+    assert (cut == text) == (len(text) <= LONGEST_TEXT)
+    if cut != text:
+        head, _, rest = cut.partition(" [... ")
+        count, _, tail = rest.partition(" characters left out ...] ")
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert int(count.replace(",", "")) == len(text) - len(head) - len(tail)
+
+
+@pytest.mark.parametrize("name", ["failed", "infeasible"])
+def test_a_long_reason_is_kept_by_its_ends(name: str) -> None:
+    reason = Outcome(**{name: f"begin{'x' * 10**6}\udce9end"}).reason
+    assert reason is not None
+    assert len(reason) <= LONGEST_TEXT
+    assert reason.startswith("beginx")
+    assert reason.endswith(r"x\udce9end")
+    assert "[... 990," in reason

@@ -151,10 +151,10 @@ def set_clock_back(folder: Path, verdict: Verdict) -> None:
         clock[0] -= 3600.0
         return clock[0]
 
-    with mock.patch("time.time", backward), open_study(file) as study:
+    with mock.patch("bostruct.execution.clock.read_clock", backward), open_study(file) as study:
         told = [step(study) for _ in range(5)]
         study.requeue(study.ask())
-    with mock.patch("time.time", return_value=-1e6), open_study(file) as study:
+    with mock.patch("bostruct.execution.clock.read_clock", return_value=-1e6), open_study(file) as study:
         told += [step(study) for _ in range(5)]
     with open_study(file) as study, open_study(None) as plain:
         told.append(step(study))

@@ -74,9 +74,11 @@ def copy_studies(source: str, target: str) -> None:
 
 
 def _check_free(target: str, names: list[str]) -> None:
-    """Raise StorageError where a database holds a study of one of these names."""
-    from bostruct.storage.protocol import StorageError
+    """Raise StorageError where a database holds a study of one of these names, or one is too long for it."""
+    from bostruct.storage.protocol import StorageError, check_new_name
 
     place = open_place(target)
     if taken := {row.name for row in place.studies()}.intersection(names):
         raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
+    for name in names:
+        check_new_name(name, f"{place.label}: nothing was copied; ")

@@ -8,10 +8,10 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 from pathlib import Path
+from time import perf_counter
 from types import ModuleType
 
 import click
@@ -207,7 +207,7 @@ def self_test() -> Facts:
 
     Where the system has no study files, the study stays in memory, and nothing is compared.
     """
-    began = time.perf_counter()
+    began = perf_counter()
     try:
         from bostruct.checks import has_posix
         from bostruct.problems import registry
@@ -226,7 +226,7 @@ def self_test() -> Facts:
             return {"ok": False, "why": f"stored trials differ, or no point came from the model ({chosen})"}
     except Exception as error:  # whatever is wrong with an installation is what this is here to say
         return {"ok": False, "why": f"{type(error).__name__}: {error}"}
-    return {"ok": True, "seconds": time.perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
+    return {"ok": True, "seconds": perf_counter() - began, "trials": len(told.trials), "from_model": chosen}
 
 
 def _doctor_text(found: Facts) -> str:

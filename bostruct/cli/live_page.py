@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-import time
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
@@ -125,7 +125,7 @@ class LivePage:
         """Return the page as it is now; while it is being written, or was just written, as it was."""
         if self._busy.acquire(blocking=False):
             try:
-                if time.monotonic() >= self._due and (now := self._look()) != self._seen:
+                if monotonic() >= self._due and (now := self._look()) != self._seen:
                     self._update(now)
             finally:
                 self._busy.release()
@@ -150,7 +150,7 @@ class LivePage:
         from bostruct.contracts import BostructError
         from bostruct.display import element
 
-        began = time.monotonic()
+        began = monotonic()
         try:
             runs, note, seen = self._read_runs(), None, now
         # also where the file is half written, or holds studies that the options do not choose from: read after a pause
@@ -159,7 +159,7 @@ class LivePage:
             runs, note, seen = self._runs, element("p", said, class_="alert", role="alert"), None
         self._page = self._write(runs, note)
         self._seen = seen if now is not None else None
-        self._due = time.monotonic() + max(LEAST_PAUSE, (time.monotonic() - began) * (1 / SHARE - 1))
+        self._due = monotonic() + max(LEAST_PAUSE, (monotonic() - began) * (1 / SHARE - 1))
 
     def _read_runs(self) -> list[Run]:
         from bostruct.analysis.report.facts import read_run

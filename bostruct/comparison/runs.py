@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from threading import Event, Thread
+from time import process_time
 from typing import Any
 
 from bostruct.comparison.plan import Plan, RunKey, initial_points
@@ -19,7 +20,7 @@ from bostruct.execution.interrupts import exit_on_sigterm
 from bostruct.goals.declared import Goals
 from bostruct.output_files import OutputRefused, write_output
 from bostruct.problems.registry import old_name
-from bostruct.storage.protocol import StorageError, StudyMismatch
+from bostruct.storage.protocol import LONGEST_NAME, StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.progress import progress_bar
 from bostruct.study.result import Result
@@ -115,11 +116,11 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
         **study_goals(problem.goals),
     ) as study:
         objective = _Timed(problem)
-        before, began = _count_chosen(study), time.process_time()
+        before, began = _count_chosen(study), process_time()
         try:
             study.optimize(objective, plan.trials, progress=False)
         finally:
-            spent = time.process_time() - began - objective.seconds
+            spent = process_time() - began - objective.seconds
             _add_cpu_seconds(plan.file(cell), _count_chosen(study) - before, spent)
         return study.n_finished
 
@@ -148,11 +149,11 @@ class _Timed:
         self.seconds = 0.0
 
     def __call__(self, point: Any) -> object:
-        began = time.process_time()
+        began = process_time()
         try:
             return self.objective(point)
         finally:
-            self.seconds += time.process_time() - began
+            self.seconds += process_time() - began
 
 
 def study_goals(goals: Goals) -> dict[str, Any]:
@@ -169,19 +170,22 @@ def study_goals(goals: Goals) -> dict[str, Any]:
 
 
 def name_in_file(path: str | Path | None, name: str) -> str:
-    """Return the name of a study, or its name before the parameters of its problem were renamed, if a file has that.
+    """Return the name of a study, or the one that an earlier version gave it, if a file has that.
 
     path: of the file; None for none.
-    name: begins with the name of a problem.
+    name: begins with the name of a problem; the end of a name that is too long is replaced by its digest.
     """
-    before = old_name(name)
-    if path is None or before == name or not Path(path).exists():
-        return name
+    made = name
+    if len(name) > LONGEST_NAME:
+        made = f"{name[: LONGEST_NAME - 17]} {blake2b(name.encode(errors='replace'), digest_size=8).hexdigest()}"
+    earlier = [one for one in (name, old_name(name)) if one != made]
+    if path is None or not earlier or not Path(path).exists():
+        return made
     try:
         held = {row.name for row in SqliteStorage(Path(path)).studies()}
     except StorageError:  # what is wrong shows when the file is opened for writing
-        return name
-    return before if before in held and name not in held else name
+        return made
+    return next((one for one in (made, *earlier) if one in held), made)
 
 
 def finished_trials(plan: Plan, cell: RunKey) -> int:

@@ -16,9 +16,12 @@ from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn
 
 from bostruct.contracts import Infeasible
+from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
 from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
-from bostruct.outcome import Outcome, outcome_of, storable
+from bostruct.outcome import Outcome, cut_middle, outcome_of, storable
+
+MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
 
 
 class Evaluation(NamedTuple):
@@ -53,7 +56,7 @@ def _pack(error: BaseException) -> bytes:
         pickle.loads(packed)
     except BaseException:  # of any kind: this is the objective's own code; the text travels with the outcome
         return b""
-    return packed
+    return packed if len(packed) <= MAX_PACKED else b""
 
 
 def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
@@ -78,7 +81,7 @@ def failure(error: BaseException) -> Evaluation:
     error: what was raised.
     """
     kind, text = type(error).__name__, _render(str, error)
-    trace = _render(lambda raised: "".join(traceback.format_exception(raised)), error)
+    trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
     return Evaluation(Outcome(failed=f"{kind}: {text}" if text else kind), error, trace)
 
 
@@ -104,6 +107,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
         evaluation = _call(objective, watched.point, handlers, reporter)
+    restore_clocks()
     return evaluation._replace(reports=reporter.reports)
 
 

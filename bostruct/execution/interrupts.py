@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]  # 60 times as fast as with its enums
 from _signal import signal as set_handler  # type: ignore[import-not-found]
 from _thread import interrupt_main, start_new_thread
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from itertools import compress, repeat
+from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
 
@@ -145,10 +145,10 @@ def _name_place(frame: FrameType) -> tuple[int, int]:
 
 def _send(caller: tuple[int, int] | None, numbers: Sequence[int], thread: int) -> None:
     """Send signals once a frame is past an instruction, in which others may be called whose errors nobody sees."""
-    last = time.monotonic() + SENT_AFTER
-    time.sleep(SEND_SECONDS)
-    while caller is not None and caller in map(_name_place, _iterate_frames(thread)) and time.monotonic() < last:
-        time.sleep(SEND_SECONDS)
+    last = monotonic() + SENT_AFTER
+    sleep(SEND_SECONDS)
+    while caller is not None and caller in map(_name_place, _iterate_frames(thread)) and monotonic() < last:
+        sleep(SEND_SECONDS)
     for number in numbers:
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from secrets import token_hex
+from time import sleep
 from typing import Any, Protocol
 
 from bostruct.contracts import BostructError
+from bostruct.execution.clock import now
 from bostruct.execution.evaluation import Evaluation, evaluate
 from bostruct.execution.interrupts import handler_codes
 from bostruct.execution.tasks import LostTask, NotLoaded, PackedObjective, Task, run_task
@@ -150,7 +151,7 @@ class ExecutorPool:
 
     def _stamp(self, future: Future[Evaluation | NotLoaded]) -> None:
         if future in self._numbers:  # and was not given up
-            self._ended[future] = time.time()
+            self._ended[future] = now()
 
     def _look(self, patience: float | None) -> FinishedTrials:
         is_last = self._broken is not None and patience is None
@@ -172,7 +173,7 @@ class ExecutorPool:
         if self._broken is not None and not finished and not self._numbers:
             raise self._broken
         if any(len(self._losses.get(number, ())) > 1 for number, _ in finished):
-            time.sleep(PAUSE_SECONDS)
+            sleep(PAUSE_SECONDS)
         return sorted(finished, key=lambda pair: pair[0])
 
     def _note_loss(self, number: int, error: Exception) -> FinishedTrials:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
+from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from bostruct.checks import has_posix
@@ -91,7 +91,7 @@ class ProcessPool:
         """Return finished trials; raise BostructError where no process can load the objective."""
         while True:
             deadlines = [worker.deadline for worker in self._busy.values() if worker.deadline is not None]
-            patience = min([CHECKING, *(max(0.0, deadline - time.monotonic()) for deadline in deadlines)])
+            patience = min([CHECKING, *(max(0.0, deadline - monotonic()) for deadline in deadlines)])
             if finished := self._look(patience):
                 return finished
 
@@ -105,9 +105,9 @@ class ProcessPool:
             worker.kill()
         for worker in self._idle:
             worker.dismiss()
-        end = time.monotonic() + EXIT_SECONDS  # of all of them: they were dismissed together
+        end = monotonic() + EXIT_SECONDS  # of all of them: they were dismissed together
         for worker in self._idle:
-            worker.wait_for_exit(max(0.0, end - time.monotonic()))
+            worker.wait_for_exit(max(0.0, end - monotonic()))
             worker.kill()
         self._forget()
 
@@ -135,7 +135,7 @@ class ProcessPool:
                 finished.append((worker.number, _fail(f"timed out after {self._timeout:g} s")))
         self._begin_waiting()
         if any(evaluation.outcome.failed == WORKER_TERMINATED for _, evaluation in finished):
-            time.sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
+            sleep(MERCY)  # who ends a job ends workers and study, in any order: then no trial is to fail for it
         return sorted(finished, key=lambda pair: pair[0])
 
     def _start_all(self) -> None:
@@ -173,7 +173,7 @@ class ProcessPool:
 
     def _note_refusal(self, error: OSError) -> None:
         """Wait for the trials that run, or a while where none does: others may leave room for a process."""
-        now = time.monotonic()
+        now = monotonic()
         if self._busy:
             self._refused_since = None
         elif self._refused_since is None:

@@ -10,12 +10,12 @@ import pickle
 import signal
 import sys
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
+from bostruct.execution.clock import now
 from bostruct.execution.evaluation import evaluate_bytes, flush_output
 
 
@@ -42,7 +42,7 @@ def _serve(connection: Connection, descriptor: int) -> None:
     connection.send("ready")
     while True:
         number, point = connection.recv()
-        evaluation = evaluate_bytes(objective, point)._replace(ended=time.time())
+        evaluation = evaluate_bytes(objective, point)._replace(ended=now())
         flush_output()  # a worker may be killed at any time from here on
         connection.send((number, evaluation))
 

@@ -11,8 +11,8 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from multiprocessing.connection import Connection
+from time import monotonic
 from typing import Any, BinaryIO
 
 from bostruct.execution.evaluation import Evaluation
@@ -78,7 +78,7 @@ class WorkerProcess:
         self.number = number
         self.point = point
         if self.is_loading:
-            self.deadline = time.monotonic() + load_timeout
+            self.deadline = monotonic() + load_timeout
         else:
             self._send_point(timeout)
 
@@ -115,7 +115,7 @@ class WorkerProcess:
             raise WorkerLost(f"did not read its point within {READING_SECONDS:g} s") from None
         except OSError:  # it died while idle: `wait` finds the end of the stream, and says how
             pass
-        self.deadline = None if timeout is None else time.monotonic() + timeout
+        self.deadline = None if timeout is None else monotonic() + timeout
 
     def _receive(self) -> Any:
         try:
@@ -139,7 +139,7 @@ class WorkerProcess:
         return self.is_loading or self._process.poll() is None
 
     def is_late(self) -> bool:
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        return self.deadline is not None and monotonic() >= self.deadline
 
     def dismiss(self) -> None:
         """Let an idle process end by itself, and run what it has to at its exit."""

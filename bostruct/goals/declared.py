@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,7 @@ from bostruct.outcome import Outcome, storable
 Direction = Literal["minimize", "maximize"]
 DIRECTIONS = ("minimize", "maximize")
 SENSES = ("<=", ">=")
+LARGEST_SLACK = 1e150
 Declared = Mapping[str, tuple[str, float]]  # limits as a user writes them: {"latency": ("<=", 10.0)}
 
 
@@ -41,10 +41,10 @@ class Limit:
 
         measured: a finite number.
 
-        A slack beyond the largest float is that float.
+        A slack beyond 1e150, whose square models could not take, is 1e150.
         """
         slack = measured - self.bound if self.sense == "<=" else self.bound - measured
-        return min(max(slack, -sys.float_info.max), sys.float_info.max)
+        return min(max(slack, -LARGEST_SLACK), LARGEST_SLACK)
 
     def __str__(self) -> str:
         return f"{self.name} {self.sense} {self.bound:g}"

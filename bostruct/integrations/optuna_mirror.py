@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, ParsedJson, Point, PointError
+from bostruct.execution.clock import as_time
 from bostruct.integrations.optuna_spaces import describe_parameters, encode_point, encode_structures, fit_value
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
@@ -79,7 +80,7 @@ class StudyMirror:
         known = _find_mirrored(self._storage.get_all_trials(study_id, deepcopy=False))
         for one in study.trials:
             mirrored = known.get(one.number)
-            if mirrored is None or (mirrored.state.is_finished() and _read_own(mirrored)["finished"] != one.finished):
+            if mirrored is None or (mirrored.state.is_finished() and _find_end(mirrored) != one.finished):
                 self._add(study_id, study, one)
             elif not mirrored.state.is_finished() and one.status != "running":
                 self._finish(
@@ -107,8 +108,8 @@ class StudyMirror:
         told = {"space": study.domain.to_json(), "goals": study.goals.to_json(), "changes": len(study.space_changes)}
         told = json.loads(json.dumps(told))
         stored = self._storage.get_study_user_attrs(study_id).get(MIRRORED, {})
-        if stored.get("created", study.created) != study.created:
-            made = datetime.fromtimestamp(stored["created"], UTC).isoformat(timespec="seconds")
+        if (created := as_time(stored.get("created", study.created))) != study.created:
+            made = datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
             raise ValueError(
                 f"storage: expected no other study {study.name!r}, got one that was made at {made}; take another file, "
                 "or another name"
@@ -147,6 +148,12 @@ def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
 
 def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
     return trial.user_attrs[MIRRORED]
+
+
+def _find_end(trial: FrozenTrial) -> float | None:
+    """Return when one of our trials was finished, as Optuna has it; None while it runs."""
+    finished = _read_own(trial)["finished"]
+    return None if finished is None else as_time(finished)
 
 
 def _list_moved(study: Study) -> dict[str, ParsedJson]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
+from time import sleep
 from typing import Any
 
 from bostruct.checks import check_number, missing_package, short_repr
@@ -92,7 +92,7 @@ class SubmititExecutor(Executor):
                 elif not self._finish(future, job):
                     continue
                 del self._pending[future]
-            time.sleep(self._poll_seconds)
+            sleep(self._poll_seconds)
 
     def _finish(self, future: Future[Any], job: Any) -> bool:
         """Give a future what came of its job; False where the job has not ended."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Any
 
 import torch
@@ -105,7 +105,7 @@ class Ensemble:
     """
 
     def __init__(self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
-        self._began, self._recipe, self._data = time.monotonic(), recipe, data
+        self._began, self._recipe, self._data = monotonic(), recipe, data
         self._task: Task = data.task
         self._parts = on_device(data, CPU)
         self._networks = [_build_member(build, seed, recipe.every_decision) for seed in seeds]
@@ -123,7 +123,7 @@ class Ensemble:
 
     def seconds(self) -> float:
         """Return the seconds that each member is charged: the time of all, divided by their number."""
-        return (time.monotonic() - self._began) / len(self._networks)
+        return (monotonic() - self._began) / len(self._networks)
 
     def train_epoch(self, longest: float) -> None:
         """Pass once over the training examples, each member in its own order, and note what the running ones come to.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,7 +104,7 @@ class NetworkObjective:
 
         point: as for a call of the objective.
         """
-        began, request = time.monotonic(), parse_request(point)
+        began, request = monotonic(), parse_request(point)
         recipe = replace(self.recipe, **request.settings)
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
         sketch = sketch_network(request.network, data, recipe.dropout, self.builders)

@@ -6,10 +6,10 @@ Within a turn errors are raised as usual. At its end they are values: the failur
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from bostruct.nas.devices import DeviceContext
@@ -37,12 +37,12 @@ class Clock:
 
     def __init__(self, longest: float = math.inf, deadline: float = math.inf) -> None:
         self._longest, self._deadline = longest, deadline
-        self._spent, self._began = 0.0, time.monotonic()
+        self._spent, self._began = 0.0, monotonic()
 
     @contextmanager
     def run(self) -> Iterator[None]:
         """Count the time meanwhile."""
-        self._began = time.monotonic() - self._spent
+        self._began = monotonic() - self._spent
         try:
             yield
         finally:
@@ -50,11 +50,11 @@ class Clock:
 
     def seconds(self) -> float:
         """Return the seconds of all turns up to now; it is called while the clock runs."""
-        return time.monotonic() - self._began
+        return monotonic() - self._began
 
     def is_late(self) -> bool:
         """Tell whether there is no more time; it is called while the clock runs."""
-        return self.seconds() > self._longest or time.monotonic() > self._deadline
+        return self.seconds() > self._longest or monotonic() > self._deadline
 
 
 class TrainingContext(NamedTuple):

@@ -11,10 +11,10 @@ import secrets
 import socket
 import socketserver
 import threading
-import time
 from abc import abstractmethod
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -163,9 +163,9 @@ class GuardedServer(ThreadingHTTPServer):
 
         seconds: to wait at most.
         """
-        deadline = time.monotonic() + seconds
-        while self._answered and time.monotonic() < deadline:
-            time.sleep(0.01)
+        deadline = monotonic() + seconds
+        while self._answered and monotonic() < deadline:
+            sleep(0.01)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Forget connections that broke; nothing of a request is printed.
@@ -210,7 +210,7 @@ class GuardedHandler(BaseHTTPRequestHandler):
 
     def _read_head(self) -> bytes | None:
         """Read a request up to its empty line, of limited length and in limited time; None where none comes."""
-        head, deadline = b"", time.monotonic() + self.head_seconds
+        head, deadline = b"", monotonic() + self.head_seconds
         while b"\r\n\r\n" not in head and len(head) <= LONGEST_HEAD:
             if not (more := receive(self.connection, 4096, deadline)):
                 return None
@@ -270,7 +270,7 @@ def receive(connection: socket.socket, most: int, deadline: float) -> bytes:
     most: how many bytes, at least 1.
     deadline: a moment of `time.monotonic`.
     """
-    connection.settimeout(max(deadline - time.monotonic(), 0.001))
+    connection.settimeout(max(deadline - monotonic(), 0.001))
     try:
         return connection.recv(most)
     except OSError:

@@ -7,10 +7,10 @@ import os
 import socket
 import stat
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
+from time import monotonic
 
 from bostruct.output_files import OutputRefused
 from bostruct.serving.guarded_http import GuardedHandler, GuardedServer, is_equal, receive
@@ -36,7 +36,7 @@ class Budget:
     clock: returns seconds that never go back.
     """
 
-    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
         self._rate, self._burst, self._clock = rate, burst, clock
         self._left, self._seen = burst, clock()
         self._lock = threading.Lock()
@@ -138,7 +138,7 @@ class _Handler(GuardedHandler):
     def _read_body(self, length: int) -> bytes:
         if self.headers.get("Expect", "").lower() == "100-continue":
             self.connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
-        body, deadline = self.rfile.read(length), time.monotonic() + BODY_SECONDS
+        body, deadline = self.rfile.read(length), monotonic() + BODY_SECONDS
         parts, missing = [body], length - len(body)  # some of it came with the head
         while missing > 0:
             if not (more := receive(self.connection, min(missing, 65536), deadline)):
@@ -160,8 +160,8 @@ class _Handler(GuardedHandler):
         """Read what a refused client still sends, for a while: closed before, the connection would lose the answer."""
         with suppress(OSError):
             self.connection.shutdown(socket.SHUT_WR)
-            deadline, read = time.monotonic() + seconds, 0
-            while read < 4 * LONGEST and time.monotonic() < deadline:
+            deadline, read = monotonic() + seconds, 0
+            while read < 4 * LONGEST and monotonic() < deadline:
                 if not (more := receive(self.connection, 65536, deadline)):
                     return
                 read += len(more)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable
+from time import monotonic
 
 
 class Leases:
@@ -14,7 +14,7 @@ class Leases:
     clock: returns seconds that never go back.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[int, tuple[float | None, float]] = {}  # seconds of each lease, and when it ends

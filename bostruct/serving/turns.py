@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from bostruct.serving.refusals import Refusal
 
@@ -57,12 +57,12 @@ class Turns:
 
         seconds: to wait for them at most.
         """
-        deadline = time.monotonic() + seconds
+        deadline = monotonic() + seconds
         with self._condition:
             self._is_over = True
             self._condition.notify_all()
             return self._condition.wait_for(
-                lambda: not (self._is_suggesting or self._n_quick), max(deadline - time.monotonic(), 0.0)
+                lambda: not (self._is_suggesting or self._n_quick), max(deadline - monotonic(), 0.0)
             )
 
     def _check_open(self) -> None:

@@ -6,10 +6,10 @@ import logging
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import handle_deferred
@@ -183,7 +183,7 @@ class _Patience:
 
     def __init__(self, path: Path, file: OpenFile | None) -> None:
         self._path, self._file = path, file
-        self._began = time.monotonic()
+        self._began = monotonic()
         self._is_told = False
 
     def is_free(self, connection: sqlite3.Connection, *statements: str) -> bool:
@@ -192,7 +192,7 @@ class _Patience:
             for statement in statements:
                 connection.execute(statement).fetchall()
         except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > self._began + PATIENCE_SECONDS:
+            if not is_busy(error) or monotonic() > self._began + PATIENCE_SECONDS:
                 raise
             return False
         return True
@@ -205,8 +205,8 @@ class _Patience:
         if self._file is not None and self._file.is_used_by_caller():
             raise StorageError(f"{self._path}: this thread is in the middle of a step of another study of the file")
         handle_deferred()
-        waited = time.monotonic() - self._began
+        waited = monotonic() - self._began
         if not self._is_told and waited > LONG_SECONDS:
             log.warning("%s: waited %.0f s for it, and still waits; %s", self._path, waited, STOPPED)
             self._is_told = True
-        time.sleep(0.01)
+        sleep(0.01)

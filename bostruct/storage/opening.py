@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -101,15 +101,15 @@ def _remove_empty(path: Path) -> None:
 
 def _await_connection(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:
     """Return a connection, and wait for others that hold the locks of the database."""
-    until = time.monotonic() + BUSY_SECONDS
+    until = monotonic() + BUSY_SECONDS
     while True:
         try:
             return _connect(path, header, read_only)
         except StorageError as error:
             cause = error.__cause__
-            if not isinstance(cause, sqlite3.Error) or not is_busy(cause) or time.monotonic() > until:
+            if not isinstance(cause, sqlite3.Error) or not is_busy(cause) or monotonic() > until:
                 raise
-        time.sleep(0.02)
+        sleep(0.02)
 
 
 def _connect(path: Path, header: bytes, read_only: bool) -> sqlite3.Connection:

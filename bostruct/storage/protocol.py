@@ -10,9 +10,12 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from bostruct.checks import did_you_mean, has_capability
+from bostruct.checks import did_you_mean, has_capability, short_repr
 from bostruct.contracts import BostructError
 from bostruct.outcome import Outcome
+
+SEED_DIGITS = 3999  # at most, of a study's seed; Python reads up to 4,300 from text
+LONGEST_NAME = 500  # characters of a new study's name; an index of PostgreSQL holds 2,692 bytes, 4 for a character
 
 
 class StorageError(BostructError):
@@ -29,6 +32,10 @@ class StepUndone(StorageError):
 
 class StudyLocked(StorageError):
     """Another process, or another `Study` object of this one, writes this study, and cannot share that."""
+
+
+class NameTooLong(StorageError, ValueError):
+    """The name of a new study is longer than every back end can hold."""
 
 
 class StudyMismatch(BostructError, ValueError):
@@ -304,6 +311,20 @@ def explain_second(label: str, name: str) -> StorageError:
     name: of the study.
     """
     return StorageError(f"{label}: holds a study {name!r} already; save this one elsewhere, or with another name=")
+
+
+def check_new_name(name: str, where: str = "") -> str:
+    """Return the name of a study that is to be made; raise NameTooLong if some back end cannot hold it.
+
+    name: of the study.
+    where: the storage and a colon, which open the message.
+    """
+    if len(name) > LONGEST_NAME:
+        raise NameTooLong(
+            f"{where}name: expected at most {LONGEST_NAME} characters, got {len(name):,}: {short_repr(name)}; give a "
+            "shorter one with name="
+        )
+    return name
 
 
 def find_study(rows: list[StudyRow], name: str | None, label: str) -> StudyRow:

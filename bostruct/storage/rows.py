@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import product
 from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, cast
 
 from bostruct.checks import short_repr
+from bostruct.execution.clock import as_time
 from bostruct.goals.declared import DIRECTIONS, Direction, Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, dump_compactly, parse
-from bostruct.storage.protocol import SpaceChange, StorageError, StudyRow, TrialRow
+from bostruct.storage.protocol import SEED_DIGITS, SpaceChange, StorageError, StudyRow, TrialRow
 
 STUDY_COLUMNS = ("id", "name", "domain", "method", "seed", "goals", "initial", "created", "version")
 PROGRESS_COLUMNS = ("study", "state", "told", "digest", "revision")
@@ -108,7 +110,8 @@ def study_columns(number: int, row: StudyRow) -> Columns:
     number: its id, from 1.
     row: the study, whose state is not among them.
     """
-    return number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, row.created, row.version
+    made = (as_time(row.created), row.version)
+    return (number, row.name, row.domain, row.method, str(row.seed), row.goals, row.initial, *made)
 
 
 def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
@@ -122,7 +125,8 @@ def trial_columns(study: int, row: TrialRow, revision: int) -> Columns:
     if row.outcome is not None:
         value, reason, parts = row.outcome.value, row.outcome.reason, _dump_parts(row.outcome)
     head = (study, row.number, row.status, row.point, value, parts, reason, row.info)
-    return (*head, row.started, row.finished, row.told, row.attempts, row.owner, revision)
+    times = (as_time(row.started), None if row.finished is None else as_time(row.finished))
+    return (*head, *times, row.told, row.attempts, row.owner, revision)
 
 
 def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
@@ -132,7 +136,7 @@ def change_columns(study: int, number: int, row: SpaceChange) -> Columns:
     number: of the change, from 0.
     row: the change.
     """
-    return (study, number, *row)
+    return (study, number, *row._replace(changed=as_time(row.changed)))
 
 
 def _dump_parts(outcome: Outcome) -> str | None:
@@ -160,14 +164,14 @@ def read_study_columns(columns: Columns, where: str, version: int) -> tuple[int,
     name, domain, method, seed, goals, initial = (
         door.text(column, columns[at]) for at, column in enumerate(STUDY_COLUMNS[1:7], start=1)
     )
-    if not (seed.isascii() and seed.isdecimal() and len(seed) < 4000):
+    if not (seed.isascii() and seed.isdecimal() and len(seed) <= SEED_DIGITS):
         door.refuse("seed", "decimal digits", seed)
     if version < GOALS_SINCE:
         goals = door.direction(goals)
     if not name:
         door.refuse("name", "a non-empty string", name)
-    created, made_by = door.number("created", columns[7]), door.text("version", columns[8])
-    door.check_seal(columns, version > 1)
+    created, made_by = as_time(columns[7]), door.text("version", columns[8])
+    door.check_seal(columns, version > 1, 7)
     return number, StudyRow(name, domain, method, int(seed), goals, initial, "", created, made_by)
 
 
@@ -194,20 +198,18 @@ def read_trial_columns(columns: Columns, where: str, version: int) -> TrialRow:
     """
     door = _Door(where, "trial", columns[1])
     number, status, point = door.integer("number", columns[1], 0), columns[2], door.text("point", columns[3])
-    info, started = door.text("info", columns[7]), door.number("started", columns[8])
+    info, started = door.text("info", columns[7]), as_time(columns[8])
     outcome = door.outcome(status, *columns[4:7])
     attempts = door.integer("attempts", columns[11], -(2**63))  # one told while it waits counts below 0
     finished = told = None
     if outcome is not None:
-        finished, told = door.number("finished", columns[9]), door.integer("told", columns[10], 0)
+        finished, told = as_time(columns[9]) or started, door.integer("told", columns[10], 0)
     elif columns[9:11] != (None, None):
         door.refuse("finished, told", "NULL while it runs", columns[9:11])
     owner = None if columns[12] is None else door.text("owner", columns[12])
     if version >= SHARED_SINCE:
         door.integer("revision", columns[13], 0)
-    elif columns[13] is not None:
-        door.number("lease", columns[13])
-    door.check_seal(columns, version > 1)
+    door.check_seal(columns, version > 1, 8, 9)
     return TrialRow(number, point, info, started, attempts, outcome, finished, told, owner)
 
 
@@ -224,8 +226,8 @@ def read_change_columns(columns: Columns, position: int, where: str) -> SpaceCha
         door.refuse("number", str(position), columns[1])
     domain, method, initial = (door.text(CHANGE_COLUMNS[at], columns[at]) for at in (2, 3, 4))
     trials, unread = door.integer("trials", columns[5], 0), door.text("unread", columns[6])
-    changed, version = door.number("changed", columns[7]), door.text("version", columns[8])
-    door.check_seal(columns, True)
+    changed, version = as_time(columns[7]), door.text("version", columns[8])
+    door.check_seal(columns, True, 7)
     return SpaceChange(domain, method, initial, trials, unread, changed, version)
 
 
@@ -260,11 +262,6 @@ class _Door:
             self.refuse(column, f"an integer from {low}", given)
         return given
 
-    def number(self, column: str, given: object) -> float:
-        if not isinstance(given, float) or not math.isfinite(given):
-            self.refuse(column, "a finite number", given)
-        return given
-
     def direction(self, given: str) -> str:
         """Return the goals, JSON text, of a study that has a direction in their place."""
         if given not in DIRECTIONS:
@@ -283,9 +280,27 @@ class _Door:
             self.refuse("status, value, reason", "those of one outcome", (status, value, reason))
         return found
 
-    def check_seal(self, columns: Columns, sealed: bool) -> None:
-        if sealed and columns[-1] != checksum(columns[:-1]):
-            raise StorageError(f"{self._name} is damaged: its checksum is not that of its columns")
+    def check_seal(self, columns: Columns, sealed: bool, *times: int) -> None:
+        """Raise StorageError unless the checksum is that of the columns, or of the times as they were given to write.
+
+        times: positions of columns that earlier versions wrote unchecked, and that a database changed to numbers.
+        """
+        if not sealed or columns[-1] == checksum(columns[:-1]):
+            return
+        for given in product(*(_list_given(columns[at]) for at in times)):
+            written = list(columns[:-1])
+            for at, one in zip(times, given, strict=True):
+                written[at] = one
+            if columns[-1] == checksum(tuple(written)):
+                return
+        raise StorageError(f"{self._name} is damaged: its checksum is not that of its columns")
+
+
+def _list_given(stored: Column) -> Sequence[Column]:
+    """Return what a database may have been given where a column of numbers now holds this."""
+    if isinstance(stored, float) and stored.is_integer():
+        return stored, int(stored), str(int(stored))
+    return (stored, math.nan) if stored is None else (stored, str(stored))
 
 
 def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:

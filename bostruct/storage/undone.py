@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import wraps
+from time import monotonic
 from typing import Any, TypeVar
 
 from bostruct.execution.interrupts import defer_signals
@@ -28,8 +28,8 @@ def repeat_undone(step: Function) -> Function:
             try:
                 return step(*args, **kwargs)
             except StepUndone:
-                last = time.monotonic() + SECONDS if last is None else last
-                if time.monotonic() > last:
+                last = monotonic() + SECONDS if last is None else last
+                if monotonic() > last:
                     raise
 
     return whole  # type: ignore[return-value]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from bostruct.checks import check_integer, check_number
@@ -139,7 +139,7 @@ class Deadline:
     """
 
     seconds: float
-    began: float = field(default_factory=time.monotonic, repr=False)
+    began: float = field(default_factory=monotonic, repr=False)
 
     def __post_init__(self) -> None:
         check_number("seconds", self.seconds, 0.0)
@@ -149,7 +149,7 @@ class Deadline:
 
         study: that the callback is given to, also before its first trial.
         """
-        if time.monotonic() - self.began >= self.seconds:
+        if monotonic() - self.began >= self.seconds:
             study.stop(f"deadline of {self.seconds:g} s passed")
 
     def __call__(self, study: Study, trial: Trial) -> None:

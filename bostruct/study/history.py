@@ -112,12 +112,17 @@ class Trial:
         return CANCELED in self.info
 
     @property
+    def seconds(self) -> float | None:
+        """The time from `started` to `finished`, 0 if clocks say less; None while it runs."""
+        return None if self.finished is None else max(self.finished - self.started, 0.0)
+
+    @property
     def stopped_at(self) -> int | None:
         """The step at which a stopping rule ended it, whose value is its own; None where none did."""
         return self.info.get("stopped_at")
 
     def _repr_html_(self) -> str:
-        seconds = None if self.finished is None else f"{self.finished - self.started:.2f}"
+        seconds = None if self.seconds is None else f"{self.seconds:.2f}"
         values = None if self.value is not None or not self.values else self.values
         rows = {"status": self.status, "value": self.value, "values": values, "reason": self.reason}
         rows |= {"point": self.point, "constraints": dict(self.constraints) or None}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
 from bostruct.contracts import BostructError, Info, Point, Presented
+from bostruct.execution.clock import now
 from bostruct.execution.interrupts import defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
@@ -87,7 +88,7 @@ class Ledger(SharedTable):
                     continue
                 self.check_wanted()
                 attempts = record.attempts + 1
-                trial = replace(record.trial, started=time.time())
+                trial = replace(record.trial, started=_find_new_time(record))
                 if attempts > 1:
                     trial = replace(trial, info=trial.info | {"attempts": attempts})
                 writer.update(write_trial(trial, None, "", None, attempts, self.owner))
@@ -112,7 +113,7 @@ class Ledger(SharedTable):
             if not waits:
                 self.check_wanted()
             info = info | {"prepared": True} if waits else info
-            trial = Trial(len(self), self._domain.present(x), "running", info=info, started=time.time())
+            trial = Trial(len(self), self._domain.present(x), "running", info=info, started=now())
             handed_out = (0, None) if waits else (1, self.owner)
             row = write_trial(trial, None, self._write_point(x), None, *handed_out)
             writer.insert(row, found.state)
@@ -203,7 +204,7 @@ class Ledger(SharedTable):
             if (other := self._find_other_numbers(x, shown)) is not None:
                 info["same_step_as"] = other
             running = Trial(len(self), shown, "running", info=info)
-            trial = apply_outcome(replace(running, started=time.time()), outcome)
+            trial = apply_outcome(replace(running, started=now()), outcome)
             row = write_trial(trial, outcome, self._write_point(x), self._next_position, 1)
             writer.insert(row)
         self._enter(trial, self._form.keep(x), row)
@@ -300,6 +301,14 @@ class Ledger(SharedTable):
         info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
         running = replace(trial, status="running", reason=None, finished=None, info=info)
         return write_trial(running, None, "", None, record.attempts - 1)
+
+
+def _find_new_time(record: Record) -> float:
+    """Return the time of day, or the next float at which the trial was not begun before: it names who has the trial."""
+    moment = now()
+    while moment in {record.trial.started, *record.earlier, *record.open}:
+        moment = math.nextafter(moment, math.inf)
+    return moment
 
 
 def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructError) -> None:

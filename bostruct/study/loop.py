@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.display import pluralize
+from bostruct.execution.clock import clamp_end
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
@@ -296,8 +296,9 @@ class _Loop:
         told = []
         for number, evaluation in finished:
             try:
-                trial = self._tell_one(number, evaluation)
-                self._pace.note_evaluation((evaluation.ended or time.time()) - self.pending[number])
+                ended = clamp_end(evaluation.ended, self.pending[number])
+                trial = self._tell_one(number, evaluation._replace(ended=ended))
+                self._pace.note_evaluation(ended - self.pending[number])
                 if trial.status != "running":
                     told.append((trial, evaluation))
             except StorageLost as error:

@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,8 +84,9 @@ class TrialTable:
         rows = self.rows()
         frame = pandas.DataFrame(rows, columns=self._list_columns(rows))
         finished = pandas.Series([trial.finished for trial in self.trials], dtype="float64")
-        frame["started"] = pandas.to_datetime(frame["started"].astype("float64"), unit="s", utc=True)
-        frame.insert(frame.columns.get_loc("started") + 1, "finished", pandas.to_datetime(finished, unit="s", utc=True))
+        as_moments = partial(pandas.to_datetime, unit="s", utc=True, errors="coerce")  # NaT beyond the calendar
+        frame["started"] = as_moments(frame["started"].astype("float64"))
+        frame.insert(frame.columns.get_loc("started") + 1, "finished", as_moments(finished))
         return frame
 
     def to_csv(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -356,9 +357,8 @@ class Result:
     @property
     def timing(self) -> Timing:
         """The seconds spent choosing points and evaluating them, added trials left out."""
-        finished = [t for t in self.trials if t.finished is not None and t.origin != "added"]
         suggest = sum(t.info.get("suggest_seconds", 0.0) for t in self.trials)
-        return Timing(suggest, sum((t.finished or t.started) - t.started for t in finished))
+        return Timing(suggest, sum(t.seconds or 0.0 for t in self.trials if t.origin != "added"))
 
     @property
     def history(self) -> TrialTable:
@@ -487,8 +487,7 @@ def _list_told(trial: Trial, goals: Goals) -> list[object]:
 
 
 def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
-    told, seconds = _list_told(trial, goals), None if trial.finished is None else trial.finished - trial.started
-    took = (seconds, trial.info.get("suggest_seconds"))
+    told, took = _list_told(trial, goals), (trial.seconds, trial.info.get("suggest_seconds"))
     cells = [trial.number, trial.status, *told, trial.reason, trial.origin, trial.started, *took]
     row = dict(zip(_list_fixed_columns(goals), cells, strict=True))
     if trial.stopped_at is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -13,6 +12,7 @@ from typing import cast
 
 from bostruct.checks import has_capability
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
+from bostruct.execution.clock import clamp_end
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
 from bostruct.storage.collector import pause_collector
@@ -360,5 +360,4 @@ def apply_outcome(trial: Trial, outcome: Outcome, ended: float | None = None) ->
     outcome: of its evaluation.
     ended: seconds since the epoch, None for now.
     """
-    now = time.time() if ended is None else ended
-    return replace(show_outcome(trial, outcome), finished=now)
+    return replace(show_outcome(trial, outcome), finished=clamp_end(None, trial.started) if ended is None else ended)

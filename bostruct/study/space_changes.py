@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, Po
 from bostruct.display import printable
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded
 from bostruct.domains.space.rereading import Contents, read_contents
+from bostruct.execution.clock import now
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
@@ -120,8 +120,7 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
         initial = dump(list(_reread_initial(row, domain, where)))
     is_same = is_same_kind(row.method, given.method)
     agreed = given._replace(domain=row.domain, initial="[]", method=row.method if is_same else given.method)
-    count, now = len(stored.trials), time.time()
-    change = SpaceChange(given.domain, given.method, initial, count, dump(unread), now, __version__)
+    change = SpaceChange(given.domain, given.method, initial, len(stored.trials), dump(unread), now(), __version__)
     return Opening(agreed, change, rounded)
 
 

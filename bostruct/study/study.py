@@ -6,7 +6,6 @@ It does no mathematics. Values flip once, here, where they are maximized.
 from __future__ import annotations
 
 import os
-import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from bostruct.checks import check_integer, check_number, count_own_frames, load_
 from bostruct.contracts import BostructError, Domain, DomainError, Info, Point, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
+from bostruct.execution.clock import UNITS, name_unit, now
 from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
@@ -31,12 +31,15 @@ from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import (
+    SEED_DIGITS,
+    NameTooLong,
     SpaceChange,
     Storage,
     StorageError,
     StoredStudy,
     StudyRow,
     StudyWriter,
+    check_new_name,
     find_study,
     find_writers,
 )
@@ -103,7 +106,7 @@ class Study:
     storage: a file, ``postgresql://user@host/database``, or a `Storage` object; None keeps all in memory. A study of
         this name in it, made with the same arguments, goes on, and other processes may have it open, too. Its space may
         have changed, which no other may have open then: trials that cannot be read in the new one are no data.
-    name: of the study in its file, a non-empty string.
+    name: of the study in its file, a string of 1 to 500 characters.
     initial_points: asked before any point of the method's own; None for none.
     threads: for model work, from 1; None leaves them alone.
     prior: earlier studies of related tasks that the model learns from: studies, results, or files with one study each,
@@ -141,6 +144,11 @@ class Study:
         alone = build_searcher(request.method, domain, request.goals)
         given = _describe_study(request, domain, alone)
         limit, place = _limit_threads(request.threads), open_storage(request.storage)
+        try:
+            check_new_name(given.name)
+        except NameTooLong:  # an earlier version may have made it
+            if given.name not in {row.name for row in place.studies()}:
+                raise
         stored, store = place.begin(given)
         with _closed_on_error(store):
             self._go_on(place, stored, store, _Opened(request, domain, alone, given, limit))
@@ -386,8 +394,8 @@ class Study:
         repeats: several measurements of the point in place of a value, which is their mean.
         constraints: the measured number of each limit, by its name.
         failed, infeasible: instead of a value, the reason why there is none, a non-empty string.
-        finished: seconds since the epoch when the evaluation ended, at the earliest a day before the trial began, since
-            clocks differ; None for now.
+        finished: seconds since the epoch when the evaluation ended, from a day before the trial began to a day from
+            now, since clocks differ; None for now.
         reports: steps and values on the way there, ascending by step, which stopping rules learn from. Without a value
             or a reason the trial was stopped at the last of them, whose value is its own.
         retry: how often a trial that failed is handed out again, for failures that are no fault of the point; True is
@@ -790,7 +798,7 @@ class Study:
 
         path: a new file, one with other studies, or ``postgresql://user@host/database``; with another name also that of
             the study itself. Running trials are handed out again by who loads it.
-        name: of the study there, a non-empty string; None for the name that it has.
+        name: of the study there, a string of 1 to 500 characters; None for the name that it has.
 
         A study whose own file was lost goes on in the new one, under the new name; every other stays as it is, in its
         file or in memory. Raises TypeError, ValueError, and StorageError where the file holds a study of this name or
@@ -798,7 +806,7 @@ class Study:
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
-        name = self.name if name is None else _check_name(name)
+        name = self.name if name in (None, self.name) else check_new_name(_check_name(name))
         with self._mutex:
             place = open_storage(path)
             self._ledger.sync()
@@ -912,12 +920,16 @@ class Study:
 
 
 def _check_end(finished: float, started: float) -> float:
-    """Return the time at which an evaluation ended; raise ValueError for one long before it began, as a duration is."""
-    ended, earliest = check_number("finished", finished, 0.0), started - CLOCKS_APART
-    if ended < earliest:
+    """Return the time at which an evaluation ended; raise ValueError for an impossible one, such as a duration."""
+    ended, present = check_number("finished", finished), now()
+    # a clock that was wrong when the trial began allows no less
+    earliest, latest = max(min(started, present) - CLOCKS_APART, 0.0), max(started, present) + CLOCKS_APART
+    if not earliest <= ended <= latest:
+        unit = name_unit(ended, earliest, latest)
+        hint = f"these are {unit}: divide by {UNITS[unit]:.0f}" if unit else "leave it out for the present time"
         raise ValueError(
-            f"finished: expected seconds since the epoch, at least {earliest:.0f}, a day before the trial began, got "
-            f"{finished!r}"
+            f"finished: expected seconds since the epoch, from {earliest:.0f}, a day before the trial began, to "
+            f"{latest:.0f}, a day from now, got {short_repr(finished)}; {hint}"
         )
     return ended
 
@@ -971,13 +983,20 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
         name=_check_name(request.name),
         domain=dump(domain.to_json()),
         method=dump(describe_method(request.method, searcher, tasks, request.problem)),
-        seed=int.from_bytes(os.urandom(4)) if request.seed is None else check_integer("seed", request.seed, 0),
+        seed=int.from_bytes(os.urandom(4)) if request.seed is None else _check_seed(request.seed),
         goals=dump(request.goals.to_json()),
         initial=dump(encode_points(domain, request.initial_points)),
         state=dump(searcher.initial_state()),
-        created=time.time(),
+        created=now(),
         version=__version__,
     )
+
+
+def _check_seed(seed: object) -> int:
+    """Return a seed; raise ValueError for one that Python would not read back from its digits."""
+    if (found := check_integer("seed", seed, 0)) >= 10**SEED_DIGITS:
+        raise ValueError(f"seed: expected fewer than {SEED_DIGITS + 1:,} digits, got {short_repr(seed)}")
+    return found
 
 
 def _check_name(name: object) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 import warnings
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
+from time import perf_counter
 
 import numpy as np
 
@@ -83,13 +83,13 @@ def next_points(
 
     Raises SpaceExhausted where no point is left for the first, and BostructError where a part breaks its contract.
     """
-    began = time.perf_counter()
+    began = perf_counter()
     with lock:
         unasked = ledger.next_initial()
         history, state, number = ledger.history(), ledger.state, len(ledger)
         haste = find_haste(ledger.iterate_back(), ledger.goals.suggest_seconds, len(history.values))
     if unasked is not None:
-        yield NextPoint(unasked, {"origin": "given", "suggest_seconds": time.perf_counter() - began}, state)
+        yield NextPoint(unasked, {"origin": "given", "suggest_seconds": perf_counter() - began}, state)
         return
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
     suggestions = _suggest(searcher, history, state, rng, haste)
@@ -108,13 +108,13 @@ def next_points(
                 f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
             ) from error
         may_repeat = _check_suggestion(suggestion, searcher, history, who)
-        info = {**suggestion.info, "suggest_seconds": time.perf_counter() - began}
+        info = {**suggestion.info, "suggest_seconds": perf_counter() - began}
         if (position := info.pop(PARENT_POSITION, None)) is not None:
             with lock:
                 info["parent"] = ledger.completed_number(position)
         _log(who, number, info)
         yield _through_json(suggestion, info, may_repeat, who)
-        began = time.perf_counter()
+        began = perf_counter()
         number += 1
 
 

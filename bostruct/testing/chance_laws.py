@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,12 @@ def check_chance(draw: Callable[[np.random.Generator], object], what: str) -> No
     what: the method that draws.
     """
     law = f"{what} draws from the generator given, and from nothing else"
-    pairs, began = [], time.perf_counter()
+    pairs, began = [], perf_counter()
     try:
         with no_global_randomness():
             for seed in SEEDS:
                 pairs.append([draw(np.random.default_rng(seed)) for _ in range(2)])
-                if time.perf_counter() - began > ENOUGH:
+                if perf_counter() - began > ENOUGH:
                     break
     except AssertionError as error:
         raise AssertionError(f"{law}: {error}") from error

@@ -32,7 +32,8 @@ from bostruct.cli.options import (
 )
 from bostruct.comparison.runs import name_in_file
 from bostruct.contracts import DomainError, MissingExtra
-from bostruct.storage.protocol import StorageError, StudyMismatch
+from bostruct.storage.protocol import LONGEST_NAME, StorageError, StudyMismatch
+from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.records import OtherVersion
 from tests.cli.invoke import SMALL
 
@@ -194,6 +195,17 @@ def test_a_study_of_a_problem_whose_parameters_were_renamed_is_found_by_its_old_
     assert name_in_file(file, now) == now
     (tmp_path / "no.db").write_bytes(b"no database")
     assert name_in_file(tmp_path / "no.db", now) == now
+
+
+def test_a_study_of_a_problem_with_a_long_name_has_a_shorter_one_of_its_own(tmp_path):
+    long = f"maxsat:file={'folder/' * 100}a.wcnf random seed=0"
+    short = name_in_file(None, long)
+    assert len(short) == LONGEST_NAME
+    assert short == name_in_file(tmp_path / "runs.db", long) != name_in_file(None, long.replace("seed=0", "seed=1"))
+    with bo.Study({"a": bool}, name=short, storage=tmp_path / "runs.db") as study:
+        SqliteStorage(tmp_path / "old.db").save(study._ledger.export(long)).close()  # as an earlier version named it
+    assert name_in_file(tmp_path / "runs.db", long) == short
+    assert name_in_file(tmp_path / "old.db", long) == long
 
 
 def test_what_storage_warns_of_is_a_note(capsys):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bostruct.execution.evaluation import Evaluation, evaluate
-from bostruct.outcome import Outcome
+from bostruct.outcome import LONGEST_TEXT, Outcome
 
 
 def test_a_value_an_error_and_infeasibility_become_outcomes() -> None:
@@ -44,3 +44,15 @@ def test_an_evaluation_arrives_though_its_exception_does_not() -> None:
     assert arrived.outcome == sent.outcome
     assert arrived.trace == "trace"
     assert str(arrived.error) == "Lost: gone"
+
+
+def test_an_evaluation_arrives_though_its_exception_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bostruct.execution.evaluation.MAX_PACKED", 10_000)
+    failed = evaluate(lambda point: float("x" * point), 10**6)
+    packed = pickle.dumps(failed)
+    assert len(packed) < 50_000
+    arrived = pickle.loads(packed)
+    assert arrived.outcome == failed.outcome
+    assert type(arrived.error) is RuntimeError
+    assert arrived.trace == failed.trace
+    assert len(arrived.trace) <= LONGEST_TEXT

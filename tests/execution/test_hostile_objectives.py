@@ -20,8 +20,11 @@ import pytest
 import bostruct as bo
 from benchmarks.chaos.hostile_raising import Locked, Mute, TwoArguments, Untraceable
 from bostruct.execution.evaluation import Evaluation
-from bostruct.outcome import Outcome
+from bostruct.outcome import LONGEST_TEXT, Outcome
+from bostruct.serving.service import Service
 from bostruct.study.loop import ObjectiveError
+from tests.serving.doors import ask
+from tests.stored import forge
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 WAYS = ["here", "workers", "threads", "processes"]
@@ -286,3 +289,70 @@ def test_an_exit_from_a_signal_handler_ends_the_run_and_gives_its_trial_back(han
     assert [t.point["x"] for t in study.trials if t.status == "running"] == [4]
     assert not study.result.n_failed
     check_values(study.optimize(lambda point: point["x"], 10, progress=False), {})
+
+
+SIZE = 10**6  # characters
+
+
+def _shouts(point: dict) -> float:
+    if point["x"] == 4:
+        raise OSError("begin" + "x" * SIZE + "end")
+    if point["x"] == 5:
+        raise bo.Infeasible("y" * SIZE)
+    if point["x"] == 6:
+        raise Own("z", bytearray(SIZE))
+    return float(point["x"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_long_message_is_kept_by_its_ends(way: str, tmp_path: Path) -> None:
+    minimize(_shouts, way, storage=tmp_path / "runs.db")
+    assert (tmp_path / "runs.db").stat().st_size < 1e6
+    with bo.Study.load(tmp_path / "runs.db", read_only=True) as study:
+        reasons = {trial.point["x"]: trial.reason for trial in study.trials if trial.status != "completed"}
+    assert sorted(reasons) == [4, 5, 6]
+    assert all(reason is not None and len(reason) <= LONGEST_TEXT for reason in reasons.values())
+    assert reasons[4].startswith("OSError: beginxxx")
+    assert reasons[4].endswith("xxxend")
+    assert " characters left out ...] yy" in reasons[5]
+
+
+def test_a_long_message_of_a_mistake_is_shown_by_its_ends() -> None:
+    def objective(_: dict) -> float:
+        raise TypeError("begin" + "x" * SIZE + "end")
+
+    with pytest.raises(ObjectiveError) as raised:
+        minimize(objective)
+    assert len(str(raised.value)) < 2 * LONGEST_TEXT
+    assert "in objective" in str(raised.value)
+
+
+def test_a_long_message_that_is_told_or_tried_again_is_kept_by_its_ends(tmp_path: Path) -> None:
+    long = "x" * 10**6
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.tell(study.ask(), failed=long)
+        study.tell(study.ask(), infeasible=long)
+        study.add({"x": 9}, failed=long)
+        trial = study.tell(study.ask(), failed=long, retry=True)
+        study.requeue(study.trials[0])
+        assert [len(reason) <= LONGEST_TEXT for reason in trial.info["failed_before"]] == [True]
+    service = Service([bo.Study.load(tmp_path / "runs.db")], None)
+    number = ask(service, "ask")["trials"][0]["number"]
+    told = ask(service, "tell", trial=number, failed=long)["trial"]
+    assert len(told["reason"]) <= LONGEST_TEXT
+    service.close()
+    assert (tmp_path / "runs.db").stat().st_size < 1e6
+
+
+def test_a_long_message_of_an_earlier_version_loads(tmp_path: Path) -> None:
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.tell(study.ask(), failed="short")
+    forge(tmp_path / "runs.db", "UPDATE trials SET reason = ?", values=("x" * 10**6,))
+    with bo.Study.load(tmp_path / "runs.db") as study:
+        reason = study.trials[0].reason
+        assert reason is not None
+        assert len(reason) <= LONGEST_TEXT
+        study.sync()
+        study.tell(study.ask(), 1.0)
+        study.save(tmp_path / "b.db")
+    assert bo.Study.load(tmp_path / "b.db", read_only=True).trials[0].reason == reason

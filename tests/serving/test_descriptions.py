@@ -60,6 +60,8 @@ def test_a_space_comes_back_whole():
         {**variable(kind="Binary"), "constraints": [5]},
         variable(kind="Real", low=0),
         variable(kind="Real", low="a", high=[1]),
+        variable(kind="Real", low=0, high=5e-324),
+        variable(kind="Fidelity", choices=[1, 10**400]),
         variable(kind="os.system"),
         variable(kind=["Real"]),
         variable(kind="Integer", low=-(10**300), high=10**300),

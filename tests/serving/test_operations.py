@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bostruct.execution.clock import now
 from bostruct.serving.operations import CREATED, OF_SERVER, OPERATIONS, check_request, read_text
 from bostruct.serving.refusals import Refusal
 from tests.serving.doors import ask, code_of, make_service
@@ -100,9 +101,10 @@ def test_several_objectives_limits_noise_reports_and_retries_are_told():
     ask(one, "ask", n=3)
     assert ask(one, "tell", trial=0, value=1, sd=0.5)["trial"]["sd"] == 0.5
     assert ask(one, "tell", trial=1, repeats=[1, 2])["trial"]["value"] == 1.5
-    assert code_of(one, "tell", trial=2, value=7.0, finished=5.0) == "bad_value"  # no time of day
-    stopped = ask(one, "tell", trial=2, reports=[[1, 9], [3, 7]], finished=5e9)["trial"]
-    assert (stopped["value"], stopped["info"]["stopped_at"], stopped["finished"]) == (7.0, 3, 5e9)
+    for wrong in (5.0, now() * 1000, "noon", True):  # not a time of day in seconds
+        assert code_of(one, "tell", trial=2, value=7.0, finished=wrong) == "bad_value"
+    stopped = ask(one, "tell", trial=2, reports=[[1, 9], [3, 7]], finished=(ended := now()))["trial"]
+    assert (stopped["value"], stopped["info"]["stopped_at"], stopped["finished"]) == (7.0, 3, ended)
     assert code_of(one, "tell", trial=2, infeasible="x") == "trial_finished"
 
 

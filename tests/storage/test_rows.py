@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bostruct.execution.clock import LATEST, as_time
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump, parse
-from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow
 from bostruct.storage.rows import (
     TRIAL_COLUMNS,
     Progress,
+    change_columns,
     checksum,
+    read_change_columns,
     read_progress_columns,
     read_study_columns,
     read_trial_columns,
@@ -26,6 +29,7 @@ from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.testing.storage_laws import STUDY
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+times = st.floats(0, LATEST)
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 texts = st.text(st.characters(exclude_categories=["Cs"]))
 reasons = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -42,12 +46,27 @@ outcomes = st.one_of(
 )
 
 
-@given(outcomes, texts, numbers)
+@given(outcomes, texts, times)
 def test_a_trial_survives_its_columns(outcome: Outcome, text: str, time: float) -> None:
     row = TrialRow(3, text, text, time, 1, outcome, time, 7)
     assert read_trial_columns(seal(trial_columns(2, row, 5)), "here", SCHEMA_VERSION) == row
     running = TrialRow(0, text, text, time, 0, owner=text)
     assert read_trial_columns(seal(trial_columns(2, running, 0)), "here", SCHEMA_VERSION) == running
+
+
+@given(st.floats() | st.text() | st.none(), st.floats() | st.text())
+def test_only_possible_times_are_written_and_read(started: Any, finished: Any) -> None:
+    row = TrialRow(3, "p", "i", started, 1, Outcome((1.0,)), finished, 7)
+    written = trial_columns(2, row, 5)
+    assert written[8:10] == (as_time(started), as_time(finished))
+    assert study_columns(4, STUDY._replace(created=started))[7] == as_time(started)
+    change = SpaceChange("{}", "{}", "[]", 0, "{}", started, "")
+    assert change_columns(4, 0, change)[7] == as_time(started)
+    stored = (*written[:8], started, finished, *written[10:])  # by an earlier version
+    read = read_trial_columns(seal(stored), "here", SCHEMA_VERSION)
+    assert read.started == as_time(started)
+    assert read.finished == (as_time(finished) or as_time(started))
+    assert read_change_columns(seal((4, 0, *change)), 0, "here").changed == as_time(started)
 
 
 def test_a_study_and_its_progress_survive_their_columns() -> None:

@@ -28,7 +28,7 @@ def test_it_is_not_made_again_forever_nor_after_another_error(
     error: type[StorageError], count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
-    monkeypatch.setattr(undone.time, "monotonic", lambda: len(calls) * SECONDS / 3)  # at each call, and so after it
+    monkeypatch.setattr(undone, "monotonic", lambda: len(calls) * SECONDS / 3)  # at each call, and so after it
 
     @repeat_undone
     def step() -> None:

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.storage.protocol import StorageError, TrialRow
+from bostruct.storage.protocol import LONGEST_NAME, NameTooLong, StorageError, TrialRow
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.storage.steps import Step
 from bostruct.study.saving import copy_file
@@ -279,3 +279,37 @@ def test_a_close_that_is_interrupted_closes(tmp_path: Path, monkeypatch: pytest.
             study.close()
     with bo.Study.load(tmp_path / "runs.db") as other:
         assert other.n_waiting == 1
+
+
+LONG = "é" * 600
+
+
+def make_long_named(file: Path) -> None:
+    """Write a study as an earlier version could, which had no limit on names."""
+    with bo.Study({"a": range(9)}, method="random", seed=0) as study:
+        study.tell(study.ask(), 1.0)
+        SqliteStorage(file).save(study._ledger.export(LONG)).close()
+
+
+@pytest.mark.parametrize("storage", [None, "runs.db"])
+def test_a_new_name_has_one_limit_everywhere(tmp_path: Path, storage: str | None) -> None:
+    file = None if storage is None else tmp_path / storage
+    with open_study(file, name="\N{GRINNING FACE}" * LONGEST_NAME) as study:
+        refused = rf"name: expected at most {LONGEST_NAME} characters, got {LONGEST_NAME + 1}: 'xxx"
+        with pytest.raises(NameTooLong, match=refused):
+            open_study(file, name="x" * (LONGEST_NAME + 1))
+        with pytest.raises(ValueError, match=refused):
+            study.save(tmp_path / "b.db", name="x" * (LONGEST_NAME + 1))
+    assert not (tmp_path / "b.db").exists()
+
+
+def test_a_longer_name_of_an_earlier_version_is_still_known(tmp_path: Path) -> None:
+    make_long_named(tmp_path / "a.db")
+    with bo.Study.load(tmp_path / "a.db") as study:
+        study.tell(study.ask(), 2.0)
+        study.save(tmp_path / "b.db")
+        study.save(tmp_path / "c.db", name=LONG)
+    with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "b.db", name=LONG) as study:
+        assert len(study.trials) == 2
+    copy_file(tmp_path / "c.db", tmp_path / "d.db")
+    assert len(bo.Study.load(tmp_path / "d.db", LONG, read_only=True).trials) == 2

@@ -187,7 +187,7 @@ def _tell_end(run: Run) -> Iterator[object]:
         yield f"The first trial began {format_time(min(trial.started for trial in trials))},"
         yield f"the last word is of {format_time(last)}."
     suggest = [trial.info["suggest_seconds"] for trial in run.result.trials if "suggest_seconds" in trial.info]
-    spent = [t.finished - t.started for t in run.result.trials if t.finished is not None and t.origin != "added"]
+    spent = [t.seconds for t in run.result.trials if t.seconds is not None and t.origin != "added"]
     if suggest and spent:
         yield f"In the median it took {format_seconds(statistics.median(suggest))} to choose a point"
         yield f"and {format_seconds(statistics.median(spent))} to evaluate it."

@@ -215,7 +215,7 @@ def tabulate_time(run: Run) -> Html:
     """
     trials = run.result.trials
     suggest = [trial.info["suggest_seconds"] for trial in trials if "suggest_seconds" in trial.info]
-    spent = [t.finished - t.started for t in trials if t.finished is not None and t.origin != "added"]
+    spent = [t.seconds for t in trials if t.seconds is not None and t.origin != "added"]
     rows = [
         [name, *(format_seconds(one) for one in (sum(times), statistics.median(times), max(times)))]
         for name, times in (("to choose a point", suggest), ("to evaluate it, from ask to tell", spent))

@@ -63,7 +63,6 @@ def _choose_rows(run: Run, most: int) -> Sequence[Trial]:
 
 def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence[str]) -> list[object]:
     goals = run.result.goals
-    seconds = None if trial.finished is None else trial.finished - trial.started
     return [
         trial.number,
         _describe_status(trial, run),
@@ -71,7 +70,7 @@ def _write_row(trial: Trial, point: Mapping[str, str], run: Run, names: Sequence
         *(format_value(trial.constraints.get(limit.name)) for limit in goals.limits),
         trial.origin,
         format_time(trial.started),
-        format_value(seconds, 3),
+        format_value(trial.seconds, 3),
         *(cut_end(point.get(name, "–"), LONGEST_CELL) for name in names),
     ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Iterable
 
 from bostruct.checks import short_repr
@@ -32,7 +32,7 @@ class Fidelity(ChoiceVariable):
                 f"got {short_repr(when)}"
             )
         values = check_choices("Fidelity", costs)
-        numbers = all(type(cost) in (int, float) and math.isfinite(cost) and cost > 0 for cost in values)
+        numbers = all(type(cost) in (int, float) and 0 < cost <= sys.float_info.max for cost in values)
         if not numbers or list(values) != sorted(values):
             raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
         super().__init__(values, path_graph(len(values)), default=default)

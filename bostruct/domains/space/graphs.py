@@ -17,7 +17,8 @@ from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array, DomainError, IntArray
 
 MAX_CHOICES = 1000
-MIN_WEIGHT = 1e-300
+MIN_WEIGHT, MAX_WEIGHT = 1e-300, 1e300  # of an edge; sums of weights are finite
+EDGE_WEIGHTS = f"edge weights from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}"
 DYADIC_STEPS = 24
 FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few enough that 64 is 64
 
@@ -200,18 +201,18 @@ def weighted_graph(graph: object) -> tuple[tuple[Hashable, ...], WeightedGraph]:
 
 
 def normalized_edge(a: int, b: int, weight: float) -> tuple[int, int, float]:
-    """Return an edge as `WeightedGraph` wants it; raises DomainError for a loop or a weight that is not positive.
+    """Return an edge as `WeightedGraph` wants it; raises DomainError for a loop or an impossible weight.
 
     a, b: vertices.
-    weight: float > 0.
+    weight: float from 1e-300 to 1e300.
     """
     if a == b:
         raise DomainError(f"Graph: expected no self loops, got one at node number {a}")
     try:
-        check_number("weight", weight, MIN_WEIGHT)
+        check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
     except (TypeError, ValueError) as error:
         raise DomainError(
-            f"Graph: expected positive finite edge weights, got {short_repr(weight)} between nodes number {a} and {b}"
+            f"Graph: expected {EDGE_WEIGHTS}, got {short_repr(weight)} between nodes number {a} and {b}"
         ) from error
     return (min(a, b), max(a, b), float(weight))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.space.graphs import WeightedGraph, normalized_edge
+from bostruct.domains.space.graphs import EDGE_WEIGHTS, WeightedGraph, normalized_edge
 
 
 def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callable[[Any], int]) -> WeightedGraph:
@@ -28,9 +28,8 @@ def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callab
         try:
             first, second, weight = normalized_edge(a, b, told)
         except DomainError:
-            allowed = "positive finite edge weights"
             raise DomainError(
-                f"{kind}: graph: expected {allowed}, got {short_repr(told)} for {_name(items, a, b)}"
+                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(told)} for {_name(items, a, b)}"
             ) from None
         if (first, second) in edges:
             raise DomainError(

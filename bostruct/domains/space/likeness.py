@@ -248,7 +248,7 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     _check_entries(owner, choices, matrix, np.isfinite(matrix), "finite numbers")
     largest = float(np.abs(matrix).max())
     _check_entries(owner, choices, matrix, np.abs(matrix - matrix.T) <= SYMMETRY * largest, "a symmetric matrix")
-    matrix = 0.5 * matrix + 0.5 * matrix.T
+    matrix = np.where(matrix == matrix.T, matrix, 0.5 * matrix + 0.5 * matrix.T)  # half the smallest float is 0
     own, is_own = matrix.diagonal(), np.eye(n, dtype=bool)
     if name == "kernel":
         _check_entries(owner, choices, matrix, ~is_own | (own > 0.0)[:, None], "a positive diagonal")

@@ -8,7 +8,7 @@ from bostruct.checks import check_number
 from bostruct.contracts import Json, ParsedJson
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
-from bostruct.domains.space.graphs import MIN_WEIGHT
+from bostruct.domains.space.graphs import MAX_WEIGHT, MIN_WEIGHT
 from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
@@ -17,7 +17,7 @@ class Ordinal(ChoiceVariable):
     """A variable of ordered choices: only next ones are one change apart (path graph).
 
     choices: 2 to 1000 distinct values, in order.
-    weight: float > 0, the weight of the graph's edges, which scales diffusion along them.
+    weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
     when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
     default: a value, which trials had that were told before the variable existed; see docs/studies.md.
 
@@ -35,7 +35,7 @@ class Ordinal(ChoiceVariable):
         default: object = NO_DEFAULT,
     ) -> None:
         values = check_choices("Ordinal", choices)
-        self.weight = check_number("weight", weight, MIN_WEIGHT)
+        self.weight = check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
         super().__init__(values, path_graph(len(values), self.weight), when, default)
 
     def describe(self) -> dict[str, Json]:

@@ -14,6 +14,7 @@ from bostruct.domains.space.variable import NO_DEFAULT
 from bostruct.domains.space.when import When
 
 SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
+SMALLEST_RANGE = 1e-310  # of which a step of the grid is some roundings of the smallest floats, too
 SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
 
 
@@ -51,7 +52,7 @@ class Real(ChoiceVariable):
             raise DomainError(f"Real: expected a range that float64 can hold, got low={low}, high={high}")
         grid = RealGrid(low, high, log)
         span = grid.log_span if log else (high - low) / max(abs(low), abs(high))
-        if span < GRID_STEPS * SMALLEST_STEP:
+        if span < GRID_STEPS * SMALLEST_STEP or high - low < SMALLEST_RANGE:
             raise DomainError(f"Real: expected a range that float64 can divide finely, got low={low}, high={high}")
         super().__init__(grid, DyadicGraph(GRID_STEPS + 1), when, default)
 

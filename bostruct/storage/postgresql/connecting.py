@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import re
-import time
 import weakref
 from contextlib import suppress
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, LiteralString, cast
 
 from bostruct.storage.postgresql.limits import (
@@ -72,12 +72,12 @@ def await_connection(place: Place, name: str, settings: dict[str, str], *, write
 
     place, name, settings, writes: arguments of `open_connection`.
     """
-    began, pause, is_late = time.monotonic(), 0.05, False
+    began, pause, is_late = monotonic(), 0.05, False
     while True:
         try:
             connection = open_connection(place, name, settings, writes=writes)
         except place.error as error:
-            waited, patience = time.monotonic() - began, _find_patience(error)
+            waited, patience = monotonic() - began, _find_patience(error)
             if waited + pause > patience:
                 raise
             if waited > LATE_SECONDS and not is_late:
@@ -85,9 +85,9 @@ def await_connection(place: Place, name: str, settings: dict[str, str], *, write
                 log.warning("%s: waits for the server: %s", place.label, place.describe(error))
         else:
             if is_late:
-                log.warning("%s: the server answered after %.1f s", place.label, time.monotonic() - began)
+                log.warning("%s: the server answered after %.1f s", place.label, monotonic() - began)
             return connection
-        time.sleep(pause)
+        sleep(pause)
         pause = min(2 * pause, PAUSE_SECONDS)
 
 

@@ -11,10 +11,10 @@ import math
 import os
 import secrets
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.execution.interrupts import handle_deferred
@@ -88,7 +88,7 @@ class Session:
         self._process = os.getpid()
         self._mutex = threading.RLock()
         self._returned = -math.inf  # by `time.monotonic`, when the server answered again after a long silence
-        self._heard = began = time.monotonic()
+        self._heard = began = monotonic()
         self._gave_up = -math.inf  # when the server was waited for in vain
         self._lost = began  # when the connection was found lost
         try:
@@ -105,12 +105,12 @@ class Session:
     @property
     def is_back(self) -> bool:
         """True for a while after a long silence, in which the server was out of reach, or stood still, for all."""
-        return time.monotonic() - self._returned < GONE_SECONDS
+        return monotonic() - self._returned < GONE_SECONDS
 
     @property
     def silence(self) -> float:
         """The seconds since the server answered."""
-        return time.monotonic() - self._heard
+        return monotonic() - self._heard
 
     def query(self, statement: str, parameters: Sequence[Column] = ()) -> list[Columns]:
         """Run one statement that may be made twice, and return what it selects; raise StorageError.
@@ -235,14 +235,14 @@ class Session:
         pause = 0.05
         with self._mutex:
             while True:
-                began = time.monotonic()
+                began = monotonic()
                 try:
                     found = work(SqlConnection(self._live()))
                     self._note_return(began)
                     return found
                 except (self.place.error, UnicodeEncodeError) as error:
                     self._roll_back(error)
-                    now = time.monotonic()
+                    now = monotonic()
                     if self._connection is not None and getattr(error, "sqlstate", None) not in ROLLED_BACK:
                         self._note_return(began)
                         raise self.explain(error, f"cannot be {what}") from None
@@ -259,7 +259,7 @@ class Session:
                         self._drop()
                 if not is_begun:
                     handle_deferred()
-                time.sleep(pause)
+                sleep(pause)
                 pause = min(2 * pause, PAUSE_SECONDS)
 
     def _commit(self, connection: SqlConnection, is_made: Callable[[SqlConnection], bool]) -> None:
@@ -313,7 +313,7 @@ class Session:
             else:
                 return
         self._drop()
-        self._lost = time.monotonic()
+        self._lost = monotonic()
         log.warning(
             "%s: the connection for %s was lost: %s", self.place.label, self._purpose, self.place.describe(error)
         )
@@ -324,7 +324,7 @@ class Session:
         if self._connection is None:
             self._connection = open_connection(self.place, self._name, self._settings, writes=self._writes)
             self._note_return(self._heard)
-            away = time.monotonic() - self._lost
+            away = monotonic() - self._lost
             log.warning(
                 "%s: the connection for %s is back, %.1f s after it was found lost",
                 self.place.label,
@@ -335,7 +335,7 @@ class Session:
 
     def _note_return(self, since: float) -> None:
         """Note that the server answers, of which nothing was heard since then."""
-        now = time.monotonic()
+        now = monotonic()
         if now - since > GONE_SECONDS / 2:
             self._returned = now
         self._heard = now

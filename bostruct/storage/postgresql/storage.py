@@ -13,7 +13,7 @@ from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_
 from bostruct.storage.postgresql.seat import list_writers
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.writer import PostgresqlWriter
-from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, explain_second
+from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, check_new_name, explain_second
 from bostruct.storage.reading import read_studies, read_study
 from bostruct.storage.rows import Connection
 from bostruct.storage.steps import next_study
@@ -106,6 +106,7 @@ class PostgresqlStorage:
         there = "SELECT 1 FROM studies WHERE name = ?"
         if not is_new and session.query(there, (name,)):
             return
+        check_new_name(name, f"{self.label}: ")  # a file of an earlier version may hold a longer one
 
         def is_made(connection: Connection) -> bool:
             made = connection.execute(f"{there} AND created = ?", (name, stored.study.created)).fetchone()

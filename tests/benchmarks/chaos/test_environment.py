@@ -62,10 +62,10 @@ def test_a_child_that_may_write_is_found(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_method_that_asks_the_clock_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import time
+    from bostruct.execution import clock
 
     ask = bo.Study.ask
-    monkeypatch.setattr(bo.Study, "ask", lambda study: [ask(study) for _ in range(1 + (time.time() < 0))][-1])
+    monkeypatch.setattr(bo.Study, "ask", lambda study: [ask(study) for _ in range(1 + (clock.now() == 0))][-1])
     assert "otherwise than documented" in judge(sharing.set_clock_back, tmp_path)
 
 
