@@ -12,6 +12,7 @@ from bostruct.cli.options import (
     FAILED,
     add_relabel,
     check_method,
+    failures_option,
     json_option,
     load_problem,
     plain_errors,
@@ -22,6 +23,7 @@ from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.comparison.value import ProblemComparison
+    from bostruct.study.run_settings import FailureLimit
 
 
 @click.command()
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(file_okay=False), required=True, help="A folder for runs, tables and picture.")
 @relabel_option
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
+@failures_option
 @progress_option
 @json_option
 def compare(
@@ -55,6 +58,7 @@ def compare(
     out: str,
     relabel: int | None,
     processes: int,
+    max_initial_failures: FailureLimit,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -80,9 +84,8 @@ def compare(
     with plain_errors("The same line goes on where it stopped."):
         from bostruct.comparison.compare import compare as compare_methods
 
-        found = compare_methods(
-            spec, names, n_trials=trials, seeds=seeds, workers=processes, storage=out, progress=progress
-        )
+        given: dict[str, Any] = {"storage": out, "progress": progress, "max_initial_failures": max_initial_failures}
+        found = compare_methods(spec, names, n_trials=trials, seeds=seeds, workers=processes, **given)
         _report(found.problems[0], seeds, Path(out), as_json)
     if found.problems[0].failed:
         raise click.exceptions.Exit(FAILED)

@@ -21,7 +21,7 @@ import bostruct as bo
 from benchmarks.chaos.hostile_raising import Locked, Mute, TwoArguments, Untraceable
 from bostruct.execution.evaluation import Evaluation
 from bostruct.outcome import Outcome
-from bostruct.study.loop import ObjectiveError
+from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 WAYS = ["here", "workers", "threads", "processes"]
