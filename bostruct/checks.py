@@ -396,8 +396,7 @@ def check_answer(answer: object) -> bool:
 
 
 def add_note(error: BaseException, note: str, result: object = None) -> None:
-    """Add a line to an error, and a result as `error.result`; one that refuses them, as a frozen class does, stays as
-    it is.
+    """Add a line to an error, and a result as `error.result`, unless it refuses them, as a frozen class does.
 
     error: that is raised, or raised again.
     note: for its traceback; empty for none.

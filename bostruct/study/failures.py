@@ -93,17 +93,20 @@ class FailureWatch:
     def _note_failure(self, evaluation: Evaluation) -> None:
         kind = _name_kind(evaluation)
         self._row = (kind, self._row[1] + 1 if kind == self._row[0] else 1)
-        if self._row[1] >= MANY_FAILURES and not self._has_warned:
+        if not self._has_completed and self._limit is not None:
+            self._kinds[kind] += 1
+            self._check_limit(int(self._limit), evaluation)
+        elif self._row[1] >= MANY_FAILURES and not self._has_warned:
             self._has_warned = True
             warnings.warn(
                 f"study {self._study.name!r}: the last {self._row[1]} trials failed alike, the last one with: "
                 f"{evaluation.outcome.failed}",
                 stacklevel=2,
             )
-        if self._has_completed or self._limit is None:
-            return
-        self._kinds[kind] += 1
-        if (n := self._kinds.total()) < int(self._limit):
+
+    def _check_limit(self, limit: int, evaluation: Evaluation) -> None:
+        """Raise ObjectiveError if so many trials have failed and none, in any run, has completed."""
+        if (n := self._kinds.total()) < limit:
             return
         self._has_completed = any(one.status == "completed" for one in self._study.trials)
         if not self._has_completed:
