@@ -194,12 +194,12 @@ def optimize(objective, space, n_trials, **given):
     return Study(space, **given).optimize(objective, n_trials, **run)
 
 
-def stop(study, trial):
+def stop(_, trial):
     if trial.number == 3:
         raise LookupError("of a callback")
 
 
-def terminate(study, trial):
+def terminate(_, trial):
     if trial.number == 3:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(0.1)
@@ -234,7 +234,7 @@ def test_what_ends_a_run_carries_its_result_and_says_so_in_one_line(call, kind, 
 
 def test_an_error_that_refuses_a_result_or_has_its_own_stays_the_one_that_is_seen():
     for error in (Frozen("no"), HasResult("no")):
-        with pytest.raises(type(error), match="^no$") as caught:
+        with pytest.raises(type(error), match="no") as caught:
             minimize(ended_by(error), SPACE, 8, method="random", seed=0, reraise=type(error))
         assert caught.value is error
     assert error.result == "of its own"

@@ -425,7 +425,7 @@ class Study:
                 given = "a value" if outcome.infeasible is None else "infeasible="
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
-            blamed = self._ledger.blame_machine(number, machine) if machine and outcome.failed is not None else {}
+            blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
             is_retried = MACHINE in blamed or count_retries(self._ledger.trial(number).info) < retries
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
@@ -934,6 +934,15 @@ def _check_end(finished: float, started: float) -> float:
             f"{finished!r}"
         )
     return ended
+
+
+def _check_cause(machine: object, outcome: Outcome) -> str:
+    """Return why the machine is at fault; raise TypeError for no reason, ValueError beside another outcome."""
+    if not isinstance(machine, str) or not machine:
+        raise TypeError(f"machine: expected a reason, a non-empty string, got {short_repr(machine)}")
+    if outcome.failed is None:
+        raise ValueError("machine: expected it beside failed=, as only failures have a cause")
+    return machine
 
 
 def _count_retries(retry: bool | int) -> int:

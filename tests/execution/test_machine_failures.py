@@ -116,7 +116,7 @@ def test_what_a_point_holds_is_let_go_before_the_control(monkeypatch: pytest.Mon
     alive: list[bool] = []
     held: list[Any] = []
 
-    def control(code: str) -> bool:
+    def control(_: str) -> bool:
         gc.collect()
         alive.append(held[0]() is not None)
         return False

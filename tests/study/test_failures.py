@@ -236,3 +236,19 @@ def test_a_module_that_some_points_need_is_a_failure_of_these_points() -> None:
     result = run(objective, 30, study)
     assert len(result.trials) == 30
     assert len(study._ledger.history().failed) >= result.n_failed - 1 > 3
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"failed": "no", "machine": ""}, TypeError),
+        ({"failed": "no", "machine": True}, TypeError),
+        ({"value": 1.0, "machine": "a full disk"}, ValueError),
+        ({"infeasible": "no", "machine": "a"}, ValueError),
+    ],
+)
+def test_a_cause_is_a_reason_beside_a_failure(given: dict[str, Any], kind: type[Exception]) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(kind, match="machine: expected"):
+        study.tell(study.ask(), **given)
+    assert study.trials[0].status == "running"
