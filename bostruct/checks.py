@@ -6,6 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from types import ModuleType
 from typing import Any, TypeGuard, TypeVar
@@ -392,6 +393,22 @@ def check_answer(answer: object) -> bool:
     if isinstance(answer, bool | np.bool_) or (isinstance(answer, int) and answer in (0, 1)):
         return bool(answer)
     raise TypeError(f"expected True or False, got {short_repr(answer)}")
+
+
+def add_note(error: BaseException, note: str, result: object = None) -> None:
+    """Add a line to an error, and a result as `error.result`, unless it refuses them, as a frozen class does.
+
+    error: that is raised, or raised again.
+    note: for its traceback; empty for none.
+    result: None for none. A `result` that the error's own class has is left alone, and then so is the note.
+    """
+    with suppress(Exception):
+        if result is not None:
+            if not isinstance(getattr(error, "result", result), type(result)):
+                return
+            setattr(error, "result", result)  # noqa: B010  # no class of exceptions declares it
+        if note:
+            error.add_note(note)
 
 
 def install_command(extra: str = "") -> str:

@@ -11,6 +11,7 @@ from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.goals.declared import Declared, Direction
 from bostruct.study.prior_sources import PriorSource
 from bostruct.study.result import Result
+from bostruct.study.run_settings import FailureLimit
 from bostruct.study.stopping import StoppingRule
 from bostruct.study.study import Callback, Place, Study
 
@@ -58,6 +59,7 @@ class RunArguments(NamedTuple):
     reraise: exceptions that end the run, beside failing their trial.
     stopping_rule: stops trials early by what they report; None for none.
     retries: how often a trial that failed or timed out is evaluated again, from 0.
+    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto``, or None.
     """
 
     workers: int
@@ -69,6 +71,7 @@ class RunArguments(NamedTuple):
     reraise: type[Exception] | tuple[type[Exception], ...]
     stopping_rule: StoppingRule | None
     retries: int
+    max_initial_failures: FailureLimit
 
 
 def minimize(
@@ -96,6 +99,7 @@ def minimize(
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
     stopping_rule: StoppingRule | None = None,
     retries: int = 0,
+    max_initial_failures: FailureLimit = "auto",
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
@@ -129,13 +133,16 @@ def minimize(
         for none.
     retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the objective
         raised `bostruct.Transient`.
+    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for 10 or more, as of
+        `Study.optimize`; None for no end.
 
-    Raises what `Study` and `Study.optimize` raise, and ValueError for the single direction ``maximize``.
+    Raises what `Study` and `Study.optimize` raise, and ValueError for the single direction ``maximize``. What ends a
+    run carries the result so far, as `error.result`.
     """
     goals = directions, constraints, repeats, suggest_seconds
     study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
-    limits = trial_timeout, load_timeout
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
+    limits, most = (trial_timeout, load_timeout), max_initial_failures
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries, most)
     return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -164,6 +171,7 @@ def maximize(
     reraise: type[Exception] | tuple[type[Exception], ...] = (),
     stopping_rule: StoppingRule | None = None,
     retries: int = 0,
+    max_initial_failures: FailureLimit = "auto",
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
@@ -174,15 +182,15 @@ def maximize(
         with all directions.
     method, seed, constraints, repeats, suggest_seconds: settings of the study, as of `minimize`.
     storage, name, initial_points, threads, prior: settings of the study, as of `minimize`.
-    workers, executor, trial_timeout, load_timeout, callbacks, progress, reraise, stopping_rule, retries: settings of
-        the run, as for `minimize`.
+    workers, executor, trial_timeout, load_timeout, callbacks, progress: settings of the run, as for `minimize`.
+    reraise, stopping_rule, retries, max_initial_failures: settings of the run, as for `minimize`.
 
     Raises what `minimize` raises, and ValueError for directions with a ``minimize``.
     """
     goals = directions, constraints, repeats, suggest_seconds
     study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
-    limits = trial_timeout, load_timeout
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries)
+    limits, most = (trial_timeout, load_timeout), max_initial_failures
+    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries, most)
     return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
 
 
@@ -199,7 +207,10 @@ def _run_study(
     _check_directions(direction, study_arguments.directions)
     only: dict[str, Any] = {"direction": direction} if study_arguments.directions is None else {}
     with Study(**only, **given) as study:
-        return study.optimize(objective, n_trials, **run_arguments._asdict())
+        result = study.optimize(objective, n_trials, **run_arguments._asdict())
+        with study.result_on_error():
+            study.close()
+    return result
 
 
 def _check_directions(direction: Direction, directions: object) -> None:

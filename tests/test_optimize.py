@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.optimize import RunArguments, StudyArguments, maximize, minimize
+from bostruct.storage.protocol import StorageError
 from bostruct.study.study import Study
 
 SPACE = bo.Space({"a": range(6), "b": bool})
@@ -158,3 +162,102 @@ def test_what_is_no_list_of_directions_is_refused_in_the_words_of_a_study():
             search(value, SPACE, 0, directions="minimize")  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="Did you mean 'maximize'"):
             search(value, SPACE, 0, directions=["maximise"])  # type: ignore[arg-type]
+
+
+class Frozen(Exception):
+    """Refuses attributes, but for the traceback, which Python itself sets."""
+
+    def __setattr__(self, name, value):
+        if name != "__traceback__":
+            raise AttributeError(f"cannot assign to {name}")
+        super().__setattr__(name, value)
+
+
+class HasResult(Exception):
+    result = "of its own"
+
+
+def ended_by(error, after=4):
+    calls = []
+
+    def objective(point):
+        calls.append(point)
+        if len(calls) > after:
+            raise error
+        return value(point)
+
+    return objective
+
+
+def optimize(objective, space, n_trials, **given):
+    run = {name: given.pop(name) for name in ("callbacks", "reraise") if name in given}
+    return Study(space, **given).optimize(objective, n_trials, **run)
+
+
+def stop(_, trial):
+    if trial.number == 3:
+        raise LookupError("of a callback")
+
+
+def terminate(_, trial):
+    if trial.number == 3:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+
+
+ENDS = {
+    KeyboardInterrupt: lambda: {"objective": ended_by(KeyboardInterrupt())},
+    OSError: lambda: {"objective": ended_by(OSError("no")), "reraise": OSError},
+    LookupError: lambda: {"objective": value, "callbacks": stop},
+    SystemExit: lambda: {"objective": value, "callbacks": terminate},
+}
+
+
+@pytest.mark.parametrize("call", [minimize, maximize, optimize])
+@pytest.mark.parametrize("kind", ENDS)
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_what_ends_a_run_carries_its_result_and_says_so_in_one_line(call, kind, is_stored, tmp_path):
+    given = {"space": SPACE, "n_trials": 8, "method": "random", "seed": 0, **ENDS[kind]()}
+    if is_stored:
+        given["storage"] = tmp_path / "runs.db"
+    with pytest.raises(kind) as caught:
+        call(**given)
+    assert caught.value.result.n_completed == 4
+    (note,) = caught.value.__notes__
+    assert "\n" not in note
+    finished = 5 if kind is OSError else 4  # the error that is to be raised fails its trial
+    if is_stored and kind in (KeyboardInterrupt, SystemExit):
+        assert f"is safe in {tmp_path / 'runs.db'}, with {finished} trials finished" in note
+    else:
+        assert note.startswith(f"{finished} trials finished: error.result has them")
+
+
+def test_an_error_that_refuses_a_result_or_has_its_own_stays_the_one_that_is_seen():
+    for error in (Frozen("no"), HasResult("no")):
+        with pytest.raises(type(error), match="no") as caught:
+            minimize(ended_by(error), SPACE, 8, method="random", seed=0, reraise=type(error))
+        assert caught.value is error
+    assert error.result == "of its own"
+
+
+def test_wrong_arguments_and_a_run_without_a_finished_trial_have_no_note():
+    for wrong in ({"workers": 0}, {"method": "no"}, {"callbacks": 3}, {"seed": -1}):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            minimize(value, SPACE, 8, **({"method": "random"} | wrong))
+        assert not hasattr(caught.value, "result")
+        assert not hasattr(caught.value, "__notes__")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        minimize(ended_by(KeyboardInterrupt(), after=0), SPACE, 8, method="random", seed=0)
+    assert not hasattr(interrupted.value, "__notes__")
+    assert interrupted.value.result.n_completed == 0
+
+
+def test_an_error_of_closing_the_study_carries_the_result(monkeypatch):
+    def fail(_):
+        raise StorageError("the disk is gone")
+
+    monkeypatch.setattr(Study, "close", fail)
+    with pytest.raises(StorageError) as caught:
+        minimize(value, SPACE, 4, method="random", seed=0)
+    found = caught.value if hasattr(caught.value, "result") else caught.value.__context__
+    assert found.result.n_completed == 4

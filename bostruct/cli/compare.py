@@ -14,6 +14,7 @@ from bostruct.cli.options import (
     add_relabel,
     check_method,
     check_outputs,
+    failures_option,
     json_option,
     load_problem,
     overwrite_option,
@@ -25,6 +26,7 @@ from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.comparison.value import ProblemComparison
+    from bostruct.study.run_settings import FailureLimit
 
 PICTURE = "convergence.png"
 
@@ -50,6 +52,7 @@ PICTURE = "convergence.png"
 @relabel_option
 @click.option("--processes", type=click.IntRange(1), default=2, show_default=True, help="Runs side by side.")
 @overwrite_option
+@failures_option
 @progress_option
 @json_option
 def compare(
@@ -62,6 +65,7 @@ def compare(
     relabel: int | None,
     processes: int,
     overwrite: bool,
+    max_initial_failures: FailureLimit,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -91,6 +95,7 @@ def compare(
         files = {**TABLES, PICTURE: "picture"}
         check_outputs({os.path.join(out, name): kind for name, kind in files.items()}, overwrite=overwrite)
         settings: dict[str, Any] = {"storage": out, "progress": progress, "overwrite": overwrite}
+        settings |= {"max_initial_failures": max_initial_failures}
         found = compare_methods(spec, names, n_trials=trials, seeds=seeds, workers=processes, **settings)
         _report(found.problems[0], seeds, Path(out), as_json, overwrite)
     if found.problems[0].failed:

@@ -15,6 +15,7 @@ import click
 from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
     check_outputs,
+    failures_option,
     file_to_write,
     json_option,
     open_place,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from bostruct.nas.outcomes import Trained
     from bostruct.nas.searches import RetrainedScore, Search
     from bostruct.study.result import Result
+    from bostruct.study.run_settings import FailureLimit
 
 FILES = {
     "best.json": "architecture",
@@ -94,6 +96,7 @@ In training an input was (x - mean) / scale, where x is {unit}, and
     help="A SQLite file, or postgresql://...; the same line then goes on where it stopped.",
 )
 @overwrite_option
+@failures_option
 @progress_option
 @json_option
 def nas(
@@ -112,6 +115,7 @@ def nas(
     out: str | None,
     storage: str | None,
     overwrite: bool,
+    max_initial_failures: FailureLimit,
     progress: bool | None,
     as_json: bool,
 ) -> None:
@@ -138,7 +142,8 @@ def nas(
         from bostruct.nas.searches import average_test_error, retrain, retrain_networks
 
         search = _build_search(dataset, data, download, protocol, epochs=epochs, device=device, layers=layers)
-        result = _run_search(search, method, trials or search.trials, workers, seed, storage, folder, progress)
+        how: dict[str, Any] = {"workers": workers, "max_initial_failures": max_initial_failures}
+        result = _run_search(search, method, trials or search.trials, seed, storage, folder, progress, how)
         best = result.best_point
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
@@ -198,13 +203,15 @@ def _run_search(
     search: Search,
     method: str,
     trials: int,
-    workers: int,
     seed: int,
     storage: str | None,
     folder: Path,
     progress: bool | None,
+    how: dict[str, Any],
 ) -> Result:
     """Run the search; its folder is made once the storage is open, and before anything is trained.
+
+    how: more arguments of `Study.optimize`.
 
     A folder that cannot be written to is so found before any work.
     """
@@ -217,7 +224,7 @@ def _run_search(
         trial_bar("trials", study, trials, progress) as show,
     ):
         _make_folder(folder)
-        return study.optimize(search.objective(), trials, workers=workers, progress=False, callbacks=(show,))
+        return study.optimize(search.objective(), trials, progress=False, callbacks=(show,), **how)
 
 
 def _make_folder(folder: Path) -> None:

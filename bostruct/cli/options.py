@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bostruct.problems.own import AnyProblem
     from bostruct.storage.protocol import Storage
     from bostruct.study.history import Trial
+    from bostruct.study.run_settings import FailureLimit
     from bostruct.study.study import Study
 
 FAILED = 1
@@ -35,6 +36,31 @@ progress_option = click.option(
     "--progress/--no-progress",
     default=None,
     help="A progress bar on stderr; by default where that is a terminal.",
+)
+
+
+def read_max_initial_failures(_: click.Context, option: click.Parameter, given: str) -> FailureLimit:
+    """Return the number that an option has, ``auto`` as it is, and None for ``none``; raise BadParameter.
+
+    option: that was given, for the message.
+    given: its text.
+    """
+    if given == "auto":
+        return "auto"
+    if given == "none":
+        return None
+    if not given.isdecimal() or int(given) < 1:
+        raise click.BadParameter(f"expected a number from 1, auto or none; got {given}", param=option)
+    return int(given)
+
+
+failures_option = click.option(
+    "--max-initial-failures",
+    metavar="N",
+    default="auto",
+    show_default=True,
+    callback=read_max_initial_failures,
+    help="End a run after N failed trials without a completed one: a number, auto for 10 or more, or none.",
 )
 space_option = click.option(
     "--problem",

@@ -12,6 +12,7 @@ from bostruct.cli.options import (
     check_config,
     check_method,
     check_outputs,
+    failures_option,
     file_to_write,
     json_option,
     load_problem,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from bostruct.problems.own import AnyProblem
     from bostruct.study.callbacks import StopWhen, TargetValue
     from bostruct.study.result import Result
+    from bostruct.study.run_settings import FailureLimit
     from bostruct.study.stopping import StoppingRule
     from bostruct.study.study import Study
 
@@ -75,6 +77,7 @@ if TYPE_CHECKING:
     "successive halving.",
 )
 @click.option("--repeats", is_flag=True, help="Let the method ask for a told point again, of a noisy objective.")
+@failures_option
 @plot_option
 @overwrite_option
 @progress_option
@@ -94,6 +97,7 @@ def run(
     regret: float | None,
     stop_trials: str | None,
     repeats: bool,
+    max_initial_failures: FailureLimit,
     plot: str | None,
     overwrite: bool,
     progress: bool | None,
@@ -112,7 +116,7 @@ def run(
     """
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
-    stops = _read_stops(loaded, until_optimum, regret, stop_trials)
+    stops = _read_stops(loaded, until_optimum, regret, stop_trials, max_initial_failures)
     if repeats:
         _require_single("repeats", loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
@@ -150,11 +154,13 @@ class Stops:
     target: a value.
     regret: of `bostruct.StopWhen`.
     rule: for trials that report, ``median`` or ``halving``.
+    max_initial_failures: as of `Study.optimize`.
     """
 
     target: float | None
     regret: float | None
     rule: str | None
+    max_initial_failures: FailureLimit
 
     def make_callbacks(self) -> list[TargetValue | StopWhen]:
         """Return the callbacks that end the run."""
@@ -198,12 +204,18 @@ class RunRequest:
     repeats: bool
 
 
-def _read_stops(problem: AnyProblem, until_optimum: bool, regret: float | None, rule: str | None) -> Stops:
+def _read_stops(
+    problem: AnyProblem,
+    until_optimum: bool,
+    regret: float | None,
+    rule: str | None,
+    max_initial_failures: FailureLimit,
+) -> Stops:
     """Return what ends a run early; raise UsageError where the problem has no such thing."""
     for option, given in (("regret", regret), ("stop-trials", rule)):
         if given is not None:
             _require_single(option, problem)
-    return Stops(_target(problem) if until_optimum else None, regret, rule)
+    return Stops(_target(problem) if until_optimum else None, regret, rule, max_initial_failures)
 
 
 def _require_single(option: str, problem: AnyProblem) -> None:
@@ -251,6 +263,7 @@ def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Resul
             progress=False,
             callbacks=(show, *stops.make_callbacks()),
             stopping_rule=stops.make_rule(),
+            max_initial_failures=stops.max_initial_failures,
         )
 
 

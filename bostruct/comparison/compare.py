@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from bostruct.checks import check_integer, short_repr
+from bostruct.checks import add_note, check_integer, short_repr
 from bostruct.comparison.inputs import read_methods, read_problems
-from bostruct.comparison.plan import Plan
+from bostruct.comparison.plan import Plan, RunKey
 from bostruct.comparison.runs import execute, read_cpu_seconds, read_results
 from bostruct.comparison.value import Comparison, ProblemComparison
+from bostruct.study.run_settings import FailureLimit, check_max_initial_failures
 
 
 def compare(
@@ -27,6 +29,7 @@ def compare(
     storage: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
     overwrite: bool = False,
+    max_initial_failures: FailureLimit = "auto",
 ) -> Comparison:
     """Compare methods on problems, each with several seeds, and return tables of paired differences.
 
@@ -44,18 +47,21 @@ def compare(
     storage: a folder, in which the same call resumes; of several problems each has a folder in it. Tables are written
         there, too, and the report covers all runs there that have so many trials. None keeps nothing.
     progress: a bar on stderr, None shows it on a terminal and in a notebook.
+    max_initial_failures: failed trials without a completed one that end a run, as of `Study.optimize`.
     overwrite: True also replaces files in the place of the tables that bostruct did not write, but never a database.
 
     A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
     on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
-    compared. Notes of both say where the finished trials are. Raises DomainError where a method cannot search a
-    problem, StorageError where the folder holds another comparison, naming what differs, OutputRefused, a
-    FileExistsError, for a file in the place of a table, TypeError, ValueError.
+    compared. A note of both says where the finished trials are, and their `error.result` compares the runs that are
+    done, if any. Raises DomainError where a method cannot search a problem, StorageError where the folder holds another
+    comparison, naming what differs, OutputRefused, a FileExistsError, for a file in the place of a table, TypeError,
+    ValueError.
     """
     named, labeled = read_problems(problems), read_methods(methods)
     check_integer("n_trials", n_trials, 1)
     check_integer("seeds", seeds, 1)
     check_integer("workers", workers, 1)
+    check_max_initial_failures(max_initial_failures)
     if storage is not None and not isinstance(storage, str | os.PathLike):
         raise TypeError(f"storage: expected the path of a folder, got {short_repr(storage)}")
     folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else os.path.expanduser(storage))
@@ -73,43 +79,59 @@ def compare(
         _remove(folder, storage)
         raise
     try:
-        found = _compare_on_each(plans, workers, progress, overwrite)
+        found = _compare_on_each(plans, lambda plan: execute(plan, workers, progress, max_initial_failures), overwrite)
     except BaseException as error:
-        error.add_note(f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes.")
+        note = f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes"
+        if (so_far := Comparison(_compare_so_far(plans))).problems:
+            add_note(error, f"{note}; error.result compares the runs that are done.", so_far)
+        else:
+            add_note(error, f"{note}.")
         raise
     _remove(folder, storage)
     return Comparison(found)
 
 
 def _compare_on_each(
-    plans: Sequence[Plan], workers: int, progress: bool | None, overwrite: bool
+    plans: Sequence[Plan], execute_plan: Callable[[Plan], dict[RunKey, str]], overwrite: bool
 ) -> tuple[ProblemComparison, ...]:
     """Compare on each problem; raise the first error, with notes on others, once all are done."""
     found: list[ProblemComparison] = []
     errors: list[Exception] = []
     for plan in plans:
         try:
-            found.append(_compare_on(plan, workers, progress, overwrite))
+            failed = execute_plan(plan)
+            compared = _read_runs(plan, failed)
+            if compared.results:
+                compared.write_tables(plan.folder, overwrite=overwrite)
+            found.append(compared)
         except Exception as error:
-            error.add_note(f"This is of the comparison on {plan.problem}.")
+            add_note(error, f"This is of the comparison on {plan.problem}.")
             errors.append(error)
     if not errors:
         return tuple(found)
     for other in errors[1:]:
-        errors[0].add_note(f"Another error: {other!r}. {' '.join(other.__notes__)}")
+        add_note(errors[0], f"Another error: {other!r}. {' '.join(getattr(other, '__notes__', ()))}")
     if found:
-        errors[0].add_note(f"Compared: {', '.join(one.name for one in found)}; comparison.txt of each has its table.")
+        names = ", ".join(one.name for one in found)
+        add_note(errors[0], f"Compared: {names}; comparison.txt of each has its table.")
     raise errors[0]
 
 
-def _compare_on(plan: Plan, workers: int, progress: bool | None, overwrite: bool) -> ProblemComparison:
-    failed = execute(plan, workers, progress)
+def _read_runs(plan: Plan, failed: dict[RunKey, str]) -> ProblemComparison:
     results, left_out = read_results(plan)
     timed = {cell: found for cell in results if (found := read_cpu_seconds(plan.file(cell))) is not None}
-    compared = ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
-    if results:
-        compared.write_tables(plan.folder, overwrite=overwrite)
-    return compared
+    return ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
+
+
+def _compare_so_far(plans: Sequence[Plan]) -> tuple[ProblemComparison, ...]:
+    """Compare on each problem with a run that is done; leave out those that cannot be judged."""
+    found: list[ProblemComparison] = []
+    for plan in plans:
+        with suppress(Exception):  # of any kind: another error is on its way
+            compared = _read_runs(plan, {})
+            if compared.results and compared.rows:
+                found.append(compared)
+    return tuple(found)
 
 
 def _remove(folder: Path, storage: object) -> None:

@@ -24,18 +24,22 @@ from bostruct.storage.protocol import LONGEST_NAME, StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.progress import progress_bar
 from bostruct.study.result import Result
+from bostruct.study.run_settings import FailureLimit
 from bostruct.study.study import Study
 
 POLL_SECONDS = 1.0
 
 
 @exit_on_sigterm()
-def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str]:
+def execute(
+    plan: Plan, workers: int, progress: bool | None, max_initial_failures: FailureLimit = "auto"
+) -> dict[RunKey, str]:
     """Bring every run to its number of trials, and return why runs failed, if any did.
 
     plan: its folder is claimed.
     workers: runs side by side, each in a process, at least 1.
     progress: a bar on stderr; None shows it on a terminal and in a notebook.
+    max_initial_failures: as of `Study.optimize`.
 
     KeyboardInterrupt passes.
     """
@@ -46,7 +50,8 @@ def execute(plan: Plan, workers: int, progress: bool | None) -> dict[RunKey, str
     if not missing:
         return {}
     failed: dict[RunKey, str] = {}
-    pool = ProcessPool(partial(execute_run, plan), min(workers, len(missing)), None)
+    run = partial(execute_run, plan, max_initial_failures=max_initial_failures)
+    pool = ProcessPool(run, min(workers, len(missing)), None)
     try:
         with _watch_progress(plan, counts, progress):
             begun = ended = 0
@@ -96,11 +101,12 @@ def _watch_progress(plan: Plan, counts: dict[RunKey, int], progress: bool | None
                 look()
 
 
-def execute_run(plan: Plan, cell: RunKey) -> int:
+def execute_run(plan: Plan, cell: RunKey, max_initial_failures: FailureLimit = "auto") -> int:
     """Do one run from where it stopped, in this process and with one thread, and return how many trials it then has.
 
     plan: gives problem, trials and folder.
     cell: names the run.
+    max_initial_failures: as of `Study.optimize`.
     """
     problem = plan.load_problem()
     if plan.file(cell).exists():
@@ -118,7 +124,7 @@ def execute_run(plan: Plan, cell: RunKey) -> int:
         objective = _Timed(problem)
         before, began = _count_chosen(study), process_time()
         try:
-            study.optimize(objective, plan.trials, progress=False)
+            study.optimize(objective, plan.trials, progress=False, max_initial_failures=max_initial_failures)
         finally:
             spent = process_time() - began - objective.seconds
             _add_cpu_seconds(plan.file(cell), _count_chosen(study) - before, spent)

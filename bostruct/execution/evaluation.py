@@ -13,15 +13,19 @@ import sys
 import traceback
 from collections.abc import Callable
 from types import CodeType, TracebackType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
+from bostruct.checks import add_note
 from bostruct.contracts import Infeasible
 from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
+from bostruct.execution.machine_failures import name_cause
 from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
 from bostruct.outcome import Outcome, cut_middle, outcome_of, storable
 
 MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
+
+Text = TypeVar("Text", str, str | None)
 
 
 class Evaluation(NamedTuple):
@@ -33,6 +37,8 @@ class Evaluation(NamedTuple):
     ended: seconds since the epoch when the objective ended; None where it is told at once.
     reports: the steps and values that it reported, ascending by step.
     stopped_at: the step at which a rule stopped it; None where none did.
+    machine: the cause of a failure of the machine, as of `machine_failures.CAUSES`; None for any other outcome.
+    is_declared: True if the objective returned the outcome itself, as an `Outcome`.
     """
 
     outcome: Outcome
@@ -41,6 +47,8 @@ class Evaluation(NamedTuple):
     ended: float | None = None
     reports: tuple[tuple[int, float], ...] = ()
     stopped_at: int | None = None
+    machine: str | None = None
+    is_declared: bool = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
@@ -82,16 +90,23 @@ def failure(error: BaseException) -> Evaluation:
     """
     kind, text = type(error).__name__, _render(str, error)
     trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
-    return Evaluation(Outcome(failed=f"{kind}: {text}" if text else kind), error, trace)
+    outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
+    return Evaluation(outcome, error, trace, machine=_read(name_cause, error, lambda _: None))
 
 
 def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
+    return _read(lambda one: storable(form(one)), error, lambda another: f"(cannot be shown: {type(another).__name__})")
+
+
+def _read(
+    form: Callable[[BaseException], Text], error: BaseException, otherwise: Callable[[BaseException], Text]
+) -> Text:
     try:
-        return storable(form(error))
+        return form(error)
     except BaseException as another:  # of any kind: an exception may define what it says
         if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
             raise
-        return f"(cannot be shown: {type(another).__name__})"
+        return otherwise(another)
 
 
 def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType] = frozenset()) -> Evaluation:
@@ -159,7 +174,7 @@ def objective_frames(error: BaseException) -> TracebackType | None:
 
 def _parse_value(value: Any) -> Evaluation:
     try:
-        return Evaluation(outcome_of(value))
+        return Evaluation(outcome_of(value), is_declared=isinstance(value, Outcome))
     except Exception as error:
         return failure(error.with_traceback(None))  # its frames are ours, and say nothing of the objective
 
@@ -169,15 +184,17 @@ def _advise(error: BaseException, point: Any) -> None:
     text = _render(str, error)
     received = "a dict of values" if isinstance(point, dict) else f"of type {type(point).__name__}"
     if isinstance(error, AttributeError) and "has no attribute 'suggest_" in text:
-        error.add_note(
+        add_note(
+            error,
             f"The objective receives a point ({received}), not an Optuna trial: declare the space up front, "
-            'bo.minimize(objective, {"x": ...}), and read point["x"].'
+            'bo.minimize(objective, {"x": ...}), and read point["x"].',
         )
     never_entered = error.__traceback__ is not None and error.__traceback__.tb_next is None
     if isinstance(error, TypeError) and never_entered and re.search(r"missing \d+ required|takes .* but", text):
-        error.add_note(
+        add_note(
+            error,
             f"The objective receives one argument, the point ({received}): read what it holds there, or, for a "
-            "function f of several arguments, pass lambda point: f(**point)."
+            "function f of several arguments, pass lambda point: f(**point).",
         )
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from bostruct.checks import has_posix
 from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
+from bostruct.execution.machine_failures import name_cause_of_kill
 from bostruct.execution.pickling import pickle_for_worker
 from bostruct.execution.pools import FinishedTrials
 from bostruct.execution.worker_process import EXIT_SECONDS, WorkerLost, WorkerProcess, share_bytes
@@ -26,6 +27,7 @@ CHECKING = 0.5  # seconds after which is looked whether a silent process has end
 START_SECONDS = 30.0  # of refusals to start a process while none runs, after which the run ends
 MERCY = 2.0  # seconds that the study's own SIGTERM may come after that of a worker
 WORKER_TERMINATED = "its worker process died (signal SIGTERM)"
+WORKER_KILLED = "its worker process died (signal SIGKILL)"
 
 log = logging.getLogger(__name__)
 
@@ -210,8 +212,13 @@ class ProcessPool:
         except WorkerLost as error:
             self._drop(worker)
             log.warning("trial %d: its worker process %s", worker.number, error)
-            return _fail(f"its worker process {error}")
-        self._idle.append(self._busy.pop(worker.connection))
+            failed = _fail(f"its worker process {error}")
+            return failed._replace(machine=name_cause_of_kill()) if failed.outcome.failed == WORKER_KILLED else failed
+        if evaluation.machine is None:
+            self._idle.append(self._busy.pop(worker.connection))
+        else:  # which the next trial in the same process would meet, too
+            log.warning("trial %d: failed because of %s; its worker is replaced", worker.number, evaluation.machine)
+            self._drop(worker)
         return evaluation
 
     def _drop(self, worker: WorkerProcess) -> None:

@@ -7,6 +7,7 @@ from functools import wraps
 from time import monotonic
 from typing import Any, TypeVar
 
+from bostruct.checks import add_note
 from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.protocol import StepUndone, StorageError
 
@@ -57,7 +58,7 @@ def defer_signals_and_note(step: Function) -> Function:
             return deferred(failures, *args, **kwargs)
         except BaseException as error:
             if failures and error is not failures[0]:
-                error.add_note(f"What was told before is not written: {failures[0]}")
+                add_note(error, f"What was told before is not written: {failures[0]}")
             raise
 
     return whole  # type: ignore[return-value]

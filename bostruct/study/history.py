@@ -16,6 +16,8 @@ from bostruct.study.measured import Measured
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
 
 CANCELED = "canceled"  # in the info of a trial that was given up
+MACHINE = "machine_failure"  # of one that was given back since the machine failed: the cause, how many had completed
+NO_DATA = "no_data"  # of one that failed because of the machine once more: the cause
 DOUBLE = "double"  # the origin of a second outcome of a trial that was handed out again
 
 
@@ -115,6 +117,11 @@ class Trial:
     def seconds(self) -> float | None:
         """The time from `started` to `finished`, 0 if clocks say less; None while it runs."""
         return None if self.finished is None else max(self.finished - self.started, 0.0)
+
+    @property
+    def is_no_data(self) -> bool:
+        """True if its failure says nothing of its point: it was canceled, or the machine was at fault."""
+        return self.is_canceled or NO_DATA in self.info
 
     @property
     def stopped_at(self) -> int | None:

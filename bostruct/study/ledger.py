@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import NamedTuple
 
+from bostruct.checks import add_note
 from bostruct.contracts import BostructError, Info, Point, Presented
 from bostruct.execution.clock import now
 from bostruct.execution.interrupts import defer_signals_once_begun
@@ -19,13 +20,13 @@ from bostruct.storage.protocol import (
 )
 from bostruct.storage.undone import defer_signals_and_note, repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
-from bostruct.study.history import CANCELED, Trial
+from bostruct.study.history import CANCELED, MACHINE, NO_DATA, Trial
 from bostruct.study.records import write_trial
 from bostruct.study.shared_table import SharedTable, apply_outcome
 from bostruct.study.trial_table import Record
 
 RETRIES = 2  # of a failure that is no fault of the point, unless another number is asked for
-OF_ONE_EVALUATION = ("reports", CANCELED)  # in the info of a trial, until it is handed out again
+OF_ONE_EVALUATION = ("reports", CANCELED, NO_DATA)  # in the info of a trial, until it is handed out again
 
 
 class NextPoint(NamedTuple):
@@ -79,9 +80,13 @@ class Ledger(SharedTable):
 
     @defer_signals_once_begun
     @repeat_undone
-    def ask_again(self) -> Trial | None:
-        """The first trial that waits, handed out once more; None where there is none."""
-        while (number := self._find_waiting()) is not None:
+    def ask_again(self, missing: Callable[[], int] | None = None) -> Trial | None:
+        """Hand out the first trial that waits once more, and return it; None if there is none.
+
+        missing: counts the trials that are wanted, if anybody knows: one that a failure of the machine defers is handed
+            out if no more are. None leaves it to wait until another trial completes.
+        """
+        while (number := self._find_waiting(missing)) is not None:
             record = self._records[number]
             with self._step() as writer:
                 if not self._is_waiting(number):  # somebody told of it
@@ -259,12 +264,13 @@ class Ledger(SharedTable):
 
     @defer_signals_once_begun
     @repeat_undone
-    def retry(self, number: int, reason: str, begun: float | None = None) -> Trial:
+    def retry(self, number: int, reason: str, begun: float | None = None, noted: Info | None = None) -> Trial:
         """Give a running trial back whose evaluation failed, and return the trial; that and the reason are on record.
 
         number: of the trial.
         reason: why its evaluation failed.
         begun: when it was handed out to whoever tells; None for the last time.
+        noted: on record besides, of `blame_machine`; None counts the retry as one of the point.
         """
         record = self._records[number]
         begun = self._held.get(number) if begun is None else begun
@@ -277,11 +283,25 @@ class Ledger(SharedTable):
                 return record.trial
             attempts = record.attempts - (not self._is_waiting(number))
             info = _note_failure(record.trial.info, reason)
-            trial = replace(record.trial, info=info | {"retries": count_retries(info) + 1})
+            trial = replace(record.trial, info=info | (noted or {"retries": count_retries(info) + 1}))
             writer.update(write_trial(trial, None, "", None, attempts))
         record.trial, record.attempts, record.open = trial, attempts, record.open - {begun}
         self._let_go(record)
         return trial
+
+    def blame_machine(self, number: int, cause: str) -> Info:
+        """Return what to note of a running trial whose evaluation failed because of the machine.
+
+        number: of the trial.
+        cause: the name of the cause.
+
+        At first that is `MACHINE`, with which `retry` gives the trial back. If it failed in the same way before, and
+        another trial has completed since, that is nothing: its point is at fault. Otherwise it is `NO_DATA`.
+        """
+        before = self._records[number].trial.info.get(MACHINE)
+        if before is None:
+            return {MACHINE: {"cause": cause, "completed": self.n_completed}}
+        return {} if before["cause"] == cause and before["completed"] < self.n_completed else {NO_DATA: cause}
 
     def _find_out(self) -> list[tuple[int, float]]:
         """Return the number of each trial that is out, and when it was handed out."""
@@ -319,7 +339,7 @@ def note_unreturned(error: BaseException, numbers: Sequence[int], why: BostructE
     why: they could not be given back.
     """
     which = f"Trials {', '.join(map(str, numbers))} are" if len(numbers) > 1 else f"Trial {numbers[0]} is"
-    error.add_note(f"{which} handed out again once this process has ended: {why}")
+    add_note(error, f"{which} handed out again once this process has ended: {why}")
 
 
 def count_retries(info: Info) -> int:

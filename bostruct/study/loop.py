@@ -7,17 +7,18 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import Any
 
+from bostruct.checks import add_note
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
-from bostruct.display import pluralize
 from bostruct.execution.clock import clamp_end
 from bostruct.execution.evaluation import Evaluation, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
 from bostruct.execution.reporting import WatchedPoint
-from bostruct.goals.declared import Goals, LimitError
+from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageLost
+from bostruct.study.failures import FailureWatch, raise_mistake
 from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.pace import Pace
@@ -25,19 +26,11 @@ from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
 from bostruct.study.stopping import Curves
 
-# from the first trial: of the objective, not a property of points
-MISTAKES = (TypeError, AttributeError, NameError, LimitError)
-MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
-
 log = logging.getLogger(__name__)
 # The trials in flight of each run of a study, since threads may share it.
 _in_flight: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
 # Those of its runs that ended, which were given back unless another interrupt came in between.
 _left: weakref.WeakKeyDictionary[Any, list[dict[int, float]]] = weakref.WeakKeyDictionary()
-
-
-class ObjectiveError(BostructError):
-    """The objective fails for a mistake in it, not for a property of points; the message holds its traceback."""
 
 
 @exit_on_sigterm()
@@ -49,10 +42,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
 
     A callback with a method `check_study` is asked before the first trial, and may stop the study then.
 
-    Raises ValueError for a stopping rule where a value alone says too little, and what `check_study` raises.
+    Raises what `check_study` raises.
     """
-    if settings.stopping_rule is not None and not study.goals.is_single:
-        raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
     study.sync()
     if study.n_finished >= settings.n_trials:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
@@ -70,11 +61,6 @@ def run_trials(study: Any, settings: RunSettings) -> str:
             return loop.run((*settings.callbacks, show))
     except BaseException as error:
         _give_back(study, loop, error)
-        if isinstance(error, KeyboardInterrupt | SystemExit) and study.where is not None:
-            error.add_note(
-                f"Study {study.name!r} is safe in {study.where}, with {pluralize(study.n_finished, 'trial')} finished. "
-                f"To go on, make the same call again, or Study.load({study.where!r}, {study.name!r})."
-            )
         raise
     finally:
         loop.leave()
@@ -89,7 +75,7 @@ def _give_back(study: Any, loop: _Loop, error: BaseException) -> None:
         try:
             loop.tell_rest()
         except BostructError as another:
-            error.add_note(f"What had finished is not all told: {another}")
+            add_note(error, f"What had finished is not all told: {another}")
         if in_flight := _find_held(study, loop.pending):
             study.give_back(in_flight)
     except BostructError as another:
@@ -128,7 +114,7 @@ class _Loop:
         self._pace = Pace(pool.slots)
         self._sign = -1.0 if study.goals.directions[0] == "maximize" else 1.0
         self._curves = Curves(self._sign)
-        self._equal_errors: list[tuple[str, int]] = []
+        self._failures = FailureWatch(study, settings)
         self._exhausted: SpaceExhausted | None = None
         self._lost: StorageLost | None = None  # then what is in flight is waited for, and kept in memory
         self._collected: FinishedTrials = []  # the last that had finished, told or not
@@ -211,7 +197,7 @@ class _Loop:
 
     def _submit(self, n: int, callbacks: Sequence[Callable[[Any, Trial], None]]) -> None:
         """Submit up to n trials of one fit; between two of them, tell what has finished."""
-        asked = self._study.ask_jointly(n)
+        asked = self._study.ask_jointly(n, lambda: self._missing - len(self.pending))
         for _ in range(n):
             if (trial := self._take_next(asked)) is None:
                 return
@@ -272,26 +258,28 @@ class _Loop:
         """Tell what came of trials, and call back; raise where that shows a mistake, or an error to be raised."""
         goals = self._study.goals
         finished = [(number, _judge(one, goals)) for number, one in finished if not self._is_given_up(number)]
-        mistakes = _mistakes(self._study, self._settings, finished)
+        mistakes = self._failures.find_mistakes(finished)
         told = self._tell([pair for pair in finished if pair[0] not in mistakes])
         if self._lost is not None:
             for number in mistakes:
                 del self.pending[number]  # as if they were still running: to be handed out again
             return
         for trial, evaluation in told:
-            _check_equal_errors(trial, evaluation, self._equal_errors, self._study)
+            self._failures.note(trial, evaluation)
+            if trial.status == "running":
+                continue  # it is handed out again
             if evaluation.error is not None and isinstance(evaluation.error, self._settings.reraise):
                 raise evaluation.error
             for callback in callbacks:
                 callback(self._study, trial)
         if mistakes:
-            _raise_mistake(*next(iter(mistakes.items())))
+            raise_mistake(*next(iter(mistakes.items())))
 
     def _tell(self, finished: list[tuple[int, Evaluation]]) -> list[tuple[Trial, Evaluation]]:
         """Tell the study what came of these; those that the file did not take are kept in memory alone.
 
-        Returns the trials that are over: a failed one may be handed out again, and one that another thread gave up
-        since is not told.
+        Returns the trials that were told: a failed one runs again if it is to be handed out once more. One that another
+        thread gave up since is not told.
         """
         told = []
         for number, evaluation in finished:
@@ -299,8 +287,7 @@ class _Loop:
                 ended = clamp_end(evaluation.ended, self.pending[number])
                 trial = self._tell_one(number, evaluation._replace(ended=ended))
                 self._pace.note_evaluation(ended - self.pending[number])
-                if trial.status != "running":
-                    told.append((trial, evaluation))
+                told.append((trial, evaluation))
             except StorageLost as error:
                 self._lost = error
             except ValueError:
@@ -311,12 +298,13 @@ class _Loop:
 
     def _tell_one(self, number: int, evaluation: Evaluation) -> Trial:
         outcome = evaluation.outcome if evaluation.stopped_at is None else None  # the last report is the value
-        retries = self._settings.retries
+        retries, machine = self._settings.retries, evaluation.machine
         if isinstance(evaluation.error, self._settings.reraise):
-            retries = 0
+            retries, machine = 0, None
         elif isinstance(evaluation.error, Transient | TrialLost):
             retries = max(RETRIES, retries)
-        return self._study.tell(number, outcome, finished=evaluation.ended, reports=evaluation.reports, retry=retries)
+        how = {"finished": evaluation.ended, "reports": evaluation.reports, "retry": retries, "machine": machine}
+        return self._study.tell(number, outcome, **how)
 
 
 def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
@@ -326,52 +314,6 @@ def _judge(evaluation: Evaluation, goals: Goals) -> Evaluation:
     except (TypeError, ValueError) as error:
         return failure(error.with_traceback(None))._replace(ended=evaluation.ended, reports=evaluation.reports)
     return evaluation
-
-
-def _raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
-    raise ObjectiveError(
-        f"trial {number} ended in {_kind(evaluation)}, and none has completed before: this is taken for a mistake in "
-        "the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
-        f"call again. Where the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
-    ) from evaluation.error
-
-
-def _mistakes(study: Any, settings: RunSettings, finished: list[tuple[int, Evaluation]]) -> dict[int, Evaluation]:
-    """The trials whose errors no point explains, as long as nothing has completed."""
-    found = {number: evaluation for number, evaluation in finished if isinstance(evaluation.error, MISTAKES)}
-    if not found or any(evaluation.outcome.values for _, evaluation in finished) or _has_completed(study):
-        return {}
-    return {number: one for number, one in found.items() if not isinstance(one.error, settings.reraise)}
-
-
-def _has_completed(study: Any) -> bool:
-    """Tell whether any trial has completed, but for added ones, which this objective may never have seen."""
-    return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
-
-
-def _kind(evaluation: Evaluation) -> str:
-    return (evaluation.outcome.failed or "").partition(":")[0]
-
-
-def _check_equal_errors(trial: Trial, evaluation: Evaluation, equal_errors: list[tuple[str, int]], study: Any) -> None:
-    """Raise ObjectiveError where nothing has ever completed and the same error came `MAX_EQUAL_ERRORS` times in a row.
-
-    The trials are given back then: they say nothing about their points.
-    """
-    kind = "" if evaluation.trace is None else _kind(evaluation)
-    if not kind or (equal_errors and equal_errors[-1][0] != kind):
-        equal_errors.clear()
-    if kind:
-        equal_errors.append((kind, trial.number))
-    if len(equal_errors) >= MAX_EQUAL_ERRORS and not _has_completed(study):
-        for _, number in equal_errors:
-            with suppress(ValueError):  # another process gave it another chance, which completed
-                study.requeue(number)
-        raise ObjectiveError(
-            f"the objective raised {kind} in each of the first {len(equal_errors)} trials, which are given back; "
-            "mend it, and "
-            f"make the same call again. The last time:\n{evaluation.trace}"
-        ) from evaluation.error
 
 
 def _stop_reason(settings: RunSettings, n_elsewhere: int) -> str:

@@ -196,7 +196,7 @@ class Fit:
         outcomes = [outcome for number in completed if (outcome := self.outcomes[number]) is not None]
         measured = measure(self.goals, outcomes)
         others = [number for number in self.order if self.trials[number].status != "completed"]
-        failed = self.points.take([number for number in others if not self.trials[number].is_canceled])
+        failed = self.points.take([number for number in others if not self.trials[number].is_no_data])
         out = [trial for trial in self.trials if trial.status == "running" and trial.unread is None]
         running = self.points.take([trial.number for trial in out])
         points = self.points.take(completed)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
+from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 from bostruct.study.stopping import StoppingRule
+
+FailureLimit = int | Literal["auto"] | None  # of failed trials, before a run ends in which nothing completes
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class RunSettings:
     reraise: classes of exceptions of the objective that end the run.
     stopping_rule: says which trials stop early, by what they report; None for none.
     retries: how often a trial that failed is evaluated again, at least 0.
+    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto`` for as many as the
+        method has initial points, 10 or twice the workers; None for no end.
     """
 
     objective: Callable[[Any], Any]
@@ -42,6 +47,7 @@ class RunSettings:
     reraise: tuple[type[Exception], ...]
     stopping_rule: StoppingRule | None = None
     retries: int = 0
+    max_initial_failures: FailureLimit = "auto"
 
     def __post_init__(self) -> None:
         if not callable(self.objective):
@@ -49,6 +55,7 @@ class RunSettings:
         check_integer("n_trials", self.n_trials, 0)
         check_integer("workers", self.workers, 1)
         check_integer("retries", self.retries, 0)
+        check_max_initial_failures(self.max_initial_failures)
         if self.trial_timeout is not None:
             check_number("trial_timeout", self.trial_timeout, 1e-3)
         check_number("load_timeout", self.load_timeout, 1e-3)
@@ -87,11 +94,12 @@ class RunSettings:
         reraise: Any,
         stopping_rule: Any = None,
         retries: Any = 0,
+        max_initial_failures: Any = "auto",
     ) -> RunSettings:
         """Make settings of what a user wrote: one callback, or one exception, stands for a sequence of one.
 
         objective, n_trials, workers, executor, trial_timeout, load_timeout, progress: as of the class.
-        stopping_rule, retries: as of the class.
+        stopping_rule, retries, max_initial_failures: as of the class.
         callbacks: one function or several.
         reraise: one class of exceptions or several.
 
@@ -104,8 +112,16 @@ class RunSettings:
         if not isinstance(kinds, Iterable) or isinstance(kinds, str):
             raise TypeError(f"reraise: expected exception classes, got {short_repr(reraise)}")
         limits = trial_timeout, load_timeout
-        ends = tuple(kinds), stopping_rule, retries
+        ends = tuple(kinds), stopping_rule, retries, max_initial_failures
         return cls(objective, n_trials, workers, executor, *limits, tuple(several), progress, *ends)
+
+    def check_goals(self, goals: Goals) -> None:
+        """Raise ValueError for a stopping rule if a value alone says too little.
+
+        goals: of the study.
+        """
+        if self.stopping_rule is not None and not goals.is_single:
+            raise ValueError("stopping_rule: expected None with several objectives or limits, which no report measures")
 
     def pool(self) -> Pool:
         if self.executor is not None:
@@ -113,6 +129,17 @@ class RunSettings:
         if self.workers == 1 and self.trial_timeout is None:
             return InProcessPool(self.objective)
         return ProcessPool(self.objective, self.workers, self.trial_timeout, self.load_timeout)
+
+
+def check_max_initial_failures(given: object) -> None:
+    """Raise TypeError or ValueError unless the limit is ``auto``, None or an integer from 1.
+
+    given: as of `RunSettings`.
+    """
+    if isinstance(given, str) and given != "auto":
+        raise ValueError(f"max_initial_failures: expected 'auto', an integer from 1 or None, got {short_repr(given)}")
+    if not isinstance(given, str) and given is not None:
+        check_integer("max_initial_failures", given, 1)
 
 
 def _check_executor(executor: object) -> None:

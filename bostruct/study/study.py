@@ -17,7 +17,7 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
-from bostruct.checks import check_integer, check_number, count_own_frames, load_by_name, short_repr
+from bostruct.checks import add_note, check_integer, check_number, count_own_frames, load_by_name, short_repr
 from bostruct.contracts import BostructError, Domain, DomainError, Info, Point, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
@@ -29,7 +29,7 @@ from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
-from bostruct.storage.json_text import dump
+from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import (
     SEED_DIGITS,
     NameTooLong,
@@ -45,7 +45,7 @@ from bostruct.storage.protocol import (
 )
 from bostruct.study.alike_choices import warn_of_alike_choices
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
-from bostruct.study.history import Trial
+from bostruct.study.history import MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import run_trials
 from bostruct.study.prediction import Predictions
@@ -67,7 +67,7 @@ from bostruct.study.records import (
 )
 from bostruct.study.regret import bound_regret
 from bostruct.study.result import Result
-from bostruct.study.run_settings import RunSettings
+from bostruct.study.run_settings import FailureLimit, RunSettings
 from bostruct.study.saving import end, write_copy
 from bostruct.study.space_changes import check_change, check_study_rows, current_row, record_change
 from bostruct.study.stopping import StoppingRule, describe_reports
@@ -302,7 +302,7 @@ class Study:
                             raise
                 return trials[0] if n is None else trials
 
-    def ask_jointly(self, n: int) -> Iterator[Trial]:
+    def ask_jointly(self, n: int, missing: Callable[[], int] | None = None) -> Iterator[Trial]:
         """Yield the next n trials, running, and on disk: one fit of the model serves up to 8 of them, where it can.
 
         For many workers on a short objective. What is told and asked between two of them is known to the next fit
@@ -310,20 +310,22 @@ class Study:
         yielded.
 
         n: how many to evaluate side by side, from 1.
+        missing: counts the trials that are still wanted; None if nobody knows. If no other is wanted, a trial that
+            waits after a failure of the machine is yielded before another one has completed.
 
         Raises ValueError, TypeError, BostructError where the study cannot be asked, and SpaceExhausted where no unseen
         point is left for the first.
         """
         check_integer("n", n, 1)
         self._writable()
-        return self._ask_jointly(n)
+        return self._ask_jointly(n, missing)
 
-    def _ask_jointly(self, n: int) -> Iterator[Trial]:
+    def _ask_jointly(self, n: int, missing: Callable[[], int] | None) -> Iterator[Trial]:
         points = self._think_anew()
         for place in range(n):
             try:
                 with self._asking, self._ledger.requeue_on_error(self._mutex), self.deciding():
-                    trial = self._ask_next(points)
+                    trial = self._ask_next(points, missing)
             except SpaceExhausted:
                 if place == 0:
                     raise
@@ -384,6 +386,7 @@ class Study:
         finished: float | None = None,
         reports: Iterable[tuple[int, float]] = (),
         retry: bool | int = False,
+        machine: str | None = None,
     ) -> Trial:
         """Record the outcome of a running trial, and return the trial; the outcome is on disk when this returns.
 
@@ -402,6 +405,9 @@ class Study:
             twice. It is running then, ``info["failed_before"]`` has the reasons, and ``info["retries"]`` the number, in
             which `requeue` does not count. It goes with `failed`, or with a value that is not finite; an `Outcome` that
             did not fail is told once.
+        machine: why the machine, not the point, is at fault for a failure, such as ``"a full disk"``. The trial is then
+            handed out again, once, after another one has completed; ``info["machine_failure"]`` says so. If it fails
+            for the same reason, its point is at fault after all; otherwise no model learns from it.
 
         Who was handed a trial may tell of it once. Where another was told of it first, as after `requeue` or by another
         process that took it over, the outcome is another trial of the same point, which is returned:
@@ -427,9 +433,11 @@ class Study:
                 given = "a value" if outcome.infeasible is None else "infeasible="
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
-            if outcome.failed is not None and count_retries(self._ledger.trial(number).info) < retries:
-                return self._ledger.retry(number, outcome.failed, begun)
-            return self._ledger.finish(number, outcome, ended, noted, begun)
+            blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
+            is_retried = MACHINE in blamed or count_retries(self._ledger.trial(number).info) < retries
+            if outcome.failed is not None and is_retried:
+                return self._ledger.retry(number, outcome.failed, begun, blamed)
+            return self._ledger.finish(number, outcome, ended, noted | blamed, begun)
 
     def add(
         self,
@@ -567,6 +575,7 @@ class Study:
         reraise: type[Exception] | tuple[type[Exception], ...] = (),
         stopping_rule: StoppingRule | None = None,
         retries: int = 0,
+        max_initial_failures: FailureLimit = "auto",
     ) -> Result:
         """Evaluate until the study has n_trials finished trials, and return its result.
 
@@ -586,38 +595,56 @@ class Study:
             `bostruct.report`; None for none. The last value reported is the trial's value.
         retries: how often a trial that failed or timed out is evaluated again, from 0; at least twice where the
             objective raised `bostruct.Transient`.
+        max_initial_failures: failed trials of this run that end it with ObjectiveError if none of the study, added ones
+            included, has completed; ``auto`` for the largest of 10, twice the workers, and the number of initial
+            points. An `Outcome` that says ``failed``, Infeasible and Transient do not count. None also lets a run go on
+            after five equal errors.
 
         An exception of the objective fails its trial, and the study goes on. While no trial that was asked for has
         completed, ObjectiveError ends the run at the first TypeError, AttributeError, NameError, returned value that is
         not a number, or outcome without a number for each limit, and at any other exception that five trials in a row
-        raise; these are given back. A broken executor ends it with ExecutorError, an objective that no worker can load
-        with BostructError, and no trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does
-        SIGTERM, with ``SystemExit(143)``, in the main thread and unless it has a handler. Raises TypeError, ValueError.
+        raise; these are given back. Failures of the machine, such as a full disk, end it with BostructError after five
+        in a row, a broken executor with ExecutorError, an objective that no worker can load with BostructError; no
+        trial fails for that. KeyboardInterrupt ends the run, which stays resumable; so does SIGTERM, with
+        ``SystemExit(143)``, in the main thread and unless it has a handler. What ends a run carries the result so far,
+        as `error.result`. Raises TypeError, ValueError.
         """
-        how = RunSettings.from_arguments(
-            objective,
-            n_trials,
-            workers,
-            executor,
-            trial_timeout,
-            load_timeout,
-            callbacks,
-            progress,
-            reraise,
-            stopping_rule,
-            retries,
-        )
+        limits, ends = (trial_timeout, load_timeout), (reraise, stopping_rule, retries, max_initial_failures)
+        how = RunSettings.from_arguments(objective, n_trials, workers, executor, *limits, callbacks, progress, *ends)
+        how.check_goals(self.goals)
         self._writable()
         self._stop = None
+        with self.result_on_error():
+            try:
+                self._stopped_because = run_trials(self, how)
+            except KeyboardInterrupt as error:
+                if (frames := objective_frames(error)) is None:
+                    raise
+                # the traceback then shows where the objective was, and few frames of ours
+                raise error.with_traceback(frames) from None
+            self.sync()
+            return self.result
+
+    @contextmanager
+    def result_on_error(self) -> Iterator[None]:
+        """Let each exception that leaves a block carry the result so far, as `error.result`, of which a note tells."""
         try:
-            self._stopped_because = run_trials(self, how)
-        except KeyboardInterrupt as error:
-            if (frames := objective_frames(error)) is None:
-                raise
-            # the traceback then shows where the objective was, and few frames of ours
-            raise error.with_traceback(frames) from None
-        self.sync()
-        return self.result
+            yield
+        except BaseException as error:
+            with suppress(Exception):  # which must not take its place
+                add_note(error, self._describe_end(error), self.result)
+            raise
+
+    def _describe_end(self, error: BaseException) -> str:
+        finished, where = f"{pluralize(self.n_finished, 'trial')} finished", self.where
+        if isinstance(error, KeyboardInterrupt | SystemExit) and where is not None:
+            return (
+                f"Study {self.name!r} is safe in {where}, with {finished}. To go on, make the same call again, or "
+                f"Study.load({where!r}, {self.name!r})."
+            )
+        if self.n_finished == 0:
+            return ""
+        return f"{finished}: error.result has them, or sys.last_value.result in a notebook or a console."
 
     def bound_regret_probability(self, regret: float) -> float:
         """Return a bound of the probability that the best point found is worse than the optimum by more than `regret`.
@@ -731,6 +758,12 @@ class Study:
         """The points that were given to be asked before any of the method's own."""
         where = f"{self._place.label}: study {self.name!r}"
         return tuple(self.domain.present(x) for x in read_initial(self._row, self.domain, where))
+
+    @property
+    def n_initial(self) -> int:
+        """The number of points that were given to be asked first, and of those that the method begins with."""
+        own = getattr(self._searcher, "n_initial", getattr(self._searcher, "n_random", 0))
+        return len(parse(self._row.initial)) + (own if isinstance(own, int) else 0)
 
     @property
     def first_space(self) -> str:
@@ -899,11 +932,19 @@ class Study:
         who, searcher = method_label(self._row), self._writable()
         return JointPoints(lambda: next_points(searcher, self._ledger, self.seed, who, self._mutex), self._ledger)
 
-    def _ask_next(self, points: JointPoints) -> Trial:
+    def _ask_next(self, points: JointPoints, missing: Callable[[], int] | None = None) -> Trial:
         with self._mutex:
             self._ledger.check_wanted()
-            trial = self._ledger.ask_again()
-        return self._hand_out(self._begin_next(points) if trial is None else trial)
+            trial = self._ledger.ask_again(missing)
+        if trial is None:
+            try:
+                trial = self._begin_next(points)
+            except SpaceExhausted:
+                with self._mutex:
+                    trial = self._ledger.ask_again(lambda: 0)  # though it waits for another one to complete
+                if trial is None:
+                    raise
+        return self._hand_out(trial)
 
     def _begin_next(self, points: JointPoints, waits: bool = False) -> Trial:
         while True:
@@ -932,6 +973,15 @@ def _check_end(finished: float, started: float) -> float:
             f"{latest:.0f}, a day from now, got {short_repr(finished)}; {hint}"
         )
     return ended
+
+
+def _check_cause(machine: object, outcome: Outcome) -> str:
+    """Return why the machine is at fault; raise TypeError for no reason, ValueError beside another outcome."""
+    if not isinstance(machine, str) or not machine:
+        raise TypeError(f"machine: expected a reason, a non-empty string, got {short_repr(machine)}")
+    if outcome.failed is None:
+        raise ValueError("machine: expected it beside failed=, as only failures have a cause")
+    return machine
 
 
 def _count_retries(retry: bool | int) -> int:

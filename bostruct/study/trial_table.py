@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -13,7 +13,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.protocol import TrialRow
 from bostruct.study.given_numbers import find_moved_numbers
 from bostruct.study.growing import GrowingBatch
-from bostruct.study.history import History, Trial
+from bostruct.study.history import MACHINE, History, Trial
 from bostruct.study.kept_points import Kept, KeptPoints, PointForm
 from bostruct.study.measured import Measurements
 
@@ -216,8 +216,25 @@ class TrialTable:
         """The numbers of the trials that wait to be handed out, ascending."""
         return sorted(number for number in self._running if self._is_waiting(number))
 
-    def _find_waiting(self) -> int | None:
-        return min((number for number in self._running if self._is_waiting(number)), default=None)
+    def _find_waiting(self, missing: Callable[[], int] | None = None) -> int | None:
+        """Return the first trial that waits; None if none does, or those alone that a failure of the machine defers.
+
+        missing: counts the trials that are wanted; the deferred ones are not left if no more than these are.
+        """
+        waiting = self.waiting
+        deferred = [number for number in waiting if self._is_deferred(self._records[number].trial)]
+        if ready := [number for number in waiting if number not in deferred]:
+            return ready[0]
+        return deferred[0] if deferred and missing is not None and missing() <= len(deferred) else None
+
+    def _is_deferred(self, trial: Trial) -> bool:
+        """Tell whether a trial waits until another one completes, which shows that the machine works."""
+        return MACHINE in trial.info and trial.info[MACHINE]["completed"] >= self.n_completed
+
+    @property
+    def n_completed(self) -> int:
+        """The number of trials that were asked for and have completed."""
+        return sum(record.trial.status == "completed" and not record.trial.is_extra for record in self._records)
 
     def _find_other_numbers(self, x: Point, shown: Presented) -> int | None:
         """Return the first trial of the same point whose numbers are others than those shown; None where none is."""
@@ -252,7 +269,7 @@ class TrialTable:
         if trial.unread is not None:
             return
         if trial.status != "completed":
-            if not trial.is_canceled:
+            if not trial.is_no_data:
                 self._failed.append(record.kept)
             return
         self._completed.append(record.kept)
@@ -277,5 +294,5 @@ class TrialTable:
         self._failed = GrowingBatch(self._domain, self._form.join)
         for number in self.order:
             one = self._records[number].trial
-            if one.status != "completed" and one.unread is None and not one.is_canceled:
+            if one.status != "completed" and one.unread is None and not one.is_no_data:
                 self._failed.append(self._records[number].kept)

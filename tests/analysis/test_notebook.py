@@ -26,10 +26,10 @@ PICTURES = {  # how many each cell shows
 TABLES = ("result", "study", "study.trials[0]", "space", "found")
 
 
-def execute(sources):
+def execute(sources, allow_errors=False):
     """Each cell's outputs, by its source; the kernel runs in a process of its own."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=allow_errors).execute()
     return {source: cell.outputs for source, cell in zip(sources, notebook.cells, strict=True)}
 
 
@@ -46,3 +46,25 @@ def test_what_a_notebook_shows(monkeypatch):
         (output,) = outputs[name]
         html = output.data["text/html"]
         assert all(f">a long name of a variable {i}</th>" in html for i in range(30)), name
+
+
+INTERRUPTED = """
+import bostruct as bo
+values = iter([3.0, 2.0, 1.0])
+
+def objective(point):
+    if (value := next(values, None)) is None:
+        raise KeyboardInterrupt
+    return value
+
+result = bo.minimize(objective, {"a": range(9)}, 8, method="random", seed=0, progress=False)
+"""
+
+
+def test_what_was_interrupted_says_where_its_result_is():
+    look = "import sys; print(sys.last_value.result.n_completed)"
+    outputs = execute([INTERRUPTED, look], allow_errors=True)
+    assert (
+        "3 trials finished: error.result has them, or sys.last_value.result" in outputs[INTERRUPTED][0]["traceback"][-1]
+    )
+    assert outputs[look][0]["text"] == "3\n"

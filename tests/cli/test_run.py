@@ -269,3 +269,20 @@ def test_a_line_that_lets_points_be_asked_again_goes_on(tmp_path):
 def test_what_is_of_one_objective_without_limits_is_refused_by_its_option(option):
     told = call("run", "knapsack:items=5", *option, code=2).stderr
     assert f"{option[0]}: expected a problem of one objective without limits; knapsack" in told
+
+
+def test_a_limit_of_failures_is_a_number_auto_or_none(tmp_path):
+    (tmp_path / "bad.py").write_text(
+        "import bostruct as bo\nproblem = lambda _: float('nan'), bo.Space({'a': range(99)})\n"
+    )
+    line = ["run", f"{tmp_path / 'bad.py'}:problem", "--method", "random", "--trials", "15"]
+    for given, said in (
+        ("auto", "10 trials of this run failed"),
+        ("3", "3 trials of this run"),
+        ("none", "no trial has"),
+    ):
+        ended = CliRunner().invoke(main, [*line, "--max-initial-failures", given])
+        assert (ended.exit_code, said in ended.output) == (1, True)
+    ended = CliRunner().invoke(main, [*line, "--max-initial-failures", "0"])
+    assert ended.exit_code == 2
+    assert "expected a number from 1, auto or none; got 0" in ended.output

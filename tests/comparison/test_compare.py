@@ -15,7 +15,7 @@ from bostruct import methods
 from bostruct.comparison.compare import compare
 from bostruct.comparison.inputs import read_methods, read_problems
 from bostruct.comparison.plan import Plan, RunKey, initial_points
-from bostruct.comparison.runs import read_cpu_seconds
+from bostruct.comparison.runs import execute, read_cpu_seconds
 from bostruct.comparison.value import Comparison
 from bostruct.contracts import DomainError
 from bostruct.storage.protocol import StorageError
@@ -186,6 +186,7 @@ def test_an_error_of_scoring_keeps_the_runs_and_costs_no_other_problem(monkeypat
     assert "on bad" in caught.value.__notes__[0]
     assert "Compared: good" in caught.value.__notes__[1]
     assert f"the same call with storage={str(kept)!r} resumes" in caught.value.__notes__[2]
+    assert [one.problem.name for one in caught.value.result] == ["good"]
     assert "random" in (kept / "good" / "comparison.txt").read_text(encoding="utf-8")
     given["bad"] = given["good"]
     assert len(compare(given, "random", n_trials=3, seeds=1, storage=kept, progress=False)) == 2
@@ -285,3 +286,35 @@ def test_published_sets_of_initial_points_go_in_a_circle():
     problem = bo.Problem(cost, SPACE)
     assert initial_points(problem, 30) == problem.initial_points(30)
     assert list(read_problems(["branin", problem])) == ["branin", "cost"]
+
+
+def test_ctrl_c_carries_the_comparison_of_the_runs_that_are_done(monkeypatch, tmp_path):
+    def interrupt(plan, *given):
+        if plan.problem == "second":
+            raise KeyboardInterrupt
+        return execute(plan, *given)
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("bostruct.comparison.compare.execute", interrupt)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        compare({"first": (cost, SPACE), "second": (cost, SPACE)}, "random", n_trials=4, seeds=2, progress=False)
+    (note,) = caught.value.__notes__
+    assert note.endswith("resumes; error.result compares the runs that are done.")
+    (compared,) = caught.value.result
+    assert (compared.name, len(compared.results)) == ("first", 2)
+    assert "random" in repr(caught.value.result)
+
+
+def test_a_limit_of_failures_gets_through_to_the_runs():
+    def fail(_):
+        return float("nan")
+
+    found = compare((fail, SPACE), "random", n_trials=12, seeds=1, progress=False).problems[0]
+    assert "ObjectiveError: 10 trials of this run failed" in found.failed["random", 0]
+    assert (
+        not compare((fail, SPACE), "random", n_trials=12, seeds=1, progress=False, max_initial_failures=None)
+        .problems[0]
+        .failed
+    )
+    with pytest.raises(ValueError, match="max_initial_failures: expected"):
+        compare((fail, SPACE), "random", n_trials=4, max_initial_failures=0)

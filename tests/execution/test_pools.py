@@ -16,7 +16,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.execution.pools import ExecutorError
-from bostruct.study.loop import ObjectiveError
+from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
 ROOT = str(Path(bo.__file__).parent.parent)

@@ -341,3 +341,23 @@ def test_workers_that_linger_are_waited_for_together() -> None:
     with mock.patch("bostruct.execution.processes.EXIT_SECONDS", 3.0):
         bo.Study(SPACE, method="random", seed=0).optimize(objective, 6, workers=6)
     assert time.monotonic() - began < 6 * 3.0
+
+
+@pytest.mark.parametrize(("cause", "attempts"), [(None, 1), ("no memory on the host", 2)])
+def test_a_kill_is_of_the_machine_if_it_has_no_memory(
+    cause: str | None, attempts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel kills what takes the last memory."""
+
+    def objective(point: dict[str, int]) -> float:
+        if point["a"] == 3:
+            with open(tmp_path / "calls", "a") as file:
+                file.write("x")
+            if os.path.getsize(tmp_path / "calls") == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return point["a"]
+
+    monkeypatch.setattr("bostruct.execution.processes.name_cause_of_kill", lambda: cause)
+    result = bo.minimize(objective, SPACE, 6, method="random", seed=0, workers=2, progress=False)
+    assert os.path.getsize(tmp_path / "calls") == attempts
+    assert result.n_failed == 2 - attempts

@@ -87,7 +87,7 @@ def test_an_error_in_an_ask_leaves_what_another_process_ended(file: Path) -> Non
     with open_study(file) as mine, open_study(file) as other:
         ask_again = mine._ledger.ask_again
 
-        def ask_once() -> None:
+        def ask_once(*_: object) -> bo.Trial | None:
             if len(mine.trials) == 1:
                 other.sync()
                 cancel(other)

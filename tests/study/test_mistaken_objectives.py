@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.loop import ObjectiveError
+from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9), "y": bo.Integer(0, 9)})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bostruct.checks import add_note
 from bostruct.domains.language.combinators import IDENTITY
 from bostruct.domains.language.compilers.flow import bind_arguments, plan, propagate, unwrap_single, wrong_module
 from bostruct.domains.language.compilers.implementations import PlainFunction
@@ -45,5 +46,5 @@ def call_node(node: Node, given: dict[str, object]) -> object:
     try:
         return node.implementation.fn(node.values.copy(), *given.values())
     except Exception as error:
-        error.add_note(f"in the module {node.path}")
+        add_note(error, f"in the module {node.path}")
         raise

@@ -1,0 +1,254 @@
+"""Failures that end a run: values that are never finite, equal errors, and failures of the machine."""
+
+from __future__ import annotations
+
+import errno
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bostruct as bo
+from bostruct.contracts import BostructError
+from bostruct.outcome import Outcome
+from bostruct.study.failures import ObjectiveError
+
+SPACE = bo.Space({"x": bo.Integer(0, 999)})
+LOST = "CUDA error: an illegal memory access was encountered"
+
+
+def run(objective: Callable[[Any], object], n_trials: int, study: bo.Study | None = None, **given: Any) -> bo.Result:
+    study = study or bo.Study(SPACE, method="random", seed=0)
+    return study.optimize(objective, n_trials, progress=False, **given)
+
+
+def _fail_in_turn() -> Callable[[Any], float]:
+    errors: Iterator[int] = count()
+
+    def objective(_: object) -> float:
+        raise (KeyError, ValueError, OSError)[next(errors) % 3]("no")
+
+    return objective
+
+
+def _always(value: object) -> Callable[[Any], object]:
+    return lambda _: value
+
+
+FAILING: list[Callable[[], Callable[[Any], object]]] = [
+    lambda: _always(math.nan),
+    lambda: _always(-math.inf),
+    lambda: _always({"repeats": [1.0, math.nan]}),
+    _fail_in_turn,
+]
+
+
+@pytest.mark.parametrize("make", FAILING)
+@pytest.mark.parametrize(
+    ("given", "expected"), [({}, 10), ({"workers": 7}, 14), ({"max_initial_failures": 3}, 3), ({"initial": 15}, 15)]
+)
+def test_failures_alone_end_the_run_stay_and_the_same_call_goes_on(
+    make: Callable[[], Callable[[Any], object]], given: dict[str, Any], expected: int
+) -> None:
+    given = dict(given)
+    points = [{"x": x} for x in range(given.pop("initial", 0))]
+    study = bo.Study(SPACE, method="random", seed=0, initial_points=points)
+    if "workers" in given:
+        given["executor"] = ThreadPoolExecutor(given["workers"])
+    for times in (1, 2):
+        with pytest.raises(ObjectiveError, match=r"none of the study has completed(.|\n)*max_initial_failures=None"):
+            run(make(), 60, study, **given)
+        assert study.n_finished == sum(trial.status == "failed" for trial in study.trials)
+        assert times * expected <= study.n_finished < times * (expected + given.get("workers", 1))
+    assert run(lambda point: point["x"], 60, study, **given).n_completed == 60 - study.result.n_failed
+
+
+def test_the_first_points_of_the_method_are_let_be() -> None:
+    study = bo.Study({"a": bool, "b": range(40)}, method="combo", seed=0)  # 20 of them
+    with pytest.raises(ObjectiveError, match="20 trials of this run failed"):
+        run(_always(math.nan), 60, study)
+
+
+def test_none_lets_a_run_go_on() -> None:
+    assert run(_fail_in_turn(), 30, max_initial_failures=None).n_failed == 30
+    with pytest.warns(UserWarning, match="the last 20 trials failed alike"):
+        assert run(lambda point: point["no"], 30, max_initial_failures=None).n_failed == 30
+
+
+@pytest.mark.parametrize("given", [0, 2.5, "never", True])
+def test_other_limits_are_refused(given: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match="max_initial_failures: expected"):
+        run(_always(1.0), 3, max_initial_failures=given)
+
+
+def _raise(error: Exception) -> Callable[[Any], object]:
+    def objective(_: object) -> float:
+        raise error
+
+    return objective
+
+
+@pytest.mark.parametrize(
+    "objective", [_always(Outcome(failed="diverged")), _raise(bo.Infeasible("no")), _always(Outcome(infeasible="no"))]
+)
+def test_what_the_objective_declares_never_counts(objective: Callable[[Any], object]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(objective, 40).n_completed == 0
+
+
+def test_added_trials_count_as_completed_for_values_and_not_for_equal_errors() -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.add({"x": 5}, 1.0)
+    assert run(_fail_in_turn(), 30, study).n_failed == 30
+    with pytest.raises(ObjectiveError, match="KeyError in each of the first 5"):
+        run(lambda point: point["no"], 60, study)
+
+
+def test_a_run_that_has_completed_trials_warns_once_after_twenty_failures_of_one_kind() -> None:
+    values = iter([1.0, *[math.nan] * 19, 2.0, *[math.nan] * 19, *[math.inf] * 30])
+    with pytest.warns(UserWarning, match="the last 20 trials failed alike, .*objective returned inf") as caught:
+        assert run(lambda _: next(values), 70).n_completed == 2
+    assert len(caught) == 1
+
+
+def _lose_gpu(chosen: int) -> Callable[[Any], float]:
+    """Make an objective that loses the GPU of its process for good at each point that the number divides."""
+
+    def objective(point: dict[str, int]) -> float:
+        state = objective.__dict__
+        if state.get("is_lost") or point["x"] % chosen == 0:
+            state["is_lost"] = True
+            raise RuntimeError(LOST)
+        return point["x"]
+
+    return objective
+
+
+@pytest.mark.parametrize("given", [{"workers": 2}, {"trial_timeout": 60.0}])
+def test_a_worker_that_lost_its_gpu_costs_no_other_trial(given: dict[str, Any]) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    result = run(_lose_gpu(7), 40, study, **given)
+    failed = {trial.number: trial for trial in result.trials if trial.status == "failed"}
+    assert set(failed) == {trial.number for trial in result.trials if trial.point["x"] % 7 == 0}
+    assert len(failed) > 3
+    for trial in failed.values():
+        assert trial.info["machine_failure"]["cause"] == "a lost GPU"
+        assert trial.info["failed_before"] == [f"RuntimeError: {LOST}"]  # given back once
+    learned = {SPACE.present(x)["x"] for x in study._ledger.history().failed}
+    assert learned == {trial.point["x"] for trial in failed.values() if not trial.is_no_data}
+    assert len(learned) >= len(failed) - 1  # after the last trial none completes any more
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (RuntimeError(LOST), "a lost GPU"),
+        (OSError(errno.ENOSPC, "No space left on device"), "a full disk"),
+        (ModuleNotFoundError("No module named 'xgboost'"), "a module that cannot be imported"),
+    ],
+)
+@pytest.mark.parametrize("n_before", [0, 3])
+def test_five_failures_of_the_machine_in_a_row_end_the_run_and_cost_no_trial(
+    error: Exception, cause: str, n_before: int, tmp_path: Path
+) -> None:
+    file = tmp_path / "runs.db"
+    calls: list[int] = []
+
+    def objective(point: dict[str, int]) -> float:
+        calls.append(point["x"])
+        if len(calls) > n_before:
+            raise error
+        return point["x"]
+
+    with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
+        with pytest.raises(BostructError, match=f"5 evaluations in a row failed because of the machine, .* {cause}"):
+            run(objective, 10, study)
+        assert [trial.status for trial in study.trials] == ["completed"] * n_before + ["running"] * 5
+    with bo.Study.load(file) as study:
+        assert len(study._ledger.history().failed) == 0
+        result = run(lambda point: point["x"], 10, study)
+    assert (result.n_completed, len(result.trials)) == (10, 10)
+
+
+def test_a_trial_is_given_back_once_on_disk_and_waits_until_another_completes(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
+        first = study.ask()
+        assert study.tell(first, failed="lost", machine="a lost GPU").status == "running"
+        second = study.ask()
+        assert second.number == 1
+        study.tell(second, failed="lost", machine="a lost GPU")
+    with bo.Study.load(file) as study:
+        third = study.ask()
+        assert third.number == 2  # the others still wait
+        study.tell(third, 1.0)
+        again = study.ask()
+        assert (again.number, again.point) == (0, first.point)
+        assert study.tell(again, failed="lost", machine="a lost GPU").status == "failed"  # of the point
+    with bo.Study.load(file) as study:
+        again = study.ask()
+        assert again.number == 1
+        assert study.tell(again, failed="full", machine="a full disk").is_no_data
+        learned = [SPACE.present(x) for x in study._ledger.history().failed]
+        assert learned == [first.point]
+        study.requeue(1)
+        assert study.tell(study.ask(), failed="bad").info.get("no_data") is None
+        assert len(study._ledger.history().failed) == 2
+
+
+def test_trials_that_wait_are_handed_out_if_no_other_is_wanted_or_left() -> None:
+    calls: list[int] = []
+
+    def objective(point: dict[str, int]) -> float:
+        calls.append(point["x"])
+        if len(calls) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return point["x"]
+
+    result = run(objective, 3)
+    assert (result.n_completed, len(result.trials), len(calls)) == (3, 3, 4)
+    study = bo.Study({"a": bool}, method="random", seed=0)
+    first = study.ask()
+    study.tell(first, failed="full", machine="a full disk")
+    assert [study.ask().number, study.ask().number] == [1, 0]
+
+
+def test_a_failure_of_the_machine_that_is_to_be_raised_fails_its_trial() -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(ImportError, match="xgboost"):
+        run(_raise(ImportError("xgboost")), 10, study, reraise=ImportError)
+    assert [trial.status for trial in study.trials] == ["failed"]
+
+
+def test_a_module_that_some_points_need_is_a_failure_of_these_points() -> None:
+    def objective(point: dict[str, int]) -> float:
+        if point["x"] % 3 == 0:
+            raise ImportError("No module named 'xgboost'")
+        return point["x"]
+
+    study = bo.Study(SPACE, method="random", seed=0)
+    result = run(objective, 30, study)
+    assert len(result.trials) == 30
+    assert len(study._ledger.history().failed) >= result.n_failed - 1 > 3
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"failed": "no", "machine": ""}, TypeError),
+        ({"failed": "no", "machine": True}, TypeError),
+        ({"value": 1.0, "machine": "a full disk"}, ValueError),
+        ({"infeasible": "no", "machine": "a"}, ValueError),
+    ],
+)
+def test_a_cause_is_a_reason_beside_a_failure(given: dict[str, Any], kind: type[Exception]) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    with pytest.raises(kind, match="machine: expected"):
+        study.tell(study.ask(), **given)
+    assert study.trials[0].status == "running"
