@@ -135,7 +135,9 @@ class Joint:
         try:
             parts = _sample_unseen_parts(self.domains, seen, rng)
         except SpaceExhausted as error:
-            raise SpaceExhausted(f"no unseen point of the joint domain is left; {len(seen)} were seen") from error
+            raise SpaceExhausted(
+                f"no unseen point of the joint domain was found; {len(seen)} were seen; the first part: {error}"
+            ) from error
         return self._point(parts)
 
     def check(self, x: object) -> None:
@@ -365,7 +367,7 @@ class Joint:
             x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
             if self._is_valid(x):
                 return x
-        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {RESAMPLING_TRIES} draws")
+        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {RESAMPLING_TRIES} draws")
 
     def to_json(self) -> Json:
         """Describe the domain as JSON."""
