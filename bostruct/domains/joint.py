@@ -135,8 +135,9 @@ class Joint:
         try:
             parts = _sample_unseen_parts(self.domains, seen, rng)
         except SpaceExhausted as error:
+            more = "" if len(seen) >= self.size else "; more may exist"
             raise SpaceExhausted(
-                f"no unseen point of the joint domain was found; {len(seen)} were seen; the first part: {error}"
+                f"no unseen point of the joint domain was found; {len(seen)} were seen{more}"
             ) from error
         return self._point(parts)
 
@@ -239,7 +240,7 @@ class Joint:
             changed = try_mutation(self.domains[i], x.parts[i], rng)
             if changed is not None:  # else that part has no other point; the next may have
                 return self._replace_part(x, i, [changed])[0]
-        raise DomainError(f"no part has a point other than that of {short_repr(self.present(x), 200)}")
+        raise DomainError(f"no point other than {short_repr(self.present(x), 200)} was found by changing one part")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Cross each part where its domain can; else take that of x or that of y, with equal chance.

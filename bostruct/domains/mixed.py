@@ -358,9 +358,7 @@ class MixedSpace(Joint):
         counts: list[int] = []
         most, calls = len(self.constraints), call_limit()
         while (
-            len(found) < m
-            and len(counts) < max(REJECTION_DRAWS, REJECTION_RATE * len(found))
-            and not calls.is_reached
+            len(found) < m and len(counts) < max(REJECTION_DRAWS, REJECTION_RATE * len(found)) and not calls.is_reached
         ):
             for x in self._draw(max(16, min(m - len(found), 256)), rng):
                 counts.append(self._count_until_broken(x))

@@ -68,9 +68,7 @@ class Repair(NamedTuple):
     broken: list[int]
 
 
-def _describe_failure(
-    space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit
-) -> str:
+def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit) -> str:
     """Say what was tried, how many draws satisfied each constraint, and what the best repair broke."""
     rules, n_checked = space.constraints, int(np.sum(counts >= 0))
     said = f"{n_checked} draws{f' and {len(repairs)} repairs' if repairs else ''}: {describe_draws(rules, counts)}"
