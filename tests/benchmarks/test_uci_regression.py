@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ N = 60
 INDOOR = ("longitude", "latitude", "floor", "building", "space", "relative_position", "user", "phone", "timestamp")
 
 
-def write_set(folder: Path, name: str, **other: np.ndarray) -> Path:
+def write_set(folder: Path, name: str, **other: np.ndarray | None) -> Path:
     """Write a small file with the arrays that the set's own file has."""
     rng = np.random.default_rng(0)
     if name == "indoor_location":
@@ -31,7 +32,8 @@ def write_set(folder: Path, name: str, **other: np.ndarray) -> Path:
             "target": np.array(["value"]),
         }
     file = folder / f"{name}.npz"
-    np.savez(file, **{key: value for key, value in (arrays | other).items() if value is not None})
+    held: dict[str, Any] = {key: value for key, value in (arrays | other).items() if value is not None}
+    np.savez(file, **held)
     return file
 
 

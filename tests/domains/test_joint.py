@@ -143,7 +143,7 @@ class TestChanges:
         domain = joint(single(), {"b": bool})
         x = domain.sample(1, rng)[0]
         assert {domain.mutate(x, rng).key[1] != x.key[1] for _ in range(20)} == {True}
-        with pytest.raises(DomainError, match="no point other than .* was found by changing one part"):
+        with pytest.raises(DomainError, match=r"no point other than .* was found by changing one part"):
             joint(single(), single()).mutate(joint(single(), single()).sample(1, rng)[0], rng)
 
     def test_neighbors_change_one_part_the_first_part_first(self):

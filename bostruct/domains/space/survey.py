@@ -62,7 +62,11 @@ def survey_space(space: ConstrainedProduct) -> Survey:
 
 
 class Repair(NamedTuple):
-    """The best point that a repairing walk has seen, and the positions of the constraints that it breaks."""
+    """The best point that a repairing walk has seen.
+
+    row: integer row (columns,).
+    broken: positions of the constraints that it breaks.
+    """
 
     row: IntArray
     broken: list[int]

@@ -90,10 +90,10 @@ def test_the_best_repair_is_one_that_was_seen_and_breaks_what_is_said(rules):
     space, seen = bo.Space(BITS, rules), []
     space = bo.Space(BITS, [*rules[:-1], lambda p: (seen.append(dict(p)), rules[-1](p))[1]])
     message = survey_space(space).refusal
-    satisfied, of, broken = re.search(
-        r"best repair satisfied (\d+) of (\d+) and broke constraints? ([^:]*):", message
-    ).groups()
-    broken = [int(i) - 1 for i in re.findall(r"(\d+) \(", broken)]
+    said = re.search(r"best repair satisfied (\d+) of (\d+) and broke constraints? ([^:]*):", message)
+    assert said is not None
+    satisfied, of, named = said.groups()
+    broken = [int(i) - 1 for i in re.findall(r"(\d+) \(", named)]
     assert int(of) == len(rules)
     assert int(satisfied) == len(rules) - len(broken) == len(rules) - 1  # one that draws satisfy is satisfied
     best = module._repair_starts(space, np.random.default_rng(0))
