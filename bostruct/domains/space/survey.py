@@ -1,7 +1,8 @@
 """Survey a constrained space once: do uniform draws hit valid points, and where are some?
 
 Constraints are opaque predicates, so the search goes from exact to hopeful: uniform draws; draws tilted towards a
-constant point, which meet budgets and cardinalities; walks that repair one constraint after another.
+constant point, which meet budgets and cardinalities; walks that repair one constraint after another; the best of these
+repairs, recombined with tilted draws.
 """
 
 from __future__ import annotations
