@@ -1452,7 +1452,7 @@ class NotWanted(BostructError):
 
 
 class SpaceExhausted(BostructError):
-    """An error that says that every point of the domain has been seen."""
+    """An error that says that no unseen point of the domain is left, or that none was found."""
 
 
 class Infeasible(BostructError):

@@ -135,7 +135,10 @@ class Joint:
         try:
             parts = _sample_unseen_parts(self.domains, seen, rng)
         except SpaceExhausted as error:
-            raise SpaceExhausted(f"no unseen point of the joint domain is left; {len(seen)} were seen") from error
+            more = "" if len(seen) >= self.size else "; more may exist"
+            raise SpaceExhausted(
+                f"no unseen point of the joint domain was found; {len(seen)} were seen{more}"
+            ) from error
         return self._point(parts)
 
     def check(self, x: object) -> None:
@@ -237,7 +240,7 @@ class Joint:
             changed = try_mutation(self.domains[i], x.parts[i], rng)
             if changed is not None:  # else that part has no other point; the next may have
                 return self._replace_part(x, i, [changed])[0]
-        raise DomainError(f"no part has a point other than that of {short_repr(self.present(x), 200)}")
+        raise DomainError(f"no point other than {short_repr(self.present(x), 200)} was found by changing one part")
 
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Cross each part where its domain can; else take that of x or that of y, with equal chance.
@@ -365,7 +368,7 @@ class Joint:
             x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
             if self._is_valid(x):
                 return x
-        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {RESAMPLING_TRIES} draws")
+        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {RESAMPLING_TRIES} draws")
 
     def to_json(self) -> Json:
         """Describe the domain as JSON."""

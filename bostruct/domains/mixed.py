@@ -36,7 +36,7 @@ from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.clause_checks import check_constraints, name_levels
-from bostruct.domains.space.constraints import Constraint, ask
+from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.levels import noting_under
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
@@ -130,11 +130,13 @@ class MixedSpace(Joint):
         if not self.constraints:
             return self._draw(m, rng)
         with limit_search():
-            found, drawn = self._reject(m, rng)
+            found, counts = self._reject(m, rng)
+            ended = "; the search ended at its limit of calls of constraints" if call_limit().is_reached else ""
         if m and not found:
             raise DomainError(
-                f"constraints: no point that satisfies all {len(self.constraints)} was found in {drawn} draws; loosen "
-                "them, or state what a single part must satisfy in that part"
+                f"constraints: no point that satisfies all {len(self.constraints)} was found in {np.sum(counts >= 0)} "
+                f"draws: {describe_draws(self.constraints, counts)}{ended}; loosen them, or state what a single part "
+                "must satisfy in that part"
             )
         while len(found) < m:
             found.append(self._walk(found[int(rng.integers(len(found)))], rng))
@@ -351,15 +353,18 @@ class MixedSpace(Joint):
     def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         return self._settle(super().sample(m, rng), rng)
 
-    def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int]:
-        """Draw until m points are valid, or they prove rare; return them and the number of draws."""
+    def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], IntArray]:
+        """Draw until m points are valid, or they prove rare; return them and `_count_until_broken` of each draw."""
         found: list[JointPoint] = []
-        drawn, calls = 0, call_limit()
-        while len(found) < m and drawn < max(REJECTION_DRAWS, REJECTION_RATE * len(found)) and not calls.is_reached:
-            block = self._draw(max(16, min(m - len(found), 256)), rng)
-            drawn += len(block)
-            found += self._keep_valid(block)
-        return found[:m], drawn
+        counts: list[int] = []
+        most, calls = len(self.constraints), call_limit()
+        while (
+            len(found) < m and len(counts) < max(REJECTION_DRAWS, REJECTION_RATE * len(found)) and not calls.is_reached
+        ):
+            for x in self._draw(max(16, min(m - len(found), 256)), rng):
+                counts.append(self._count_until_broken(x))
+                found += [x] if counts[-1] == most else []
+        return found[:m], np.array(counts, dtype=np.int64)
 
     def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Return a valid point some changes away, x itself where there is none."""
@@ -402,7 +407,16 @@ class MixedSpace(Joint):
 
     def _is_valid(self, x: JointPoint) -> bool:
         """Tell whether all constraints hold; no point is valid, unasked, once the limit of calls is reached."""
-        return all(not call_limit().is_reached and self._satisfies(x, rule) for rule in self.constraints)
+        return self._count_until_broken(x) == len(self.constraints)
+
+    def _count_until_broken(self, x: JointPoint) -> int:
+        """Count the constraints that hold before the first broken one; -1 if the limit of calls is reached before."""
+        for i, rule in enumerate(self.constraints):
+            if call_limit().is_reached:
+                return -1
+            if not self._satisfies(x, rule):
+                return i
+        return len(self.constraints)
 
     def _satisfies(self, x: JointPoint, rule: Constraint) -> bool:
         try:

@@ -289,7 +289,7 @@ class BostructSampler(BaseSampler):
             with self._limit():
                 x, info = model.suggest(found.list_running(trials, number), rng)
             if info["origin"] == "exhausted":
-                self._warn_once("", "every point of the search space was evaluated; points are drawn at random again")
+                self._warn_once("", f"{info['why']}; points are drawn at random again")
             x = fix_parameters(domain, x, attributes.get("fixed_params", {}), rng)
         found.keep_point(study, own, number, x)
         return domain.present(x)

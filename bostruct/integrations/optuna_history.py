@@ -206,7 +206,7 @@ class Model:
         running: points under evaluation.
         rng: the only source of chance.
 
-        Where every point was seen it is any point, drawn at random, of origin `exhausted`.
+        Where no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
         """
         seen = self._seen.union(self.domain.key(x) for x in running)
         measured = self._measurements.read()._asdict()
@@ -216,8 +216,8 @@ class Model:
         try:
             with limit_calls():
                 found = self.searcher.suggest(history, self.state, rng)
-        except SpaceExhausted:
-            return self.domain.take(self.domain.sample(1, rng), [0])[0], {"origin": "exhausted"}
+        except SpaceExhausted as error:
+            return self.domain.take(self.domain.sample(1, rng), [0])[0], {"origin": "exhausted", "why": str(error)}
         self.state = found.state
         self._fallbacks.note(self._who, found.info)
         return found.point, found.info

@@ -127,7 +127,7 @@ class BostructSearchCV(BaseSearchCV):
             study.stop(f"n_iter reached ({self.n_iter})")
         except SpaceExhausted as error:
             study.stop(str(error))
-            said = f"n_iter: the space has {study.n_finished} candidates, fewer than {self.n_iter}; all are evaluated"
+            said = f"n_iter: {study.n_finished} candidates were evaluated, fewer than {self.n_iter}: {error}"
             warnings.warn(said, UserWarning, stacklevel=2)
         if last_error is not None and not results:
             raise last_error

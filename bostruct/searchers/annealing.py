@@ -80,7 +80,7 @@ class Annealing:
                 parent = self.domain.keys(history.completed).index(self.domain.key(current))
                 info = {"origin": "model", "temperature": heat, "reheated": start < steps, PARENT_POSITION: parent}
                 return Suggestion(proposal, self._state(history, current, start), info)
-        why = f"two walks of {self.free_steps} steps met seen points alone"
+        why = f"no unseen point was found in two walks of up to {self.free_steps} steps"
         chosen = self.domain.sample_unseen(history.seen, rng)
         return Suggestion(chosen, self._state(history, current, 0), {"origin": "fallback", "why": why})
 

@@ -70,7 +70,7 @@ class EvolutionSearch:
             return draw_blindly(self.domain, history, state, rng)
         child = self._child(history, rng)
         if child is None:
-            why = f"{self.tries} mutations met seen points alone"
+            why = f"no unseen point was found in up to {self.tries} mutations"
             return fall_back(self.domain, history, state, rng, why)
         x, parent = child
         return Suggestion(x, state, {"origin": self.origin, PARENT_POSITION: parent})

@@ -151,7 +151,7 @@ class MCTS:
             tries -= 1
             if not self._cache.options(made):  # an end that leads nowhere; below others another draw may help
                 exhausted.add(made)
-        why = "the tree is exhausted" if () in exhausted.prefixes else f"{self.tries} walks met seen points alone"
+        why = "the tree is exhausted" if () in exhausted.prefixes else "no walk met an unseen point"
         return fall_back(self.domain, history, state, rng, why)
 
     def _grow_tree(self, history: HistoryView) -> tuple[TreeNode, ExhaustedPrefixes]:

@@ -143,7 +143,7 @@ class TestChanges:
         domain = joint(single(), {"b": bool})
         x = domain.sample(1, rng)[0]
         assert {domain.mutate(x, rng).key[1] != x.key[1] for _ in range(20)} == {True}
-        with pytest.raises(DomainError, match="no part has a point other than that of"):
+        with pytest.raises(DomainError, match=r"no point other than .* was found by changing one part"):
             joint(single(), single()).mutate(joint(single(), single()).sample(1, rng)[0], rng)
 
     def test_neighbors_change_one_part_the_first_part_first(self):
@@ -192,7 +192,7 @@ class TestUnseen:
         keys = domain.keys(every_point(domain))
         for left in (keys[0], keys[2_876], keys[-1]):
             assert domain.sample_unseen(frozenset(keys) - {left}, rng).key == left
-        with pytest.raises(SpaceExhausted, match="no unseen point of the joint domain is left; 4096 were seen"):
+        with pytest.raises(SpaceExhausted, match=r"no unseen point of the joint domain was found; 4096 were seen$"):
             domain.sample_unseen(frozenset(keys), rng)
 
     def test_another_architecture_where_all_training_was_seen_with_the_known_ones(self, rng, monkeypatch):

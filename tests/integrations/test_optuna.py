@@ -136,7 +136,7 @@ def test_an_exhausted_space_is_drawn_from_again_and_the_log_says_so(caplog):
         study.optimize(cost_small, 9)
     assert len(study.trials) == 9
     assert [record.getMessage() for record in caplog.records] == [
-        "BostructSampler: every point of the search space was evaluated; points are drawn at random again"
+        "BostructSampler: all 6 points of the space have been seen; points are drawn at random again"
     ]
 
 

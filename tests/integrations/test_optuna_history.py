@@ -77,7 +77,10 @@ def test_a_suggestion_is_neither_finished_nor_running():
     running = [space.parse({"a": "x"}), space.parse({"a": "z"})]
     rng = np.random.default_rng(0)
     assert space.present(model.suggest(running, rng)[0]) == {"a": "y"}
-    assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == {"origin": "exhausted"}
+    assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == {
+        "origin": "exhausted",
+        "why": "all 3 points of the space have been seen",
+    }
 
 
 def test_numbers_that_disappear_are_no_longer_counted_for_limits():

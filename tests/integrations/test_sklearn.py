@@ -85,7 +85,7 @@ def test_several_candidates_are_asked_where_there_are_more_jobs_than_folds():
 
 
 def test_candidates_never_repeat_and_a_small_space_is_exhausted():
-    with pytest.warns(UserWarning, match="the space has 2 candidates, fewer than 10"):
+    with pytest.warns(UserWarning, match="2 candidates were evaluated, fewer than 10: all 2 points"):
         found = BostructSearchCV(GaussianNB(), {"var_smoothing": [1e-9, 1e-3]}, method="random").fit(X, Y)
     assert sorted(params["var_smoothing"] for params in found.cv_results_["params"]) == [1e-9, 1e-3]
     assert "all 2 points" in found.search_result_.stopped_because

@@ -51,7 +51,7 @@ def test_falls_back_where_nothing_can_be_mutated(values):
         history, None, np.random.default_rng(9)
     )
     assert found.info["origin"] == "fallback"
-    assert ("seen points" if values else "completed") in found.info["why"]
+    assert ("no unseen point" if values else "completed") in found.info["why"]
 
 
 def test_wrong_settings_of_a_search_are_refused():

@@ -30,7 +30,7 @@ class Survey(NamedTuple):
     points: a few valid points, integer rows (k, columns); none where none was found.
     uniform_hits: True where one of the uniform draws was valid.
     calls: how many calls of predicates it took.
-    refusal: what was tried, in words.
+    refusal: what was tried and how near it came, in words.
     """
 
     points: IntArray
@@ -90,7 +90,8 @@ def count_satisfied_rules(space: ConstrainedProduct, xs: IntArray, rules: Sequen
     xs: integer rows (m, d).
     rules: predicates of a point as a dict of the user's values.
     """
-    return np.array([count_at_point(space, point, rules) for point in _present_rows(space, xs)], dtype=np.int64)
+    broken = [len(find_broken(space, point, rules)) for point in _present_rows(space, xs)]
+    return len(rules) - np.array(broken, dtype=np.int64)
 
 
 def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
@@ -105,7 +106,7 @@ def count_within_limit(space: ConstrainedProduct, xs: IntArray) -> IntArray:
     for i, point in enumerate(_present_rows(space, xs)):
         if limit.is_reached:
             break
-        counts[i] = count_at_point(space, point, space.constraints)
+        counts[i] = len(space.constraints) - len(find_broken(space, point, space.constraints))
     return counts
 
 
@@ -117,12 +118,54 @@ def valid_mask(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.bool_]
     space: `Space`.
     xs: integer rows (m, d).
     """
-    valid, limit = np.zeros(len(xs), dtype=bool), call_limit()
+    return count_until_broken(space, xs) == len(space.constraints)
+
+
+def count_until_broken(space: ConstrainedProduct, xs: IntArray) -> IntArray:
+    """Count the constraints that hold at each point before the first broken one, which is the last one called -> (m,).
+
+    -1 for points that are not checked because the limit of calls is reached.
+
+    space: `Space`.
+    xs: integer rows (m, d).
+    """
+    counts, limit = np.full(len(xs), -1, dtype=np.int64), call_limit()
     for i, point in enumerate(_present_rows(space, xs)):
         if limit.is_reached:
             break
-        valid[i] = satisfies_all(space, point)
-    return valid
+        holds = 0
+        for rule in space.constraints:
+            if not _satisfies(space, point, rule):
+                break
+            holds += 1
+        counts[i] = holds
+    return counts
+
+
+def describe_draws(rules: Sequence[Constraint], counts: IntArray) -> str:
+    """Return how many draws satisfied each constraint, as a clause of a message.
+
+    rules: predicates, called in order until one is broken.
+    counts: of each draw, as `count_until_broken` returns them.
+    """
+    said: list[str] = []
+    for i, asked in enumerate(np.sum(counts[:, None] >= np.arange(len(rules)), axis=0).tolist()):
+        if not asked:
+            said.append(f"constraint {i + 1}{' was' if i + 1 == len(rules) else ' and later ones were'} not called")
+            break
+        of = f"of the {asked} draws" if i == 0 else f"of these {asked}"
+        said.append(f"{np.sum(counts > i)} {of} satisfied {label_rules(rules, [i])}")
+    return ", ".join(said)
+
+
+def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
+    """Return the number, from 1, and the name of constraints for messages.
+
+    rules: all predicates, in the user's order.
+    which: positions of at least one of them.
+    """
+    names = ", ".join(f"{i + 1} ({predicate_name(rules[i])})" for i in which)
+    return f"constraint{'s' if len(which) > 1 else ''} {names}"
 
 
 def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
@@ -134,14 +177,14 @@ def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
     return all(_satisfies(space, point, rule) for rule in space.constraints)
 
 
-def count_at_point(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> int:
-    """Count the rules that hold at a point; raises DomainError where one itself fails.
+def find_broken(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> list[int]:
+    """Return the positions of the rules that a point breaks; raises DomainError where one itself fails.
 
     space: `Space`.
     point: dict of the user's values.
-    rules: predicates.
+    rules: predicates, all of which are called.
     """
-    return sum(_satisfies(space, point, rule) for rule in rules)
+    return [i for i, rule in enumerate(rules) if not _satisfies(space, point, rule)]
 
 
 def _satisfies(space: ConstrainedProduct, point: dict[str, Any], rule: Constraint) -> bool:

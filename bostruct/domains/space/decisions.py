@@ -186,4 +186,4 @@ def roll_out(space: ConstrainedProduct, made: Sequence[int], rng: np.random.Gene
         valid = valid_mask(space, space.conditions.settle_randomly(rows, rng))
         if valid.any():
             return rows[int(np.argmax(valid))]
-    raise Infeasible(f"no valid point with the choices {tuple(made)} was found in {draws} draws")
+    raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {draws} draws")

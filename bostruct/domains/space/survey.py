@@ -1,19 +1,29 @@
 """Survey a constrained space once: do uniform draws hit valid points, and where are some?
 
 Constraints are opaque predicates, so the search goes from exact to hopeful: uniform draws; draws tilted towards a
-constant point, which meet budgets and cardinalities; walks that repair one constraint after another.
+constant point, which meet budgets and cardinalities; walks that repair one constraint after another; the best of these
+repairs, recombined with tilted draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bostruct.checks import short_repr
 from bostruct.contracts import IntArray
-from bostruct.domains.space.call_limit import call_limit, limit_calls
-from bostruct.domains.space.constraints import ConstrainedProduct, Survey, count_at_point, valid_mask, work_limit
+from bostruct.domains.space.call_limit import CallLimit, call_limit, limit_calls
+from bostruct.domains.space.constraints import (
+    ConstrainedProduct,
+    Survey,
+    count_until_broken,
+    describe_draws,
+    find_broken,
+    label_rules,
+    work_limit,
+)
 from bostruct.domains.space.variable import ABSENT, Variable
 
 MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
@@ -23,6 +33,7 @@ BLOCK = 512
 N_STARTS = 20  # valid points that are wanted
 REPAIRS = 20
 REPAIR_STEPS = 2_000
+RECOMBINED = 10  # of the best repairs
 REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets a walk out of local minima (WalkSAT)
 
 
@@ -36,29 +47,58 @@ def survey_space(space: ConstrainedProduct) -> Survey:
     rng = np.random.default_rng(0)
     with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:
         uniform = space.sample_freely(UNIFORM_DRAWS, rng)
-        found = uniform[valid_mask(space, uniform)]
-        tried, uniform_hits = f"{UNIFORM_DRAWS} uniform draws", len(found) > 0
-        for name, draw, most in SEARCHES:
+        counts = [count_until_broken(space, uniform)]
+        found = uniform[counts[0] == len(space.constraints)]
+        uniform_hits = len(found) > 0
+        for draw, most in SEARCHES:
             if not len(found):
-                found, n_drawn = _draw_until_valid(space, draw, most, rng)
-                tried += f", {n_drawn} {name} draws"
+                found = _draw_until_valid(space, draw, most, rng, counts)
+        repairs: list[Repair] = []
         if not len(found) and len(space.constraints) > 1:  # a single one gives a repair no direction
-            found, best = _repair_starts(space, rng)
-            tried += f" and by repairs (the best of which satisfied {best})"
-        return Survey(found[:N_STARTS], uniform_hits, int(MAX_SURVEY_CALLS - limit.left), tried)
+            repairs = _repair_starts(space, rng)
+            found = np.array([repair.row for repair in repairs if not repair.broken][-1:], dtype=np.int64)
+        found = found[:N_STARTS].reshape(-1, space.layout.n_columns)
+        refusal = "" if len(found) else _describe_failure(space, np.concatenate(counts), repairs, limit)
+        return Survey(found, uniform_hits, int(MAX_SURVEY_CALLS - limit.left), refusal)
+
+
+class Repair(NamedTuple):
+    """The best point that a repairing walk has seen.
+
+    row: integer row (columns,).
+    broken: positions of the constraints that it breaks.
+    """
+
+    row: IntArray
+    broken: list[int]
+
+
+def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit) -> str:
+    """Say what was tried, how many draws satisfied each constraint, and what the best repair broke."""
+    rules, n_checked = space.constraints, int(np.sum(counts >= 0))
+    said = f"{n_checked} draws{f' and {len(repairs)} repairs' if repairs else ''}: {describe_draws(rules, counts)}"
+    if repairs:
+        best = min(repairs, key=lambda repair: len(repair.broken))
+        said += (
+            f"; the best repair satisfied {len(rules) - len(best.broken)} of {len(rules)} and broke "
+            f"{label_rules(rules, best.broken)}: {short_repr(space.present(best.row), 200)}"
+        )
+    ended = limit.left < len(rules)
+    return said + (f"; the search ended at its limit of {MAX_SURVEY_CALLS} calls of constraints" if ended else "")
 
 
 def _draw_until_valid(
-    space: ConstrainedProduct, draw: Draw, most: int, rng: np.random.Generator
-) -> tuple[IntArray, int]:
-    """Draw until enough points are valid; return those, and how many were drawn."""
+    space: ConstrainedProduct, draw: Draw, most: int, rng: np.random.Generator, counts: list[IntArray]
+) -> IntArray:
+    """Draw until enough points are valid; return those, and append to `counts` how many constraints each satisfied."""
     found, n_drawn, limit = space.sample_freely(0, rng), 0, call_limit()
     most = min(most, work_limit(space))
     while len(found) < N_STARTS and not limit.is_reached and n_drawn < (ENOUGH_DRAWS if len(found) else most):
         block = draw(space, BLOCK, rng)
-        found = np.concatenate([found, block[valid_mask(space, block)]])
+        counts.append(count_until_broken(space, block))
+        found = np.concatenate([found, block[counts[-1] == len(space.constraints)]])
         n_drawn += len(block)
-    return found, n_drawn
+    return found
 
 
 def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
@@ -73,46 +113,67 @@ def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Genera
 
 
 Draw = Callable[[ConstrainedProduct, int, np.random.Generator], IntArray]
-SEARCHES: tuple[tuple[str, Draw, int], ...] = (  # name, draws, and how many of them before they are given up
-    ("tilted", _draw_tilted_points, 20_000),
-    ("more uniform", lambda space, m, rng: space.sample_freely(m, rng), 60_000),
+SEARCHES: tuple[tuple[Draw, int], ...] = (  # draws, and how many of them before they are given up
+    (_draw_tilted_points, 20_000),
+    (lambda space, m, rng: space.sample_freely(m, rng), 60_000),
 )
 
 
-def _repair_starts(space: ConstrainedProduct, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Repair tilted draws until one is valid (1 or 0, columns), and return how many constraints the best satisfied."""
-    most, limit = 0, call_limit()
+def _repair_starts(space: ConstrainedProduct, rng: np.random.Generator) -> list[Repair]:
+    """Repair tilted draws one by one, then recombine the best repairs with such draws, until the last is valid."""
+    repairs: list[Repair] = []
+    limit, n_rules = call_limit(), len(space.constraints)
     steps = min(REPAIR_STEPS, max(1, work_limit(space) // REPAIRS))
     for start in _draw_tilted_points(space, REPAIRS, rng):
-        if limit.is_reached:
+        if limit.left < n_rules:
+            return repairs
+        repairs.append(_repair(space, start, steps, rng))
+        if not repairs[-1].broken:
+            return repairs
+    for start in sorted(repairs, key=lambda repair: len(repair.broken))[:RECOMBINED]:
+        if limit.left < n_rules:
             break
-        x, n_satisfied = _repair(space, start, steps, rng)
-        most = max(most, n_satisfied)
-        if most == len(space.constraints):
-            return x[None], most
-    return space.sample_freely(0, rng), most
+        repairs.append(_recombine(space, start, steps, rng))
+        if not repairs[-1].broken:
+            break
+    return repairs
 
 
-def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> tuple[IntArray, int]:
-    """Change one variable at a time, keeping what satisfies no fewer constraints.
-
-    Returns the point, and how many constraints hold.
-    """
-    point, row, limit = space.present(x), x, call_limit()
-    target = len(space.constraints)
-    held = count_at_point(space, point, space.constraints)
+def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> Repair:
+    """Change one variable at a time, keeping what satisfies no fewer constraints; return the best point seen."""
+    point, row, limit, rules = space.present(x), x, call_limit(), space.constraints
+    broken = find_broken(space, point, rules)
+    best = Repair(row, broken)
     which = rng.integers(space.d, size=steps)
     variables = list(space.variables.values())
     draws = _draw_values(variables, which, rng)
     noise = rng.random(steps) < REPAIR_NOISE
     for i, columns, anyway in zip(which.tolist(), draws, noise.tolist(), strict=True):
-        if held == target or limit.left < target:
+        if not broken or limit.left < len(rules):
             break
         changed_row, changed = _change(space, row, point, i, columns)
-        now = count_at_point(space, changed, space.constraints)
-        if now >= held or anyway:
-            point, row, held = changed, changed_row, now
-    return row, held
+        now = find_broken(space, changed, rules)
+        if len(now) <= len(broken) or anyway:
+            point, row, broken = changed, changed_row, now
+            best = Repair(row, broken) if len(broken) < len(best.broken) else best
+    return best
+
+
+def _recombine(space: ConstrainedProduct, start: Repair, steps: int, rng: np.random.Generator) -> Repair:
+    """Replace a random share of the variables by those of tilted draws, keeping what satisfies no fewer constraints.
+
+    Several variables change at once, which a sum of them may need.
+    """
+    best, limit, rules = start, call_limit(), space.constraints
+    kept = rng.random((steps, space.d)) < rng.random((steps, 1))
+    columns = np.repeat(kept, [v.width for v in space.variables.values()], axis=1)
+    for draw, keeps in zip(_draw_tilted_points(space, steps, rng), columns, strict=True):
+        if not best.broken or limit.left < len(rules):
+            break
+        row = space.conditions.settle_randomly(np.where(keeps, best.row, draw)[None], rng)[0]
+        broken = find_broken(space, space.present(row), rules)
+        best = Repair(row, broken) if len(broken) <= len(best.broken) else best
+    return best
 
 
 def _change(

@@ -8,6 +8,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from bostruct.contracts import IntArray, SpaceExhausted
+from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.constraints import ConstrainedProduct
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.walks import find_unseen_nearby
@@ -23,7 +24,7 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
 
     Raises SpaceExhausted when none is left, or found.
     """
-    if _knows_none_but(space, seen):
+    if known_only_by_history := _knows_none_but(space, seen):
         known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
         x = find_unseen_nearby(space, known, seen)
     elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
@@ -33,9 +34,11 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
         is_simple = space.layout.is_simple and not space.constraints and not space.conditions
         x = _first_unseen(space, start, seen) if is_simple else find_unseen_nearby(space, start, seen)
     if x is None:
+        tried = "from a seen point" if known_only_by_history else f"in up to {DRAWS_UNSEEN} draws and from one of them"
+        ended = "the limit of calls of constraints ended the search, " if call_limit().is_reached else ""
         raise SpaceExhausted(
-            f"no unseen valid point was found in {DRAWS_UNSEEN} draws, nor by changing a variable or swapping two "
-            f"from there on; {len(seen)} were seen; more may exist"
+            f"no unseen valid point was found {tried} by changing a variable or swapping two; {len(seen)} were seen; "
+            f"{ended}more may exist"
         )
     return x
 
