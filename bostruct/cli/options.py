@@ -39,9 +39,10 @@ progress_option = click.option(
 )
 
 
-def read_max_initial_failures(_: click.Context, option: click.Parameter, given: str) -> FailureLimit:
+def read_max_initial_failures(context: click.Context, option: click.Parameter, given: str) -> FailureLimit:
     """Return the number that an option has, ``auto`` as it is, and None for ``none``; raise BadParameter.
 
+    context: of the command, for the message.
     option: that was given, for the message.
     given: its text.
     """
@@ -50,7 +51,7 @@ def read_max_initial_failures(_: click.Context, option: click.Parameter, given: 
     if given == "none":
         return None
     if not given.isdecimal() or int(given) < 1:
-        raise click.BadParameter(f"expected a number from 1, auto or none; got {given}", param=option)
+        raise click.BadParameter(f"expected a number from 1, auto or none; got {given}", context, option)
     return int(given)
 
 

@@ -127,11 +127,11 @@ def name_cause_of_kill() -> str | None:
 def fails_control(code: str) -> bool:
     """Run a line of Python in a process of its own, and return True if it fails.
 
-    code: that allocates a little. One that needs torch proves nothing if this process does without.
+    code: that allocates a little. One that needs a GPU proves nothing if this process sees none.
     """
     import subprocess
 
-    if "torch" in code and "torch" not in sys.modules:
+    if "torch" in code and not ((torch := sys.modules.get("torch")) and torch.cuda.is_available()):
         return False
     nowhere = subprocess.DEVNULL
     command = [sys.executable, "-c", code]

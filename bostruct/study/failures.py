@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 from bostruct.contracts import BostructError, Transient
 from bostruct.display import pluralize
@@ -13,9 +13,6 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.goals.declared import LimitError
 from bostruct.study.history import Trial
 from bostruct.study.run_settings import RunSettings
-
-if TYPE_CHECKING:
-    from bostruct.study.study import Study
 
 # from the first trial: of the objective, not a property of points
 MISTAKES = (TypeError, AttributeError, NameError, LimitError)
@@ -33,11 +30,11 @@ class ObjectiveError(BostructError):
 class FailureWatch:
     """The failures of one run, which end it if the objective or the machine is at fault.
 
-    study: that is optimized.
+    study: a `Study`, which is optimized.
     settings: of the run.
     """
 
-    def __init__(self, study: Study, settings: RunSettings) -> None:
+    def __init__(self, study: Any, settings: RunSettings) -> None:
         self._study = study
         self._settings = settings
         self._limit = settings.max_initial_failures
@@ -152,7 +149,7 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
     ) from evaluation.error
 
 
-def _has_completed(study: Study) -> bool:
+def _has_completed(study: Any) -> bool:
     """Tell whether any trial has completed, but for added ones, which this objective may never have seen."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 

@@ -12,9 +12,11 @@ from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Predi
 from bostruct.surrogates.known_noise import check_variances, find_known_variances, with_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
-LARGEST = np.finfo(np.float64).max
 FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
-FAR_SDS = 2.0  # between the median and a farther value, whose noise is made so large
+ROOM = 1.0  # scales that all farther values share
+MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
+OUTLIER_SDS = 2.0  # between the median and an outlier
+LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,9 @@ class OutputWarping:
     median is touched, so incumbents and improvements are as they are. Predictions far above the median are on the
     compressed scale.
 
-    The logarithm is at most 3. A value that reaches this bound says that its point is bad, and little about the points
-    around it: an outlier of this size in a Gaussian process would distort its neighborhood. So the value has noise,
-    which puts it two standard deviations above the median.
+    The part of the logarithms above 3 is shrunk so that the largest is 4. Values that reach so far, and are at most a
+    tenth of all, say that their points are bad, and little about the points around them. In a Gaussian process, such an
+    outlier would distort its neighborhood. So each has noise, which puts it two standard deviations above the median.
 
     surrogate: of the compressed values.
     beyond: z above which values are compressed, at least 0.
@@ -103,11 +105,13 @@ class Compression(NamedTuple):
     middle: the median.
     scale: the unit of distances; 0 where no value is compressed.
     beyond: scales above the median from which on values are compressed.
+    shrinkage: of logarithms above `FAR_EXCESS`, from 0 to 1.
     """
 
     middle: float
     scale: float
     beyond: float
+    shrinkage: float = 1.0
 
     @classmethod
     def of(cls, values: Array, beyond: float) -> Compression:
@@ -122,7 +126,11 @@ class Compression(NamedTuple):
                 middle = 4.0 * float(np.median(0.25 * values))
             scale = _find_scale(values, middle)
         found = cls(middle, scale if scale < np.inf else 0.0, beyond)
-        return found if found.scale and np.any(found._measure(values) > beyond) else found._replace(scale=0.0)
+        largest = float(found._measure(values).max()) if found.scale else 0.0
+        if largest <= beyond:
+            return found._replace(scale=0.0)
+        excess = np.log1p(largest - beyond) - FAR_EXCESS
+        return found._replace(shrinkage=min(ROOM / excess, 1.0)) if excess > 0.0 else found
 
     def compress(self, values: Array) -> Array:
         """Return values as `OutputWarping` learns them (n,).
@@ -142,20 +150,25 @@ class Compression(NamedTuple):
         z = self._measure(values)
         short = self._shorten(z)
         compressed = np.where(z > self.beyond, self.middle + self.scale * short, values)
+        is_outlier = short > self.beyond + FAR_EXCESS
+        if np.count_nonzero(is_outlier) > max(MOST_OUTLIERS * len(values), 1.0):
+            is_outlier = np.zeros(len(values), dtype=np.bool_)
+        if variances is None and not is_outlier.any():
+            return compressed, None
         noise = np.full(len(values), np.nan) if variances is None else variances.copy()
-        if variances is not None:
-            lower = self._shorten(z - np.sqrt(variances) / self.scale)  # one standard deviation below
-            noise = np.where(z > self.beyond, np.square(self.scale * (short - lower)), noise)
-        is_far = short >= self.beyond + FAR_EXCESS
         with np.errstate(over="ignore"):
-            least = np.minimum(np.square(self.scale * short[is_far] / FAR_SDS), LARGEST)
-        noise[is_far] = np.fmax(noise[is_far], least)
-        return compressed, None if variances is None and not is_far.any() else noise
+            if variances is not None:
+                lower = self._shorten(z - np.sqrt(variances) / self.scale)  # one standard deviation below
+                noise = np.where(z > self.beyond, np.square(self.scale * (short - lower)), variances)
+            least = np.square(self.scale * short[is_outlier] / OUTLIER_SDS)
+        noise[is_outlier] = np.fmax(noise[is_outlier], least)
+        return compressed, np.minimum(noise, LARGEST)
 
     def _shorten(self, z: Array) -> Array:
         """Return compressed distances from the median, in scales."""
         excess = np.log1p(np.maximum(z - self.beyond, 0.0))
-        return np.where(z > self.beyond, self.beyond + np.minimum(excess, FAR_EXCESS), z)
+        shrunk = excess - (1.0 - self.shrinkage) * np.maximum(excess - FAR_EXCESS, 0.0)
+        return np.where(z > self.beyond, self.beyond + shrunk, z)
 
     def expand(self, prediction: Prediction) -> Prediction:
         """Return the prediction of values of which one of compressed values is given.
@@ -168,11 +181,12 @@ class Compression(NamedTuple):
         if not self.scale:
             return prediction
         z = self._measure(prediction.mean)
-        excess = np.clip(z - self.beyond, 0.0, MOST_EXCESS)
+        shrunk = np.maximum(z - self.beyond, 0.0)
+        stretched = shrunk + (1.0 / self.shrinkage - 1.0) * np.maximum(shrunk - FAR_EXCESS, 0.0)
+        excess = np.minimum(stretched, MOST_EXCESS)
+        slope = np.where(shrunk > FAR_EXCESS, 1.0 / self.shrinkage, 1.0) * np.exp(excess)
         expanded = self.middle + self.scale * (self.beyond + np.expm1(excess))
-        return Prediction(
-            np.where(z > self.beyond, expanded, prediction.mean), prediction.variance * np.exp(2.0 * excess)
-        )
+        return Prediction(np.where(z > self.beyond, expanded, prediction.mean), prediction.variance * np.square(slope))
 
     def _measure(self, values: Array) -> Array:
         """Return the distances of values from the median, in scales."""

@@ -152,13 +152,13 @@ def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(
         first.prepare(n_waiting)
     ask_again = first._ledger.ask_again
 
-    def be_slow() -> object:
+    def be_slow(*arguments: object) -> object:
         server.query(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
             f"'{seat_of(first)._session._name}'"
         )
         second.ask()
-        return ask_again()
+        return ask_again(*arguments)
 
     monkeypatch.setattr(first._ledger, "ask_again", be_slow)
     with first.deciding(lambda: first.n_finished + first.n_elsewhere < 1):
