@@ -174,17 +174,19 @@ class Compression(NamedTuple):
         """Return the prediction of values of which one of compressed values is given.
 
         Far above the median the mean becomes the median of what is predicted, and the variance that of the expansion as
-        a straight line there: a mean would be that of the largest values alone.
+        a straight line there: a mean would be that of the largest values alone. If logarithms were shrunk, no mean is
+        above the largest value: their errors would be stretched, too.
 
         prediction: of compressed values.
         """
         if not self.scale:
             return prediction
         z = self._measure(prediction.mean)
-        shrunk = np.maximum(z - self.beyond, 0.0)
+        most = FAR_EXCESS + ROOM if self.shrinkage < 1.0 else MOST_EXCESS
+        shrunk = np.clip(z - self.beyond, 0.0, most)
         stretched = shrunk + (1.0 / self.shrinkage - 1.0) * np.maximum(shrunk - FAR_EXCESS, 0.0)
         excess = np.minimum(stretched, MOST_EXCESS)
-        slope = np.where(shrunk > FAR_EXCESS, 1.0 / self.shrinkage, 1.0) * np.exp(excess)
+        slope = np.exp(excess) * np.where(shrunk > FAR_EXCESS, 1.0 / self.shrinkage, 1.0)
         expanded = self.middle + self.scale * (self.beyond + np.expm1(excess))
         return Prediction(np.where(z > self.beyond, expanded, prediction.mean), prediction.variance * np.square(slope))
 

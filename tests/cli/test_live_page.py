@@ -39,7 +39,7 @@ def test_follows_a_study_that_writes(study):
     assert after.tag != before.tag
     assert FOLLOW in after.body.decode()
     metas = check_page(after.body.decode()).find("meta")
-    assert "connect-src 'self'" in metas[1]["content"]
+    assert "connect-src 'self'" in metas[2]["content"]
 
 
 def test_a_file_that_vanishes_or_is_damaged_is_said_and_comes_back(study, tmp_path):
