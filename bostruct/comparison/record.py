@@ -81,7 +81,7 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
     settings: of the call: its problem, methods, seeds and trials.
     given: a row for each label of a method, at least one.
 
-    Raises StorageError where the file is of another comparison, OutputRefused where it is none of bostruct, and leaves
+    Raises StorageError if the file is of another comparison, OutputRefused if it is none of bostruct, and leaves
     it then.
     """
     earlier = read_record(path)

@@ -297,7 +297,7 @@ class _Door:
 
 
 def _list_given(stored: Column) -> Sequence[Column]:
-    """Return what a database may have been given where a column of numbers now holds this."""
+    """Return what a database may have been given if a column of numbers now holds this."""
     if stored is None:
         return stored, math.nan
     numbers = (stored, int(stored)) if isinstance(stored, float) and stored.is_integer() else (stored,)

@@ -189,7 +189,7 @@ def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
 
 
 def find_broken(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> list[int]:
-    """Return the positions of the rules that a point breaks; raises DomainError where one itself fails.
+    """Return the positions of the rules that a point breaks; raises DomainError if one itself fails.
 
     space: `Space`.
     point: dict of the user's values.

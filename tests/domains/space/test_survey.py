@@ -56,7 +56,8 @@ class Log:
 def read_draws(message: str) -> tuple[int, dict[str, int]]:
     """Return the number of draws that each rule was asked about, and how many satisfied each rule, by name."""
     found = {name: int(count) for count, name in re.findall(r"(\d+) satisfied constraint \d+ \((\w+)\)", message)}
-    return int(re.search(r": of (\d+) draws, ", message)[1]), found
+    (n_draws,) = re.findall(r": of (\d+) draws, ", message)
+    return int(n_draws), found
 
 
 BITS = {f"b{i}": bool for i in range(40)}
@@ -136,17 +137,21 @@ def test_a_survey_that_its_limit_ended_says_so(monkeypatch):
 
 
 def test_draws_are_described_by_each_constraint():
-    def first(x):
-        return x > 0
+    def first(point: dict) -> bool:
+        return point["x"] > 0
 
-    def second(x):
-        return x > 2
+    def second(point: dict) -> bool:
+        return point["x"] > 2
 
-    assert describe_draws([first, second], range(4), lambda x, rule: rule(x)) == (
+    def ask(point: dict, rule) -> bool:
+        return rule(point)
+
+    points = [{"x": x} for x in range(400)]
+    assert describe_draws([first, second], points[:4], ask) == (
         "of 4 draws, 3 satisfied constraint 1 (first), 1 satisfied constraint 2 (second), 1 all of them"
     )
-    assert describe_draws([second], [], lambda x, rule: rule(x)) == "of 0 draws, 0 satisfied constraint 1 (second)"
-    assert describe_draws([first] * 100, range(400), lambda x, rule: rule(x)).startswith("of 100 draws, 99 satisfied")
+    assert describe_draws([second], [], ask) == "of 0 draws, 0 satisfied constraint 1 (second)"
+    assert describe_draws([first] * 100, points, ask).startswith("of 100 draws, 99 satisfied")
 
 
 def test_constraints_are_counted_until_the_first_broken_one():
