@@ -26,9 +26,12 @@ MARKS = {  # how an earlier output is recognized, also of earlier versions if th
     rb"img-src data:; style-src &#x27;sha256-)",
     "table of trials": rb'number,status,value([^"\r\n]|"[^"]*")*,reason,origin,started,seconds,suggest_seconds[,\r\n]',
     "table of incumbents": rb"method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r?\n",
-    "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run",
-    "record of a comparison": rb'\{"problem": ?".*"methods": ?\[.*"seeds": ?[0-9]+, ?"trials": ?[0-9]+',
-    "record of CPU seconds": rb'\{"suggestions": [0-9]+, "seconds": [0-9.e+-]+\}',
+    "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run[.,](.*\n\n(<!-- )?written by bostruct compare( -->)?\n\Z"
+    rb"|[^\r\n]*\n\n(method +runs |\| method \| runs \||(failed|not compared): [^\r\n]+, seed [0-9]+: ))",
+    "record of a comparison": rb'\{"written_by": "bostruct", "problem": "|\{"problem": "([^"\\]|\\.)*", "methods": '
+    rb'\[("([^"\\]|\\.)*"(, )?)+\], "seeds": [0-9]+, "trials": [0-9]+(, "space": .*, "goals": .*, "described": \{.*\})?'
+    rb"\}\n?\Z",
+    "record of CPU seconds": rb'\{"suggestions": [0-9]+, "seconds": -?[0-9.e+-]+\}\n?\Z',
     "architecture": rb'\{\s*"written_by": "bostruct"',
     "program": rb'"""The network that `bostruct nas ',
     "archive": rb"PK\x03\x04.*PK\x05\x06.{16}\x08\0bostruct\Z",

@@ -311,11 +311,53 @@ EARLIER = {
     "table of trials": "number,status,value.0,value.1,constraint.a,feasible,reason,origin,started,seconds,"
     "suggest_seconds,stopped_at,point\r\n",
     "table of incumbents": "method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r\n",
-    "comparison": "branin: 1,100 trials a run, the first 8 at points that all methods share. Optimum 0.4",
+    "comparison": "branin: 1,100 trials a run, the first 8 at points that all methods share. Optimum 0.4\n\n"
+    "method  runs  best value\n",
     "record of a comparison": '{"problem": "branin", "methods": ["auto"], "seeds": 5, "trials": 30}\n',
     "program": '"""The network that `bostruct nas digits` found: builds it',
     "searcher": pickle.dumps(("bostruct.integrations.ray_tune.BostructSearch 1", bytes(10**5))).decode("latin-1"),
 }
+
+
+NEIGHBORS = {  # files by others that begin or end like an output of this kind
+    "picture": "\x89PNG\r\n\x1a\n" + 29 * "-" + "tEXtSoftware\0Matplotlib, see bostruct",
+    "page": '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="bostruct2">',
+    "table of trials": "number,status,value,reason,origin,started,seconds\n1,completed,2\n",
+    "table of incumbents": "method,seed,n_trials,value,best_value,regret,origin,suggest_seconds,note\n",
+    "comparison": "my log: 5 trials a run, by hand",
+    "record of a comparison": '{"problem": "a", "note": "x", "methods": ["b"], "seeds": 3, "trials": 5}',
+    "record of CPU seconds": '{"suggestions": 3, "seconds": 5.0}, by hand',
+    "architecture": '{"written_by": "bostruct-like"}',
+    "program": '"""The network that I found',
+    "archive": "PK\x03\x04 bostruct PK\x05\x06" + 16 * "-" + "\x07\0by hand",
+    "searcher": "\x80" + 50 * "-" + "bostruct.integrations.ray_tune.BostructSearch ",
+    "journal of Optuna": '{"op_code": 1, "by": "hand"}',
+}
+MORE_NEIGHBORS = [
+    ("comparison", "branin: 5 trials a run. Optimum 0.4\n\nbest method  runs  by hand\n"),
+    ("comparison", "notes\n\nbranin: 5 trials a run. Optimum 0.4\n\nwritten by bostruct compare\n"),
+    ("comparison", "branin: 5 trials a run. Optimum 0.4\n\nwritten by bostruct compare\n\nnotes\n"),
+    ("record of a comparison", '{"problem": "a", "methods": ["b"], "seeds": 3, "trials": 5, "note": "x"}'),
+    ("record of a comparison", '{"problem": "a", "methods": [1], "seeds": 3, "trials": 5}'),
+    ("record of a comparison", '{"written_by": "hand", "problem": "a", "methods": ["b"], "seeds": 3, "trials": 5}'),
+]
+
+
+@pytest.mark.parametrize(("kind", "content"), [*NEIGHBORS.items(), *MORE_NEIGHBORS])
+def test_files_by_others_that_look_alike_are_refused(kind, content, tmp_path):
+    assert set(NEIGHBORS) == set(MARKS)
+    (tmp_path / "a").write_bytes(content.encode("latin-1"))
+    with pytest.raises(OutputRefused, match=f"no {kind} by bostruct"):
+        check_output(tmp_path / "a", kind)
+
+
+@pytest.mark.parametrize("name", ["comparison.txt", "comparison.md"])
+def test_tables_of_earlier_versions_are_recognized(name, facts, tmp_path):
+    facts.compared.write_tables(tmp_path)
+    text = (tmp_path / name).read_text()
+    check_output(tmp_path / name, "comparison")
+    (tmp_path / name).write_text(text.replace("written by bostruct compare", "").replace("<!--  -->", "").rstrip())
+    check_output(tmp_path / name, "comparison")
 
 
 @pytest.mark.parametrize("kind", EARLIER)

@@ -100,26 +100,26 @@ def save_figure(ax: Any, path: str | os.PathLike[str], *, overwrite: bool = Fals
     """Write a figure to a file, of the kind that its name ends in.
 
     ax: matplotlib axes of the figure, or an array of them.
-    path: of the file. An earlier picture of bostruct is replaced.
+    path: of the file, which ends in ``.png``, ``.svg`` or ``.pdf``. An earlier picture of bostruct is replaced.
     overwrite: True also replaces a file that bostruct did not write, but never a database.
 
-    Raises ValueError for an unknown kind; OutputRefused, a FileExistsError, for a file that it must not replace;
+    Raises ValueError for another ending; OutputRefused, a FileExistsError, for a file that it must not replace;
     OSError.
     """
     ending = os.path.splitext(os.fsdecode(path))[1].lower().removeprefix(".")
+    if ending not in PICTURE_METADATA:  # a file of another kind has no mark by which the next call would know it
+        raise ValueError(f"path: expected a file that ends in .png, .svg or .pdf; got {os.fsdecode(path)}")
     write_output(path, draw_picture(ax, ending), "picture", overwrite=overwrite)
 
 
 def draw_picture(ax: Any, kind: str) -> bytes:
-    """Return a figure as a file holds it, with the mark of an output of bostruct if the kind of file has one.
+    """Return a figure as a file holds it, with the mark of an output of bostruct.
 
     ax: matplotlib axes of the figure, or an array of them.
-    kind: of file, such as ``png``.
-
-    Raises ValueError for an unknown kind.
+    kind: of file, a key of `PICTURE_METADATA`.
     """
     first, drawn = ax.ravel()[0] if isinstance(ax, np.ndarray) else ax, BytesIO()
-    first.figure.savefig(drawn, format=kind, dpi=150, metadata=PICTURE_METADATA.get(kind))
+    first.figure.savefig(drawn, format=kind, dpi=150, metadata=PICTURE_METADATA[kind])
     return drawn.getvalue()
 
 

@@ -115,7 +115,7 @@ plot_option = click.option(
 def check_outputs(outputs: Mapping[str | None, str], *, overwrite: bool) -> None:
     """Refuse before any work what must not be replaced after it; raises what `check_output` raises.
 
-    outputs: the kind of each file by its path, which is None where its option was not given.
+    outputs: the kind of each file by its path, which is None if its option was not given.
     overwrite: of the command.
     """
     from bostruct.output_files import check_output

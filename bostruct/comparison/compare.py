@@ -53,7 +53,7 @@ def compare(
     A run that fails is reported in the comparison, and costs no other. KeyboardInterrupt ends the call. Where the runs
     on a problem cannot be judged, such as by a `noise_free` that fails, the error is raised once the other problems are
     compared. A note of both says where the finished trials are, and their `error.result` compares the runs that are
-    done, if any. Raises DomainError where a method cannot search a problem, StorageError where the folder holds another
+    done, if any. Raises DomainError if a method cannot search a problem, StorageError if the folder holds another
     comparison, naming what differs, OutputRefused, a FileExistsError, for a file in the place of a table, TypeError,
     ValueError.
     """

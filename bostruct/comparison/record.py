@@ -42,7 +42,7 @@ def find_run_difference(stored: StudyRow, given: StudyRow) -> str | None:
 def read_record(path: Path) -> dict[str, ParsedJson]:
     """Return what comparison.json holds, nothing where there is none; raise StorageError where it makes no sense.
 
-    path: of the file. One of an earlier version lacks `space`, `goals` and `described`.
+    path: of the file. One of an earlier version may lack all but `problem`, `methods`, `seeds` and `trials`.
     """
     if not path.exists():
         return {}
@@ -81,7 +81,7 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
     settings: of the call: its problem, methods, seeds and trials.
     given: a row for each label of a method, at least one.
 
-    Raises StorageError where the file is of another comparison, OutputRefused where it is none of bostruct, and leaves
+    Raises StorageError if the file is of another comparison, OutputRefused if it is none of bostruct, and leaves
     it then.
     """
     earlier = read_record(path)
@@ -99,5 +99,11 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
         )
     one = next(iter(given.values()))
     described = known | {label: parse(row.method) | {"version": row.version} for label, row in given.items()}
-    record = {**settings, "space": parse(one.domain), "goals": parse(one.goals), "described": described}
+    record = {
+        "written_by": "bostruct",
+        **settings,
+        "space": parse(one.domain),
+        "goals": parse(one.goals),
+        "described": described,
+    }
     write_output(path, dump(record) + "\n", "record of a comparison", overwrite=None)

@@ -150,8 +150,12 @@ class ProblemComparison:
 
         Raises OutputRefused, a FileExistsError, for a file that it must not replace; OSError.
         """
-        for name, form in (("comparison.txt", format_table), ("comparison.md", format_markdown)):
-            write_output(folder / name, self.to_text(form) + "\n", "comparison", overwrite=overwrite)
+        for name, form, mark in (
+            ("comparison.txt", format_table, "{}"),
+            ("comparison.md", format_markdown, "<!-- {} -->"),
+        ):
+            text = f"{self.to_text(form)}\n\n{mark.format('written by bostruct compare')}\n"
+            write_output(folder / name, text, "comparison", overwrite=overwrite)
         self.write_incumbents(folder / "incumbents.csv", overwrite=overwrite)
 
     def write_incumbents(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

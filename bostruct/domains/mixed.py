@@ -56,6 +56,7 @@ from bostruct.domains.unseen import draw_unseen
 
 MAX_ENUMERATED = 20_000
 REJECTION_DRAWS = 5_000  # before they are given up
+FIRST_DRAWS = 1_000  # of which each constraint is asked if no point is valid
 REJECTION_RATE = 20  # draws a valid one, up to which they go on beyond that
 POOL_TRIES = 100  # draws of what goes with a point of a pool
 TRIES = 20  # of a change that leads to no other valid point
@@ -130,12 +131,13 @@ class MixedSpace(Joint):
         if not self.constraints:
             return self._draw(m, rng)
         with limit_search():
-            found, counts = self._reject(m, rng)
+            found, n_drawn, draws = self._reject(m, rng)
             ended = "; the search ended at its limit of calls of constraints" if call_limit().is_reached else ""
         if m and not found:
+            described = describe_draws(self.constraints, draws, self._satisfies)
             raise DomainError(
-                f"constraints: no point that satisfies all {len(self.constraints)} was found in {np.sum(counts >= 0)} "
-                f"draws: {describe_draws(self.constraints, counts)}{ended}; loosen them, or state what a single part "
+                f"constraints: no point that satisfies all {len(self.constraints)} was found in {n_drawn} draws: "
+                f"{described}{ended}; loosen them, or state what a single part "
                 "must satisfy in that part"
             )
         while len(found) < m:
@@ -353,18 +355,21 @@ class MixedSpace(Joint):
     def _draw(self, m: int, rng: np.random.Generator) -> list[JointPoint]:
         return self._settle(super().sample(m, rng), rng)
 
-    def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], IntArray]:
-        """Draw until m points are valid, or they prove rare; return them and `_count_until_broken` of each draw."""
+    def _reject(self, m: int, rng: np.random.Generator) -> tuple[list[JointPoint], int, list[JointPoint]]:
+        """Draw until m points are valid, or they prove rare; return them, the number of draws, the first draws."""
         found: list[JointPoint] = []
         counts: list[int] = []
+        first: list[JointPoint] = []
         most, calls = len(self.constraints), call_limit()
         while (
             len(found) < m and len(counts) < max(REJECTION_DRAWS, REJECTION_RATE * len(found)) and not calls.is_reached
         ):
-            for x in self._draw(max(16, min(m - len(found), 256)), rng):
+            draws = self._draw(max(16, min(m - len(found), 256)), rng)
+            first += draws if len(first) < FIRST_DRAWS else []
+            for x in draws:
                 counts.append(self._count_until_broken(x))
                 found += [x] if counts[-1] == most else []
-        return found[:m], np.array(counts, dtype=np.int64)
+        return found[:m], sum(count >= 0 for count in counts), first
 
     def _walk(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Return a valid point some changes away, x itself where there is none."""

@@ -14,12 +14,16 @@ from time import time as read_clock
 LATEST = 4_102_444_800.0  # seconds since the epoch: 1 January 2100
 RECENT = 1_000_000_000.0  # September 2001; from then on to `LATEST`, no two units are confused
 UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
-CLOCKS = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
+CLOCKS = {
+    name: getattr(time, name)
+    for name in ("time", "monotonic", "perf_counter", "time_ns", "monotonic_ns", "perf_counter_ns")
+}
 
 IMPOSSIBLE = "says %.40r s since 1970, which is impossible; a possible time is on record instead"
+OUTSIDE = "says %.40r s since 1970, which lies outside of its trial; the time of day is on record instead"
 
 log = logging.getLogger(__name__)
-_wrong: set[str] = set()  # clocks of which a warning told
+_wrong: set[str] = set()  # clocks that a warning was logged for
 
 
 def now() -> float:
@@ -56,7 +60,7 @@ def clamp_end(given: object, began: float) -> float:
         return latest
     if began <= (moment := as_time(given)) <= latest:
         return moment
-    _warn("the clock of a worker", IMPOSSIBLE % (given,))
+    _warn("the clock of a worker", OUTSIDE % (given,))
     return latest
 
 

@@ -206,7 +206,7 @@ class Model:
         running: points under evaluation.
         rng: the only source of chance.
 
-        Where no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
+        If no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
         """
         seen = self._seen.union(self.domain.key(x) for x in running)
         measured = self._measurements.read()._asdict()

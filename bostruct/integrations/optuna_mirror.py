@@ -57,10 +57,12 @@ class StudyMirror:
     def __init__(self, storage: str | os.PathLike[str] | BaseStorage) -> None:
         if not isinstance(storage, str | os.PathLike | BaseStorage):
             raise TypeError(f"storage: expected a path or a storage of Optuna, got {short_repr(storage)}")
-        is_path = isinstance(storage, str | os.PathLike)
-        if is_path and not (os.path.exists(storage) and os.path.getsize(storage) == 0):  # an empty one loses nothing
-            check_output(storage, "journal of Optuna", overwrite=None)
-        self._storage = JournalStorage(JournalFileBackend(os.fspath(storage))) if is_path else storage
+        if isinstance(storage, str | os.PathLike):
+            path = os.path.expanduser(os.fspath(storage))
+            if not (os.path.exists(path) and os.path.getsize(path) == 0):  # an empty one loses nothing
+                check_output(path, "journal of Optuna", overwrite=None)
+            storage = JournalStorage(JournalFileBackend(path))
+        self._storage = storage
 
     def __call__(self, study: Study, trial: Trial | None = None) -> None:
         """Write what is new of a study.

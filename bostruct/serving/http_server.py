@@ -62,7 +62,7 @@ class StudyServer(GuardedServer):
     path: of a Unix socket, in place of host and port; None for none. Only the user of this process may connect. A link
         is followed.
 
-    Raises OutputRefused for a file in the place of the socket, OSError where the address cannot be had.
+    Raises OutputRefused for a file in the place of the socket, OSError if the address cannot be had.
     """
 
     def __init__(self, service: Service, host: str = "127.0.0.1", port: int = 0, path: str | None = None) -> None:

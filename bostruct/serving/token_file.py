@@ -27,7 +27,7 @@ def keep_token(path: str, token: str) -> Iterator[None]:
     path: of the file. One with a token that no server locks is replaced: a server that was killed leaves it behind.
     token: of the server.
 
-    Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError where the
+    Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError if the
     file cannot be made.
     """
     with os.fdopen(_make_locked(path), "w") as file:
@@ -79,7 +79,7 @@ def _remove_left_behind(path: str) -> None:
 
 
 def _lock(path: str, descriptor: int) -> bool:
-    """Lock a file, and tell whether it still has its name; raise OutputRefused where another server locks it."""
+    """Lock a file, and tell whether it still has its name; raise OutputRefused if another server locks it."""
     if has_posix():
         fcntl = importlib.import_module("fcntl")
         try:

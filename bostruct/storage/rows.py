@@ -297,10 +297,12 @@ class _Door:
 
 
 def _list_given(stored: Column) -> Sequence[Column]:
-    """Return what a database may have been given where a column of numbers now holds this."""
-    if isinstance(stored, float) and stored.is_integer():
-        return stored, int(stored), str(int(stored))
-    return (stored, math.nan) if stored is None else (stored, str(stored))
+    """Return what a database may have been given if a column of numbers now holds this."""
+    if stored is None:
+        return stored, math.nan
+    numbers = (stored, int(stored)) if isinstance(stored, float) and stored.is_integer() else (stored,)
+    ends = product(("", " "), numbers, ("", " ", "\n"))  # a database ignores blanks around digits
+    return *numbers, *(f"{begin}{number}{end}" for begin, number, end in ends)
 
 
 def _parse_outcome(status: Column, value: Column, parts: Column, reason: Column) -> Outcome:

@@ -19,7 +19,7 @@ MISTAKES = (TypeError, AttributeError, NameError, LimitError)
 MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in the objective, not a property of points
 MIN_INITIAL_FAILURES = 10  # of any kind, before a run ends in which nothing has completed
 MAX_MACHINE_FAILURES = 5  # in a row, after which a run ends
-MANY_FAILURES = 20  # of one kind in a row, of which a warning tells
+MANY_FAILURES = 20  # of one kind in a row, after which a warning is given
 GO_ON = "to let a run go on all the same, pass max_initial_failures=None"
 
 
@@ -116,7 +116,7 @@ class FailureWatch:
             ) from evaluation.error
 
     def _check_equal_errors(self, trial: Trial, evaluation: Evaluation) -> None:
-        """Raise ObjectiveError where nothing has ever completed and the same error came `MAX_EQUAL_ERRORS` times.
+        """Raise ObjectiveError if nothing has ever completed and the same error came `MAX_EQUAL_ERRORS` times.
 
         The trials are given back then: they say nothing about their points.
         """
@@ -145,7 +145,7 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
     raise ObjectiveError(
         f"trial {number} ended in {_name_kind(evaluation)}, and none has completed before: this is taken for a mistake "
         "in the objective. The trial is given back, and so are those in flight; mend the objective, and make the same "
-        f"call again. Where the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
+        f"call again. If the point was at fault, raise bo.Infeasible instead.\n{evaluation.trace}"
     ) from evaluation.error
 
 

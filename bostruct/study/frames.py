@@ -130,7 +130,7 @@ def _check_frame(frame: Any) -> None:
 def _find_columns(
     frame: DataFrame, value: str | Sequence[str], failed: str | None, domain: Domain, goals: Goals
 ) -> _FrameColumns:
-    """Return the columns that are read; raise ValueError, naming the argument, where one is missing."""
+    """Return the columns that are read; raise ValueError, naming the argument, if one is missing."""
     names = list(frame.columns)
     points = _find_point_columns(names, domain)
     taken = {POINT} if points is None else set(points.values())
@@ -173,7 +173,7 @@ def list_value_names(goals: Goals) -> list[str]:
 
 
 def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
-    """Return the column of each limit of the study; raise ValueError without one, and where there is any other."""
+    """Return the column of each limit of the study; raise ValueError without one, and if there is any other."""
     expected = [LIMIT + limit.name for limit in goals.limits]
     found = [str(name) for name in names if str(name).startswith(LIMIT)]
     for column in (column for column in found if column not in expected):
@@ -187,7 +187,7 @@ def _find_limits(names: Iterable[object], goals: Goals) -> dict[str, str]:
 
 
 def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] | None:
-    """Return the column of each part of a point; None where one column has whole points.
+    """Return the column of each part of a point; None if one column has whole points.
 
     A table of ours has `point.NAME` for each part, whatever it is called; any other has NAME. So a column of the name
     of a variable is that of the variable, unless `point.NAME` is there and can be nothing else.
@@ -225,7 +225,7 @@ def _suggest_column(name: str, names: Iterable[object]) -> object | None:
 def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
-    """Return the outcome of a row, None where its evaluation is not finished, and what was measured of that."""
+    """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
     cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
     measured = {name: number for name, number in cells.items() if number is not None}
     said = None if columns.status is None else record[columns.status]
@@ -249,7 +249,7 @@ def _read_outcome(
 
 
 def _read_number(column: str, cell: object) -> float | None:
-    """Return the number of a cell; None where nothing was measured. Raise TypeError, ValueError for anything else."""
+    """Return the number of a cell; None if nothing was measured. Raise TypeError, ValueError for anything else."""
     if cell is None:
         return None
     if not isinstance(cell, str):
@@ -262,7 +262,7 @@ def _read_number(column: str, cell: object) -> float | None:
         return float(text)
     except ValueError:
         hint = _hint_at_comma(text) or (
-            "; leave the cell empty where nothing was measured, and pass failed= the name of a column that says which "
+            "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which "
             "rows failed"
         )
         raise ValueError(f"column {column!r}: expected a number, got {cell!r}{hint}") from None
@@ -274,7 +274,7 @@ def _hint_at_comma(text: str) -> str:
 
 
 def _read_failure(column: str, cell: object) -> str | None:
-    """Return the reason why a row has failed, "" for one without a reason; None where it has not failed."""
+    """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
         text = cell.strip()
         return None if text.lower() in {"false", *UNMEASURED} else "" if text.lower() == "true" else text
@@ -299,7 +299,7 @@ class _CellReader:
         self._own = own if isinstance(own, Space) else None
 
     def read(self, record: Mapping[str, Presented]) -> Presented:
-        """Return the point of a row; raise PointError where it is none.
+        """Return the point of a row; raise PointError if it is none.
 
         record: a cell for each column; None for a missing one.
         """
@@ -331,7 +331,7 @@ class _CellReader:
         return found
 
     def _read_missing(self, name: str, cell: Presented) -> list[Presented]:
-        """Return the choice that is missing in a table; raise PointError where it may be one of several."""
+        """Return the choice that is missing in a table; raise PointError if it may be one of several."""
         texts = [] if isinstance(cell, str) else [*NA_TEXTS]  # a cell that is a text was not read as missing
         found = [choice for choice in _get_choices(self._known.get(name)) if choice is None or choice in texts]
         if len(found) > 1:
@@ -342,7 +342,7 @@ class _CellReader:
         return found
 
     def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
-        """Raise PointError where a variable that each point has is missing."""
+        """Raise PointError if a variable that each point has is missing."""
         for name in missing:
             if name in self._known and name not in point and not getattr(self._known[name], "when", None):
                 raise PointError(

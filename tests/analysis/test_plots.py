@@ -122,9 +122,13 @@ def test_a_result_without_a_value_is_refused():
         plots.plot_convergence([result([None])])
 
 
-def test_an_unknown_kind_of_file_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="xyz"):
-        plots.save_figure(plots.plot_convergence(result([1.0])), tmp_path / "run.xyz")
+@pytest.mark.parametrize("ending", [".xyz", "", ".jpg", ".eps", ".svgz", ".tif", ".webp"])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_kind_of_file_that_the_next_call_would_not_know_as_ours_is_refused(ending, overwrite, tmp_path):
+    axes = plots.plot_convergence(result([1.0]))
+    with pytest.raises(ValueError, match=rf"path: expected a file that ends in \.png, .*; got .*run{ending}$"):
+        plots.save_figure(axes, tmp_path / f"run{ending}", overwrite=overwrite)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_says_which_extra_is_missing(monkeypatch):

@@ -13,6 +13,7 @@ from bostruct import methods
 from bostruct.comparison.compare import compare
 from bostruct.comparison.plan import RunKey
 from bostruct.comparison.record import read_record
+from bostruct.output_files import OutputRefused, check_output
 from bostruct.storage.protocol import StorageError
 
 SPACE = bo.Space({"a": range(12), "b": range(12)})
@@ -83,6 +84,17 @@ def test_a_record_keeps_the_methods_of_earlier_calls(made):
     assert record["methods"] == ["other"]
     assert {label: one["name"] for label, one in record["described"].items()} == {"draw": None, "other": "evolution"}
     assert bo.Space.from_json(record["space"]).variables == SPACE.variables
+
+
+def test_the_record_of_an_earlier_version_is_replaced(made, tmp_path):
+    record = json.loads((made / "comparison.json").read_text())
+    assert record.pop("written_by") == "bostruct"
+    path = tmp_path / "comparison.json"
+    path.write_text(json.dumps(record) + "\n")
+    check_output(path, "record of a comparison")
+    path.write_text(json.dumps(record | {"note": "by hand"}) + "\n")
+    with pytest.raises(OutputRefused):
+        check_output(path, "record of a comparison")
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"problem": 3}', '{"problem": "cost", "space": {}}'])

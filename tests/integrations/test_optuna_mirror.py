@@ -78,6 +78,17 @@ def test_a_file_that_is_no_journal_is_left(path, content):
     assert path.read_bytes() == content
 
 
+@pytest.mark.parametrize("content", [None, b""])
+def test_a_tilde_is_the_home_directory(content, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "a.log").write_bytes(content)
+    mirror_study(make_study(2), "~/a.log")
+    assert [one.name for one in tmp_path.iterdir()] == ["a.log"]
+    assert len(load(tmp_path / "a.log").trials) == 2
+
+
 def test_a_callback_mirrors_a_study_that_runs(path):
     study, seen = bo.Study(SPACE, method="random", seed=0), []
     callbacks = [StudyMirror(path), lambda *_: seen.append(len(load(path).trials))]

@@ -235,7 +235,16 @@ def test_a_stored_study_with_bad_times_loads(file: Path, column: str, kind: str)
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [(math.nan, None), (1_795_800_000, 1_795_800_000.0), ("1795800000", 1_795_800_000.0), ("12.5", 12.5)],
+    [
+        (math.nan, None),
+        (1_795_800_000, 1_795_800_000.0),
+        ("1795800000", 1_795_800_000.0),
+        ("7.0", 7.0),
+        ("12.5", 12.5),
+        (" 12.5 ", 12.5),
+        ("12.5\n", 12.5),
+        (" 7", 7.0),
+    ],
 )
 @pytest.mark.parametrize("column", ["started", "finished"])
 def test_a_checksum_of_a_time_that_the_file_changed_is_known(file: Path, given: Any, kept: Any, column: str) -> None:

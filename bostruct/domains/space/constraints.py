@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_answer, short_repr
 from bostruct.contracts import IntArray, PredicateError
-from bostruct.domains.space.call_limit import call_limit
+from bostruct.domains.space.call_limit import call_limit, limit_calls
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
@@ -19,8 +21,10 @@ from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
 
 Constraint = Callable[[dict[str, Any]], bool]
+Point = TypeVar("Point")
 
 
+COUNTED_CALLS = 10_000  # beyond any limit, to say how many draws satisfy each constraint
 WORK = 5_000_000  # most variables looked at by one kind of search
 
 
@@ -142,20 +146,27 @@ def count_until_broken(space: ConstrainedProduct, xs: IntArray) -> IntArray:
     return counts
 
 
-def describe_draws(rules: Sequence[Constraint], counts: IntArray) -> str:
-    """Return how many draws satisfied each constraint, as a clause of a message.
+def describe_draws(
+    rules: Sequence[Constraint], points: Sequence[Point], satisfies: Callable[[Point, Constraint], bool]
+) -> str:
+    """Return how many draws satisfied each constraint, whatever the order of the constraints, as a clause of a message.
 
-    rules: predicates, called in order until one is broken.
-    counts: of each draw, as `count_until_broken` returns them.
+    rules: predicates. One that fails at a point is not satisfied there, for another may exclude the point.
+    points: the draws; of many constraints fewer are taken, so that 10,000 calls do, which no limit counts.
+    satisfies: asks a predicate about a point.
     """
-    said: list[str] = []
-    for i, asked in enumerate(np.sum(counts[:, None] >= np.arange(len(rules)), axis=0).tolist()):
-        if not asked:
-            said.append(f"constraint {i + 1}{' was' if i + 1 == len(rules) else ' and later ones were'} not called")
-            break
-        of = f"of the {asked} draws" if i == 0 else f"of these {asked}"
-        said.append(f"{np.sum(counts > i)} {of} satisfied {label_rules(rules, [i])}")
-    return ", ".join(said)
+
+    def ask_one(point: Point, rule: Constraint) -> bool:
+        with suppress(PredicateError):
+            return satisfies(point, rule)
+        return False
+
+    taken = points[: max(1, COUNTED_CALLS // len(rules))]
+    with limit_calls(math.inf, reserved=0):
+        held = np.array([[ask_one(point, rule) for rule in rules] for point in taken]).reshape(-1, len(rules))
+    counts = (f"{np.count_nonzero(column)} satisfied {label_rules(rules, [i])}" for i, column in enumerate(held.T))
+    together = f", {np.count_nonzero(held.all(axis=1))} all of them" if len(rules) > 1 else ""
+    return f"of {len(held)} draws, {', '.join(counts)}{together}"
 
 
 def label_rules(rules: Sequence[Constraint], which: Sequence[int]) -> str:
@@ -178,7 +189,7 @@ def satisfies_all(space: ConstrainedProduct, point: dict[str, Any]) -> bool:
 
 
 def find_broken(space: ConstrainedProduct, point: dict[str, Any], rules: Sequence[Constraint]) -> list[int]:
-    """Return the positions of the rules that a point breaks; raises DomainError where one itself fails.
+    """Return the positions of the rules that a point breaks; raises DomainError if one itself fails.
 
     space: `Space`.
     point: dict of the user's values.

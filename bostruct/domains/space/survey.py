@@ -40,7 +40,7 @@ REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets 
 def survey_space(space: ConstrainedProduct) -> Survey:
     """Look for valid points from a fixed seed, within 240,000 calls of predicates.
 
-    space: `Space` with constraints.
+    space: `Space` with constraints. If no point is valid, up to 10,000 calls more count the draws that satisfy each.
 
     Raises DomainError where a constraint itself fails.
     """
@@ -74,9 +74,13 @@ class Repair(NamedTuple):
 
 
 def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit) -> str:
-    """Say what was tried, how many draws satisfied each constraint, and what the best repair broke."""
-    rules, n_checked = space.constraints, int(np.sum(counts >= 0))
-    said = f"{n_checked} draws{f' and {len(repairs)} repairs' if repairs else ''}: {describe_draws(rules, counts)}"
+    """Say what was tried, how many of the first draws satisfied each constraint, and what the best repair broke."""
+    rules, rng = space.constraints, np.random.default_rng(0)
+    uniform, tilted = space.sample_freely(UNIFORM_DRAWS, rng), _draw_tilted_points(space, BLOCK, rng)
+    rows = [row for pair in zip(uniform, tilted, strict=False) for row in pair]  # in turn, as only some may be taken
+    points = [space.present(row) for row in rows]
+    described = describe_draws(rules, points, lambda point, rule: not find_broken(space, point, [rule]))
+    said = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repairs' if repairs else ''}: {described}"
     if repairs:
         best = min(repairs, key=lambda repair: len(repair.broken))
         said += (

@@ -34,26 +34,30 @@ def layers(target: float = 0.6, tolerance: float = 1e-3) -> bo.Space:
 
 
 class Log:
-    """Predicates that count their calls and how many of them held."""
+    """Predicates that keep their answers."""
 
     def __init__(self, *rules) -> None:
-        self.calls, self.held = [0] * len(rules), [0] * len(rules)
+        self.answers: list[list[bool]] = [[] for _ in rules]
         self.rules = [self._logged(i, rule) for i, rule in enumerate(rules)]
 
     def _logged(self, i: int, rule):
         def logged(point: dict) -> bool:
-            self.calls[i] += 1
-            held = rule(point)
-            self.held[i] += held
-            return held
+            self.answers[i].append(bool(rule(point)))
+            return self.answers[i][-1]
 
         logged.__name__ = f"rule{i}"
         return logged
 
+    def count_last(self, n: int) -> dict[str, int]:
+        """Return how many of the last n answers of each rule were yes."""
+        return {rule.__name__: sum(own[-n:]) for rule, own in zip(self.rules, self.answers, strict=True)}
 
-def read_draws(message: str) -> list[tuple[int, int]]:
-    """Return the pairs (satisfied, asked) of a message, by constraint."""
-    return [(int(a), int(b)) for a, b in re.findall(r"(\d+) of (?:the|these) (\d+)(?: draws)? satisfied", message)]
+
+def read_draws(message: str) -> tuple[int, dict[str, int]]:
+    """Return the number of draws that each rule was asked about, and how many satisfied each rule, by name."""
+    found = {name: int(count) for count, name in re.findall(r"(\d+) satisfied constraint \d+ \((\w+)\)", message)}
+    (n_draws,) = re.findall(r": of (\d+) draws, ", message)
+    return int(n_draws), found
 
 
 BITS = {f"b{i}": bool for i in range(40)}
@@ -61,28 +65,33 @@ FEW = (lambda p: p["b0"], lambda p: p["b1"] and not p["b0"], lambda p: p["b2"])
 FEWER = (lambda p: p["b0"] and p["b1"] and p["b2"], lambda p: not p["b0"])
 
 
-@pytest.mark.parametrize("rules", [FEW, FEWER, (lambda p: p["b0"] and not p["b0"],)], ids=["three", "two", "one"])
-def test_the_message_counts_the_draws_that_satisfied_each_constraint(rules, monkeypatch):
-    log = Log(*rules)
-    monkeypatch.setattr(module, "_repair_starts", lambda _space, _rng: [])  # draws alone
+def draw_in_vain(variables: dict, rules: list) -> str:
+    """Return what is said of a space in which no draw is valid."""
     with pytest.raises(DomainError) as caught:
-        bo.Space(BITS, log.rules).sample(1, np.random.default_rng(0))
-    asked = [(held, calls) for held, calls in zip(log.held, log.calls, strict=True) if calls]
-    assert read_draws(str(caught.value)) == asked
-    assert f"was found in {log.calls[0]} draws: {log.held[0]} of the {log.calls[0]} draws satisfied" in str(
-        caught.value
-    )
-    assert ("constraint 3 was not called" in str(caught.value)) == (log.calls[-1] == 0)
+        bo.Space(variables, rules).sample(1, np.random.default_rng(0))
+    return str(caught.value)
 
 
-def test_the_message_counts_the_draws_of_a_space_with_parts():
-    log = Log(*FEWER)
-    space = bo.Space({**BITS, "inner": {"x": bool}}, log.rules)
-    with pytest.raises(
-        DomainError, match=r"satisfied constraint 1 \(rule0\), 0 of these \d+ satisfied constraint 2"
-    ) as caught:
-        space.sample(1, np.random.default_rng(0))
-    assert read_draws(str(caught.value)) == list(zip(log.held, log.calls, strict=True))
+@pytest.mark.parametrize("variables", [BITS, {**BITS, "inner": {"x": bool}}], ids=["space", "parts"])
+@pytest.mark.parametrize("rules", [FEW, FEWER, (lambda p: p["b0"] and not p["b0"],)], ids=["three", "two", "one"])
+def test_the_message_counts_the_draws_that_satisfied_each_constraint_in_any_order(rules, variables, monkeypatch):
+    monkeypatch.setattr(module, "_repair_starts", lambda _space, _rng: [])  # draws alone
+    log = Log(*rules)
+    message = draw_in_vain(variables, log.rules)
+    n_draws, found = read_draws(message)
+    assert n_draws >= 1_000
+    assert found == log.count_last(n_draws)
+    assert (", 0 all of them" in message) == (len(rules) > 1)
+    assert read_draws(draw_in_vain(variables, log.rules[::-1])) == (n_draws, found)
+
+
+def test_a_constraint_that_another_guards_is_not_satisfied_where_it_fails():
+    rules = [lambda p: p["x"] > 0, lambda p: 1 / p["x"] > 0, lambda p: 1 / p["x"] > 2]
+    message = draw_in_vain({"x": range(4), "inner": {"y": bool}}, rules)
+    n_draws, _ = read_draws(message)
+    above, same, none = (int(count) for count in re.findall(r"(\d+) satisfied constraint", message))
+    assert 0 < above < n_draws
+    assert (same, none) == (above, 0)
 
 
 @pytest.mark.parametrize("rules", [FEW, FEWER], ids=["three", "two"])
@@ -123,26 +132,30 @@ def test_a_survey_that_its_limit_ended_says_so(monkeypatch):
     monkeypatch.setattr(module, "MAX_SURVEY_CALLS", 1_000)
     survey = survey_space(space)
     assert survey.calls <= 1_000
-    (held, asked), *_ = read_draws(survey.refusal)
-    assert held + asked == 1_000  # of two constraints, the second is called where the first holds
-    assert survey.refusal.startswith(f"{asked} draws: ")
+    assert re.match(r"\d{3} draws: of 1024 draws, ", survey.refusal)
     assert survey.refusal.endswith("the search ended at its limit of 1000 calls of constraints")
 
 
-def test_draws_are_described_until_the_first_constraint_that_none_reached():
-    def first(_):
-        return True
+def test_draws_are_described_by_each_constraint():
+    def first(point: dict) -> bool:
+        return point["x"] > 0
 
-    rules = [first, lambda _: True, bo.Space, first, first]
-    assert describe_draws(rules, np.array([-1, 0, 1, 1, 2])) == (
-        "3 of the 4 draws satisfied constraint 1 (first), 1 of these 3 satisfied constraint 2 (<lambda>), "
-        "0 of these 1 satisfied constraint 3 (Space), constraint 4 and later ones were not called"
+    def second(point: dict) -> bool:
+        return point["x"] > 2
+
+    def ask(point: dict, rule) -> bool:
+        return rule(point)
+
+    points = [{"x": x} for x in range(400)]
+    assert describe_draws([first, second], points[:4], ask) == (
+        "of 4 draws, 3 satisfied constraint 1 (first), 1 satisfied constraint 2 (second), 1 all of them"
     )
-    assert describe_draws(rules[:1], np.array([-1])) == "constraint 1 was not called"
+    assert describe_draws([second], [], ask) == "of 0 draws, 0 satisfied constraint 1 (second)"
+    assert describe_draws([first] * 100, points, ask).startswith("of 100 draws, 99 satisfied")
 
 
 def test_constraints_are_counted_until_the_first_broken_one():
     log = Log(lambda p: p["a"], lambda p: p["b"])
     space = bo.Space({"a": bool, "b": bool}, log.rules)
     assert count_until_broken(space, np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [0, 1, 2]
-    assert log.calls == [3, 2]
+    assert list(map(len, log.answers)) == [3, 2]
