@@ -65,11 +65,8 @@ def compare(
     if storage is not None and not isinstance(storage, str | os.PathLike):
         raise TypeError(f"storage: expected the path of a folder, got {short_repr(storage)}")
     folder = Path(tempfile.mkdtemp(prefix="bostruct-compare-") if storage is None else os.path.expanduser(storage))
-    alone = len(named) == 1
-    plans = [
-        Plan(given, labeled, seeds, n_trials, folder if alone else folder / quote(name, safe=" +,()[]=:"))
-        for name, given in named.items()
-    ]
+    places = [folder] if len(named) == 1 else [folder / quote(name, safe=" +,()[]=:") for name in named]
+    plans = [Plan(given, labeled, seeds, n_trials, place) for given, place in zip(named.values(), places, strict=True)]
     try:
         for plan in plans:
             plan.check_methods()
@@ -82,10 +79,8 @@ def compare(
         found = _compare_on_each(plans, lambda plan: execute(plan, workers, progress, max_initial_failures), overwrite)
     except BaseException as error:
         note = f"The finished trials are in {folder}: the same call with storage={str(folder)!r} resumes"
-        if (so_far := Comparison(_compare_so_far(plans))).problems:
-            add_note(error, f"{note}; error.result compares the runs that are done.", so_far)
-        else:
-            add_note(error, f"{note}.")
+        compared = _compare_so_far(plans)
+        add_note(error, f"{note}; error.result compares the runs that are done." if compared else f"{note}.", compared)
         raise
     _remove(folder, storage)
     return Comparison(found)
@@ -123,15 +118,15 @@ def _read_runs(plan: Plan, failed: dict[RunKey, str]) -> ProblemComparison:
     return ProblemComparison(plan.problem, plan.load_problem(), plan.trials, results, failed, left_out, timed)
 
 
-def _compare_so_far(plans: Sequence[Plan]) -> tuple[ProblemComparison, ...]:
-    """Compare on each problem with a run that is done; leave out those that cannot be judged."""
+def _compare_so_far(plans: Sequence[Plan]) -> Comparison | None:
+    """Compare on each problem with a run that is done, but for those that cannot be judged; None if there is none."""
     found: list[ProblemComparison] = []
     for plan in plans:
         with suppress(Exception):  # of any kind: another error is on its way
             compared = _read_runs(plan, {})
             if compared.results and compared.rows:
                 found.append(compared)
-    return tuple(found)
+    return Comparison(tuple(found)) if found else None
 
 
 def _remove(folder: Path, storage: object) -> None:

@@ -36,6 +36,11 @@ UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
     "queued", "running", "staged", "tbd", "todo", "waiting",
 ))
+NOT_FAILED = frozenset((  # texts of a column of failures, in lower case
+    "0", "0.0", "complete", "completed", "done", "false", "finished", "n", "no", "ok", "pass", "passed", "succeeded",
+    "success",
+))
+FAILED_WORDS = frozenset(("1", "1.0", "error", "fail", "failed", "failure", "true", "y", "yes"))  # that say no reason
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 
@@ -277,7 +282,9 @@ def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
         text = cell.strip()
-        return None if text.lower() in {"false", *UNMEASURED} else "" if text.lower() == "true" else text
+        if text.lower() in NOT_FAILED or text.lower() in UNMEASURED:
+            return None
+        return "" if text.lower() in FAILED_WORDS else text
     if cell is None or cell in (0, 1):
         return "" if cell else None
     raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")

@@ -434,7 +434,8 @@ class Study:
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
             begun = trial.started if isinstance(trial, Trial) else None
             blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
-            is_retried = MACHINE in blamed or count_retries(self._ledger.trial(number).info) < retries
+            has_retries = count_retries(self._ledger.trial(number).info) < retries
+            is_retried = MACHINE in blamed or (not blamed and has_retries)  # what is no data is over
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
             return self._ledger.finish(number, outcome, ended, noted | blamed, begun)

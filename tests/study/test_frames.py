@@ -583,3 +583,21 @@ def test_variables_that_depend_on_a_part_go_round(tmp_path):
     own = pd.DataFrame([trial.point for trial in study.trials]).assign(value=[trial.value for trial in study.trials])
     own.to_csv(tmp_path / "a.csv")
     assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)
+
+
+@pytest.mark.parametrize("word", ["no", "0", "N", "ok", "success", "COMPLETED", "False", "pending"])
+def test_a_word_that_denies_a_failure_is_none(word):
+    frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "crashed": [word, word]})
+    with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
+        with pytest.warns(UserWarning, match="1 of 2 rows without a value left out"):
+            study.add_frame(frame, failed="crashed")
+        assert [trial.status for trial in study.trials] == ["completed"]
+
+
+@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error"])
+def test_a_word_that_says_failed_gives_no_reason(word):
+    frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "state": [word, "COMPLETED"]})
+    with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
+        study.add_frame(frame, failed="state")
+        assert [trial.status for trial in study.trials] == ["failed", "completed"]
+        assert study.trials[0].reason == "the data frame gives no reason"
