@@ -149,10 +149,7 @@ def nas(
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
     summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
-    if as_json:
-        echo_json(summary)
-    else:
-        click.echo(_nas_text(summary, search, found, by_hand, best))
+    echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
 def _report_fields(

@@ -120,11 +120,8 @@ def run(
     if repeats:
         _require_single("repeats", loaded)
     initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
-    default_name = f"{loaded.name} {method} seed={seed}{'' if config is None else f' config={config}'}"
-    from bostruct.comparison.runs import name_in_file
-
-    default_name = name_in_file(storage, default_name)
-    request = RunRequest(loaded, method, seed, storage, name or default_name, initial, trials, workers, stops, repeats)
+    name = name or _name_study(storage, f"{loaded.name} {method} seed={seed}", config)
+    request = RunRequest(loaded, method, seed, storage, name, initial, trials, workers, stops, repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
@@ -134,6 +131,13 @@ def run(
             draw_result(result, loaded, plot, overwrite=overwrite)
             summary["plot"] = plot
     _report(result, summary, as_json, plot)
+
+
+def _name_study(storage: str | None, name: str, config: int | None) -> str:
+    """Return the name of a study that was given none."""
+    from bostruct.comparison.runs import name_in_file
+
+    return name_in_file(storage, name if config is None else f"{name} config={config}")
 
 
 def _report(result: Result, summary: Facts, as_json: bool, plot: str | None) -> None:
