@@ -399,14 +399,19 @@ def add_note(error: BaseException, note: str, result: object = None) -> None:
     """Add a line to an error, and a result as `error.result`, unless it refuses them, as a frozen class does.
 
     error: that is raised, or raised again.
-    note: for its traceback; empty for none.
-    result: None for none. A `result` that the error's own class has is left alone, and then so is the note.
+    note: for its traceback, in which `error.result` stands for the result; empty for none.
+    result: of the call that the error ends; None for none. It takes the place of the result of a call inside that one.
+        If the error has a `result` of its own, ours is `error.bostruct_result`, and the note says so.
     """
     with suppress(Exception):
         if result is not None:
-            if not isinstance(getattr(error, "result", result), type(result)):
-                return
-            setattr(error, "result", result)  # noqa: B010  # no class of exceptions declares it
+            former = getattr(error, "result", None)
+            is_ours = type(former).__module__.startswith("bostruct.")
+            name = "result" if former is None or is_ours else "bostruct_result"
+            setattr(error, name, result)
+            note = note.replace("error.result", f"error.{name}")
+            notes = getattr(error, "__notes__", [])
+            notes[:] = [one for one in notes if f"error.{name}" not in one]
         if note:
             error.add_note(note)
 

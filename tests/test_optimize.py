@@ -238,6 +238,18 @@ def test_an_error_that_refuses_a_result_or_has_its_own_stays_the_one_that_is_see
             minimize(ended_by(error), SPACE, 8, method="random", seed=0, reraise=type(error))
         assert caught.value is error
     assert error.result == "of its own"
+    assert error.bostruct_result.n_completed == 4
+    assert error.__notes__[0].startswith("5 trials finished: error.bostruct_result has them")
+
+
+def test_the_result_of_a_nested_call_makes_way_for_that_of_the_outer_one():
+    def outer(_):
+        return minimize(ended_by(KeyboardInterrupt(), after=2), SPACE, 8, method="random", seed=0).best_value
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        minimize(outer, SPACE, 3, method="random", seed=1)
+    assert caught.value.result.n_completed == 0
+    assert not any("error.result" in note for note in getattr(caught.value, "__notes__", []))
 
 
 def test_wrong_arguments_and_a_run_without_a_finished_trial_have_no_note():

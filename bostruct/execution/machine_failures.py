@@ -16,6 +16,7 @@ CONTROL_SECONDS = 60.0  # for a small allocation; a process that is slower does 
 HOST_CONTROL = "bytearray(b'x') * 2**26"  # written, since an untouched page takes no memory
 GPU_CONTROL = "import torch; torch.ones(2**20, device='cuda:{}').sum().item()"
 MAX_TEXT = 10_000  # characters of a message that are read
+EARLIER = ", met before in the same process"
 NUMBER_OF_GPU = re.compile(r"\bGPU (\d+)\b")
 
 
@@ -27,6 +28,7 @@ class Cause(NamedTuple):
     codes: values of `errno`.
     text: a pattern that the message matches, whatever its class is; empty for none.
     control: code that fails in another process, too, if the machine is the cause; empty if no control is needed.
+    stays: True if the process has it from then on, at whatever point.
     """
 
     name: str
@@ -34,6 +36,7 @@ class Cause(NamedTuple):
     codes: frozenset[int] = frozenset()
     text: str = ""
     control: str = ""
+    stays: bool = False
 
 
 # The first one that fits. CUDA errors that lose no context, such as an invalid configuration, are of their point.
@@ -51,10 +54,11 @@ CAUSES = (
         r"|unspecified launch failure|misaligned address|hardware stack error|invalid program counter"
         r"|uncorrectable (ECC|NVLink) error|the launch timed out and was terminated|context is destroyed"
         r"|(CUDA|HIP) (driver )?error: (unknown|initialization) error|no CUDA-capable device is detected"
-        r"|CUDA-capable device\(s\) is/are busy|No CUDA GPUs are available"
+        r"|CUDA-capable device(s|\(s\) is/) ?are busy|No CUDA GPUs are available"
         r"|(CUDA|HIP)_ERROR_(ILLEGAL_(ADDRESS|INSTRUCTION)|ASSERT|LAUNCH_(FAILED|TIMEOUT)|MISALIGNED_ADDRESS|UNKNOWN"
         r"|HARDWARE_STACK_ERROR|INVALID_PC|ECC_UNCORRECTABLE|(NOT_|DE)INITIALIZED|CONTEXT_IS_DESTROYED|NO_DEVICE)"
         r"|CU(BLAS|DNN)_STATUS_(NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)",
+        stays=True,
     ),
     Cause(
         "a full disk",
@@ -68,9 +72,14 @@ CAUSES = (
         text=r"DefaultCPUAllocator: (can't|not enough)|std::bad_alloc|Cannot allocate memory",
         control=HOST_CONTROL,
     ),
+    Cause("a failing disk or file system", codes=frozenset({errno.EIO, errno.ESTALE, errno.EROFS})),
+    Cause("too many open files", codes=frozenset({errno.EMFILE, errno.ENFILE}), stays=True),
     Cause("a module that cannot be imported", types=frozenset({"ImportError"})),
-    Cause("a broken pool", types=frozenset({"BrokenExecutor"})),
+    Cause("a broken pool", types=frozenset({"BrokenExecutor"}), stays=True),
 )
+
+
+_met: set[Cause] = set()  # causes that stay, in this process
 
 
 def find_cause(error: BaseException) -> Cause | None:
@@ -108,11 +117,16 @@ def name_cause(error: BaseException) -> str | None:
 
     error: whose frames lose their variables if memory was short.
 
-    Memory that is short is of the point, unless a small allocation in a process of its own fails, too.
+    Memory that is short is of the point, unless a small allocation in a process of its own fails, too. The name ends in
+    `EARLIER` if this process met a cause before that stays.
     """
     cause = find_cause(error)
-    if cause is None or not cause.control:
-        return None if cause is None else cause.name
+    if cause is None:
+        return None
+    if not cause.control:
+        earlier = EARLIER if cause in _met else ""
+        _met.update({cause} if cause.stays else ())
+        return cause.name + earlier
     _free_memory(error)
     gpu = NUMBER_OF_GPU.search(str(error))
     return cause.name if fails_control(cause.control.format(gpu[1] if gpu else 0)) else None
@@ -142,8 +156,10 @@ def fails_control(code: str) -> bool:
         return ended.returncode != 0
     except subprocess.TimeoutExpired:
         return False
-    except (OSError, MemoryError):  # there is not even room for a process
+    except MemoryError:
         return True
+    except OSError as error:  # perhaps there is not even room for a process
+        return error.errno in (errno.ENOMEM, errno.EAGAIN)
 
 
 def _free_memory(error: BaseException) -> None:

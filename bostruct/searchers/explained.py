@@ -59,6 +59,11 @@ class Explained:
         """True where the searcher may suggest a told point again: `MayRepeat`."""
         return has_capability(self.searcher, MayRepeat) and self.searcher.repeats
 
+    @property
+    def n_initial(self) -> int:
+        """The number of points that the searcher begins with."""
+        return getattr(self.searcher, "n_initial", 0)
+
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()
 

@@ -107,6 +107,11 @@ class Hyperband:
         if not has_capability(self.proposals, HasPrediction):
             object.__setattr__(self, "predict", None)  # as `has_capability` wants it said
 
+    @property
+    def n_initial(self) -> int:
+        """The number of points that the proposals begin with."""
+        return getattr(self.proposals, "n_initial", 0)
+
     def settings(self) -> dict[str, Json]:
         own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
         return own if self.proposals is None else own | {"proposals": self.proposals.settings()}

@@ -33,6 +33,11 @@ class Scalarized:
     def domain(self) -> Domain:
         return self.searcher.domain
 
+    @property
+    def n_initial(self) -> int:
+        """The number of points that the searcher begins with."""
+        return getattr(self.searcher, "n_initial", 0)
+
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()
 

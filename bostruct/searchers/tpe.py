@@ -46,6 +46,11 @@ class TPE:
         check_integer("n_startup", self.n_startup, 1)
         optional_import("optuna", "optuna")
 
+    @property
+    def n_initial(self) -> int:
+        """`n_startup`, by the name that other searchers have for it."""
+        return self.n_startup
+
     def settings(self) -> dict[str, Json]:
         return {"n_startup": self.n_startup}
 

@@ -66,6 +66,11 @@ class WeightedRandomSearch:
         for name, trials in self.least.items():
             check_integer(f"least[{name!r}]", trials, 0)
 
+    @property
+    def n_initial(self) -> int:
+        """`n_random`, by the name that other searchers have for it."""
+        return self.n_random
+
     def settings(self) -> dict[str, Json]:
         names = ("effects", "n_random", "mode", "floor")
         return {name: describe_part(getattr(self, name)) for name in names} | {"least": dict(self.least)}

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from bostruct.checks import count_own_frames
 from bostruct.contracts import BostructError, Transient
 from bostruct.display import pluralize
 from bostruct.execution.evaluation import Evaluation
@@ -20,7 +21,7 @@ MAX_EQUAL_ERRORS = 5  # first trials with one and the same error: a mistake in t
 MIN_INITIAL_FAILURES = 10  # of any kind, before a run ends in which nothing has completed
 MAX_MACHINE_FAILURES = 5  # in a row, after which a run ends
 MANY_FAILURES = 20  # of one kind in a row, after which a warning is given
-GO_ON = "to let a run go on all the same, pass max_initial_failures=None"
+GO_ON = "to let a run go on all the same, pass max_initial_failures=None (--max-initial-failures none)"
 
 
 class ObjectiveError(BostructError):
@@ -45,7 +46,7 @@ class FailureWatch:
         self._row = ("", 0)  # the kind of the last failures, and their number
         self._n_machine = 0  # failures of the machine in a row
         self._has_warned = False
-        self._has_completed = False  # any trial, also an added one
+        self._any_completed = any(trial.status == "completed" for trial in study.trials)  # also an added one
 
     def find_mistakes(self, finished: list[tuple[int, Evaluation]]) -> dict[int, Evaluation]:
         """Return the trials whose errors no point explains, as long as nothing has completed.
@@ -53,7 +54,7 @@ class FailureWatch:
         finished: evaluations, by the number of their trial.
         """
         found = {number: evaluation for number, evaluation in finished if isinstance(evaluation.error, MISTAKES)}
-        if not found or any(evaluation.outcome.values for _, evaluation in finished) or _has_completed(self._study):
+        if not found or any(evaluation.outcome.values for _, evaluation in finished) or _has_completed_own(self._study):
             return {}
         return {number: one for number, one in found.items() if not isinstance(one.error, self._settings.reraise)}
 
@@ -73,7 +74,7 @@ class FailureWatch:
             return
         self._check_equal_errors(trial, evaluation)
         if trial.status == "completed":
-            self._has_completed, self._row = True, ("", 0)
+            self._any_completed, self._row = True, ("", 0)
         elif trial.status == "failed" and not _is_declared(evaluation):
             self._note_failure(evaluation)
 
@@ -90,28 +91,29 @@ class FailureWatch:
     def _note_failure(self, evaluation: Evaluation) -> None:
         kind = _name_kind(evaluation)
         self._row = (kind, self._row[1] + 1 if kind == self._row[0] else 1)
-        if not self._has_completed and self._limit is not None:
+        if not self._any_completed and self._limit is not None:
             self._kinds[kind] += 1
             self._check_limit(int(self._limit), evaluation)
-        elif self._row[1] >= MANY_FAILURES and not self._has_warned:
+        is_on_its_way = self._any_completed or self._limit is None
+        if is_on_its_way and self._row[1] >= MANY_FAILURES and not self._has_warned:
             self._has_warned = True
             warnings.warn(
                 f"study {self._study.name!r}: the last {self._row[1]} trials failed alike, the last one with: "
                 f"{evaluation.outcome.failed}",
-                stacklevel=2,
+                stacklevel=count_own_frames(),
             )
 
     def _check_limit(self, limit: int, evaluation: Evaluation) -> None:
         """Raise ObjectiveError if so many trials have failed and none, in any run, has completed."""
         if (n := self._kinds.total()) < limit:
             return
-        self._has_completed = any(one.status == "completed" for one in self._study.trials)
-        if not self._has_completed:
+        self._any_completed = any(one.status == "completed" for one in self._study.trials)  # by others meanwhile
+        if not self._any_completed:
             kinds = ", ".join(f"{kind} ({times})" for kind, times in self._kinds.most_common(5))
             raise ObjectiveError(
                 f"{pluralize(n, 'trial')} of this run failed, and none of the study has completed: {kinds}. They stay "
                 "failed; mend the objective, and the same call goes on. If points are at fault, raise bo.Infeasible or "
-                f"return Outcome(failed=...), which does not count; {GO_ON}.\n"
+                f"return bostruct.outcome.Outcome(failed=...), which does not count; {GO_ON}.\n"
                 f"{evaluation.trace or evaluation.outcome.failed}"
             ) from evaluation.error
 
@@ -125,7 +127,7 @@ class FailureWatch:
             self._equal_errors.clear()
         if kind:
             self._equal_errors.append((kind, trial.number))
-        if len(self._equal_errors) < MAX_EQUAL_ERRORS or self._limit is None or _has_completed(self._study):
+        if len(self._equal_errors) < MAX_EQUAL_ERRORS or self._limit is None or _has_completed_own(self._study):
             return
         for _, number in self._equal_errors:
             with suppress(ValueError):  # another process gave it another chance, which completed
@@ -149,13 +151,13 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
     ) from evaluation.error
 
 
-def _has_completed(study: Any) -> bool:
-    """Tell whether any trial has completed, but for added ones, which this objective may never have seen."""
+def _has_completed_own(study: Any) -> bool:
+    """Return True if any trial has completed, but for added ones, which this objective may never have seen."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
 
 
 def _is_declared(evaluation: Evaluation) -> bool:
-    """Tell whether the objective itself said that there is no value."""
+    """Return True if the objective itself said that there is no value."""
     return evaluation.is_declared or isinstance(evaluation.error, Transient)
 
 

@@ -12,6 +12,7 @@ from bostruct.checks import add_note
 from bostruct.contracts import BostructError, Info, Point, Presented
 from bostruct.execution.clock import now
 from bostruct.execution.interrupts import defer_signals_once_begun
+from bostruct.execution.machine_failures import EARLIER
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
@@ -296,12 +297,14 @@ class Ledger(SharedTable):
         cause: the name of the cause.
 
         At first that is `MACHINE`, with which `retry` gives the trial back. If it failed in the same way before, and
-        another trial has completed since, that is nothing: its point is at fault. Otherwise it is `NO_DATA`.
+        another trial has completed since, that is nothing: the point is at fault, unless the process had met the cause
+        before. Otherwise it is `NO_DATA`.
         """
         before = self._records[number].trial.info.get(MACHINE)
         if before is None:
             return {MACHINE: {"cause": cause, "completed": self.n_completed}}
-        return {} if before["cause"] == cause and before["completed"] < self.n_completed else {NO_DATA: cause}
+        is_same = before["cause"].removesuffix(EARLIER) == cause  # in a fresh process
+        return {} if is_same and before["completed"] < self.n_completed else {NO_DATA: cause}
 
     def _find_out(self) -> list[tuple[int, float]]:
         """Return the number of each trial that is out, and when it was handed out."""

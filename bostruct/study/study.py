@@ -26,7 +26,7 @@ from bostruct.execution.evaluation import objective_frames
 from bostruct.execution.fork_locks import make_lock
 from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
-from bostruct.outcome import Outcome, parse_outcome, storable
+from bostruct.outcome import Outcome, cut_middle, parse_outcome, storable
 from bostruct.storage.backends import open_storage
 from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump, parse
@@ -763,7 +763,7 @@ class Study:
     @property
     def n_initial(self) -> int:
         """The number of points that were given to be asked first, and of those that the method begins with."""
-        own = getattr(self._searcher, "n_initial", getattr(self._searcher, "n_random", 0))
+        own = getattr(self._searcher, "n_initial", 0)
         return len(parse(self._row.initial)) + (own if isinstance(own, int) else 0)
 
     @property
@@ -982,7 +982,7 @@ def _check_cause(machine: object, outcome: Outcome) -> str:
         raise TypeError(f"machine: expected a reason, a non-empty string, got {short_repr(machine)}")
     if outcome.failed is None:
         raise ValueError("machine: expected it beside failed=, as only failures have a cause")
-    return machine
+    return storable(cut_middle(machine))
 
 
 def _count_retries(retry: bool | int) -> int:

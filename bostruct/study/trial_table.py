@@ -222,14 +222,13 @@ class TrialTable:
         missing: counts the trials that are wanted; the deferred ones are not left if no more than these are.
         """
         waiting = self.waiting
-        deferred = [number for number in waiting if self._is_deferred(self._records[number].trial)]
-        if ready := [number for number in waiting if number not in deferred]:
-            return ready[0]
+        given_back = {number: self._records[number].trial.info.get(MACHINE) for number in waiting}
+        n_completed = self.n_completed if any(given_back.values()) else 0
+        # until another one completes, which shows that the machine works
+        deferred = [number for number, blamed in given_back.items() if blamed and blamed["completed"] >= n_completed]
+        if len(deferred) < len(waiting):
+            return min(given_back.keys() - set(deferred))
         return deferred[0] if deferred and missing is not None and missing() <= len(deferred) else None
-
-    def _is_deferred(self, trial: Trial) -> bool:
-        """Tell whether a trial waits until another one completes, which shows that the machine works."""
-        return MACHINE in trial.info and trial.info[MACHINE]["completed"] >= self.n_completed
 
     @property
     def n_completed(self) -> int:

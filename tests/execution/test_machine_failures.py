@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import subprocess
 import sys
 import weakref
 from concurrent.futures import BrokenExecutor
@@ -15,6 +16,12 @@ import pytest
 from bostruct.execution import machine_failures
 from bostruct.execution.evaluation import evaluate
 from bostruct.execution.machine_failures import fails_control, find_cause, name_cause, name_cause_of_kill
+
+
+@pytest.fixture(autouse=True)
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_failures, "_met", set())
+
 
 GPU, DISK, MODULE, POOL = "a lost GPU", "a full disk", "a module that cannot be imported", "a broken pool"
 GPU_MEMORY, HOST_MEMORY = "no memory on the GPU", "no memory on the host"
@@ -105,6 +112,12 @@ def test_a_control_is_a_small_allocation_in_a_process_of_its_own(monkeypatch: py
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     assert not fails_control("raise MemoryError  # of torch")  # which this process does not use
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert not fails_control(machine_failures.HOST_CONTROL)  # another reason than memory
+
+    def lack(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(subprocess, "run", lack)
     assert fails_control(machine_failures.HOST_CONTROL)
     assert name_cause_of_kill() == HOST_MEMORY
 
@@ -144,3 +157,10 @@ def test_an_error_that_cannot_be_read_is_of_its_point() -> None:
     evaluation = evaluate(objective, 0)
     assert evaluation.machine is None
     assert evaluation.outcome.failed == "Silent: (cannot be shown: SystemExit)"
+
+
+def test_a_cause_that_stays_in_the_process_is_named_so_from_the_second_time_on() -> None:
+    assert name_cause(RuntimeError("CUDA error: unspecified launch failure")) == GPU
+    assert name_cause(RuntimeError("CUDA error: device-side assert triggered")) == GPU + machine_failures.EARLIER
+    for _ in range(2):
+        assert name_cause(OSError(errno.ENOSPC, "full")) == DISK

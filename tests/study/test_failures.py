@@ -14,12 +14,19 @@ from typing import Any
 import pytest
 
 import bostruct as bo
+from bostruct import methods
 from bostruct.contracts import BostructError
+from bostruct.execution import machine_failures
 from bostruct.outcome import Outcome
 from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 999)})
 LOST = "CUDA error: an illegal memory access was encountered"
+
+
+@pytest.fixture(autouse=True)
+def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_failures, "_met", set())
 
 
 def run(objective: Callable[[Any], object], n_trials: int, study: bo.Study | None = None, **given: Any) -> bo.Result:
@@ -252,3 +259,73 @@ def test_a_cause_is_a_reason_beside_a_failure(given: dict[str, Any], kind: type[
     with pytest.raises(kind, match="machine: expected"):
         study.tell(study.ask(), **given)
     assert study.trials[0].status == "running"
+
+
+@pytest.mark.parametrize("executor", [None, ThreadPoolExecutor])
+def test_a_process_that_lost_its_gpu_blames_no_point(executor: Any) -> None:
+    """No worker is replaced here: points that only met the lost GPU were learned as failures."""
+    lost: list[bool] = []
+
+    def objective(point: Any) -> float:
+        if point["x"] % 5 == 0:
+            lost.append(True)
+        if lost and point["x"] % 2 == 0:
+            raise RuntimeError(LOST)
+        return float(point["x"])
+
+    study = bo.Study(
+        SPACE, method="random", seed=0, initial_points=[{"x": x} for x in (1, 5, 2, 3, 4, 7, 9, 11, 6, 13)]
+    )
+    pool = None if executor is None else executor(1)
+    try:
+        run(objective, 10, study, executor=pool)
+    except BostructError:  # five losses in a row
+        assert executor is None or executor
+    failed = [trial for trial in study.trials if trial.status == "failed"]
+    assert failed
+    assert all(trial.is_no_data for trial in failed)
+
+
+def test_a_second_cause_is_no_data_whatever_the_retries_and_a_completed_trial_is_data() -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    number = study.ask().number
+    assert study.tell(number, failed="a", retry=3, machine="a lost GPU").status == "running"
+    study.tell(study.ask(), 1.0)
+    assert study.ask().number == number
+    failed = study.tell(number, failed="b", retry=3, machine="a full disk")
+    assert failed.status == "failed"
+    assert failed.is_no_data
+    study.requeue(number)
+    completed = study.tell(study.ask(), 2.0)
+    assert completed.number == number
+    assert not completed.is_no_data
+
+
+@pytest.mark.parametrize("directions", [["minimize"], ["minimize", "maximize"]])
+@pytest.mark.parametrize(
+    "method", ["tpe", "annealing", "hill-climbing", "smac", "wrs", "combo", "bocs", "auto", "evolution"]
+)
+def test_the_limit_knows_the_first_points_of_methods(method: str, directions: list[str]) -> None:
+    space = bo.Space({f"b{i}": bool for i in range(9)})
+    study = bo.Study(space, method=method, seed=0, directions=directions)
+    own = methods.searcher(method, space)
+    expected = next(getattr(own, name) for name in ("n_startup", "n_random", "n_initial") if hasattr(own, name))
+    assert study.n_initial == expected >= 10
+
+
+def test_a_warning_comes_with_a_larger_limit_too() -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    study.add({"x": 0}, 1.0)
+    with pytest.warns(UserWarning, match="the last 20 trials failed alike"):
+        run(lambda _: math.nan, 25, study, max_initial_failures=100)
+
+
+def test_asking_counts_completed_trials_once_however_many_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    for trial in [study.ask() for _ in range(20)]:
+        study.tell(trial, failed="a", machine="a full disk")
+    calls = []
+    counted = type(study._ledger).n_completed.fget
+    monkeypatch.setattr(type(study._ledger), "n_completed", property(lambda self: calls.append(1) or counted(self)))
+    study.ask()
+    assert len(calls) <= 2
