@@ -17,14 +17,16 @@ from typing import BinaryIO, TypeAlias
 
 Content: TypeAlias = str | bytes | Callable[[BinaryIO], object]
 PICTURE_METADATA = {"png": {"Software": "bostruct"}, "svg": {"Creator": "bostruct"}, "pdf": {"Creator": "bostruct"}}
-ENDS = 65536  # bytes at each end of a file in which a mark is looked for
+ENDS = 2**20  # bytes at each end of a file in which a mark is looked for
 MARKS = {  # how an earlier output is recognized, also of earlier versions if they left a certain mark
     "picture": rb"\x89PNG\r\n\x1a\n.{25}.{4}tEXtSoftware\0bostruct|%PDF-.*/Creator \(bostruct\)"
     rb"|<\?xml .*?<dc:creator>\s*<cc:Agent>\s*<dc:title>bostruct</dc:title>",
     "page": rb'<!doctype html>\s*<html lang="en">(<head>)?\s*<meta charset="utf-8">\s*(<meta name="generator" '
     rb'content="bostruct">|<meta http-equiv="Content-Security-Policy" content="default-src &#x27;none&#x27;; '
     rb"img-src data:; style-src &#x27;sha256-)",
-    "table of trials": rb'number,status,value([^"\r\n]|"[^"]*")*,reason,origin,started,seconds,suggest_seconds[,\r\n]',
+    "table of trials": rb'number,status,value(\.\d+)?(,value\.\d+)*(,constraint\.[^",\r\n]*|,"constraint\.([^"]|"")*")*'
+    rb"(,feasible)?,reason,origin,started,seconds,suggest_seconds"
+    rb'(,stopped_at|,unread|,point(\.[^",\r\n]*)?|,"point\.([^"]|"")*")*\r?\n',
     "table of incumbents": rb"method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r?\n",
     "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run[.,](.*\n\n(<!-- )?written by bostruct compare( -->)?\n\Z"
     rb"|[^\r\n]*\n\n(method +runs |\| method \| runs \||(failed|not compared): [^\r\n]+, seed [0-9]+: ))",

@@ -126,7 +126,7 @@ def run(
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
-        result, summary = _execute(request, progress)
+        result, summary = _execute(request, progress, as_json)
         if plot is not None and result.n_completed:
             draw_result(result, loaded, plot, overwrite=overwrite)
             summary["plot"] = plot
@@ -142,10 +142,7 @@ def _name_study(storage: str | None, name: str, config: int | None) -> str:
 
 def _report(result: Result, summary: Facts, as_json: bool, plot: str | None) -> None:
     """Print a summary; raise ClickException where no trial has completed."""
-    if as_json:
-        echo_json(summary)
-    else:
-        click.echo(format_summary(summary, result))
+    _print_summary(result, summary, as_json)
     if not result.n_completed:
         undrawn = "" if plot is None else f"; nothing is drawn into {plot}"
         raise click.ClickException(f"no trial has completed{undrawn}")
@@ -237,8 +234,12 @@ def _target(problem: AnyProblem) -> float:
     return problem.optimum - margin if problem.goals.direction == "maximize" else problem.optimum + margin
 
 
-def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]:
-    """Run the study, and return its result and what there is to say of it."""
+def _print_summary(result: Result, summary: Facts, as_json: bool) -> None:
+    echo_json(summary) if as_json else click.echo(format_summary(summary, result))
+
+
+def _execute(request: RunRequest, progress: bool | None, as_json: bool) -> tuple[Result, Facts]:
+    """Run the study, and return its result and a summary, which is printed if an error ends the run."""
     from bostruct.study.study import Study
 
     with Study.for_problem(
@@ -251,7 +252,14 @@ def _execute(request: RunRequest, progress: bool | None) -> tuple[Result, Facts]
         name=request.name,
         initial_points=request.initial,
     ) as study:
-        result = _optimize(study, request, progress)
+        try:
+            result = _optimize(study, request, progress)
+        except BaseException as error:
+            is_kept = request.storage is not None and not isinstance(error, Exception)  # and is to end soon
+            if study.n_finished and not is_kept:
+                result = study.result
+                _print_summary(result, describe_run(request.problem, study, result), as_json)
+            raise
         return result, describe_run(request.problem, study, result)
 
 

@@ -18,6 +18,8 @@ from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
+from bostruct.serving.token_file import make_token
+
 LONGEST_HEAD = 16 * 1024  # bytes of a request
 HEAD_SECONDS = 5.0  # for a request to arrive
 SEND_SECONDS = 20.0  # for an answer to be taken
@@ -52,7 +54,7 @@ class GuardedServer(ThreadingHTTPServer):
         most_connections: int,
         family: socket.AddressFamily | None = None,
     ) -> None:
-        self.token = secrets.token_urlsafe(32)
+        self.token = make_token()
         self._host = host
         self._most = most_connections
         self._lock = threading.Lock()

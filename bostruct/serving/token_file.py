@@ -6,6 +6,7 @@ import errno
 import importlib
 import os
 import re
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,9 +16,15 @@ from bostruct.checks import has_posix
 from bostruct.output_files import OutputRefused
 from bostruct.storage.locks import is_same_file
 
-TOKEN = re.compile(rb"[A-Za-z0-9_-]{43}\n?")  # 32 bytes in base64
-TOKEN_BYTES = (43, 44)
+MARK = "bostruct-"  # begins a token: other programs, too, keep 43 letters in a file
+TOKEN = re.compile(MARK.encode() + rb"[A-Za-z0-9_-]{43}\n?")  # 32 bytes in base64
+TOKEN_BYTES = (len(MARK) + 43, len(MARK) + 44)
 NO_TOKEN = "holds no token of bostruct serve; give another --token-file"
+
+
+def make_token() -> str:
+    """Return a new token of a server."""
+    return MARK + secrets.token_urlsafe(32)
 
 
 @contextmanager

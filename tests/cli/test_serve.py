@@ -41,7 +41,7 @@ def read_address(process):
     """Port and token, as a server prints them."""
     shown = [process.stdout.readline() for _ in range(4)]
     port = re.fullmatch(r"Listening at http://127\.0\.0\.1:(\d+)/v1\n", shown[1])[1]
-    token = re.fullmatch(r"Token: (\S{43})\n", shown[2])[1]
+    token = re.fullmatch(r"Token: (bostruct-\S{43})\n", shown[2])[1]
     return SimpleNamespace(server_port=int(port), token=token)
 
 
