@@ -28,19 +28,22 @@ LIMIT = "constraint."  # before the name of a limit
 STATUS_WORDS = frozenset({"completed", "failed", "infeasible", "running"})
 NO_REASON = "the data frame gives no reason"
 # fmt: off
-NA_TEXTS = frozenset((  # texts that pandas reads as missing unless it is told otherwise
+NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 ))
 UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
-    "queued", "running", "staged", "tbd", "todo", "waiting",
+    "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
-NOT_FAILED = frozenset((  # texts of a column of failures, in lower case
-    "0", "0.0", "complete", "completed", "done", "false", "finished", "n", "no", "ok", "pass", "passed", "succeeded",
-    "success",
+NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
+    "0", "0.0", "abandoned", "canceled", "cancelled", "complete", "completed", "done", "early_stopped", "false",
+    "finished", "in progress", "in_progress", "n", "no", "ok", "okay", "pass", "passed", "paused", "pruned",
+    "succeeded", "success", "successful", "terminated",
 ))
-FAILED_WORDS = frozenset(("1", "1.0", "error", "fail", "failed", "failure", "true", "y", "yes"))  # that say no reason
+FAILED_WORDS = frozenset((  # that say no reason
+    "1", "1.0", "crash", "crashed", "error", "errored", "fail", "failed", "failure", "t", "true", "y", "yes",
+))
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 
@@ -146,7 +149,7 @@ def _find_columns(
     status, reason = (name if name in names and name not in taken else None for name in ("status", "reason"))
     if status is not None and not set(frame[status].dropna().map(str)) <= STATUS_WORDS:
         status = None  # of something else, such as a pump
-    return _FrameColumns(points, values | limits, status, reason, failed)
+    return _FrameColumns(points, values | limits, status, reason, None if failed == status else failed)
 
 
 def _find_value_columns(
@@ -282,10 +285,11 @@ def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
         text = cell.strip()
-        if text.lower() in NOT_FAILED or text.lower() in UNMEASURED:
+        if text.lower() in NOT_FAILED:
             return None
-        return "" if text.lower() in FAILED_WORDS else text
-    if cell is None or cell in (0, 1):
+        if text.lower() != "f":  # false, or failed
+            return "" if text.lower() in FAILED_WORDS else text
+    elif cell is None or cell in (0, 1):
         return "" if cell else None
     raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")
 

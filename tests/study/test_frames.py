@@ -296,6 +296,11 @@ def test_a_column_of_the_callers_says_what_failed(cells, reasons):
             {"failed": "state"},
             r"frame: row 1: failed: column 'state': expected True, False or",
         ),
+        (
+            {"state": ["ok", "F"], "value": [1.0, None]},  # false, or failed
+            {"failed": "state"},
+            r"frame: row 1: failed: column 'state': expected True, False or a reason, got 'F'",
+        ),
         ({"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
         (
             {"status": ["failed", "failed"]},
@@ -585,7 +590,23 @@ def test_variables_that_depend_on_a_part_go_round(tmp_path):
     assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)
 
 
-@pytest.mark.parametrize("word", ["no", "0", "N", "ok", "success", "COMPLETED", "False", "pending"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "no",
+        "0",
+        "N",
+        "ok",
+        "success",
+        "COMPLETED",
+        "False",
+        "pending",
+        "SCHEDULED",
+        "Abandoned",
+        "PRUNED",
+        "TERMINATED",
+    ],
+)
 def test_a_word_that_denies_a_failure_is_none(word):
     frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "crashed": [word, word]})
     with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
@@ -594,10 +615,18 @@ def test_a_word_that_denies_a_failure_is_none(word):
         assert [trial.status for trial in study.trials] == ["completed"]
 
 
-@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error"])
+@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error", "T", "Crashed"])
 def test_a_word_that_says_failed_gives_no_reason(word):
     frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "state": [word, "COMPLETED"]})
     with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
         study.add_frame(frame, failed="state")
         assert [trial.status for trial in study.trials] == ["failed", "completed"]
         assert study.trials[0].reason == "the data frame gives no reason"
+
+
+def test_our_own_column_of_statuses_may_be_named():
+    words = ["completed", "failed", "infeasible"]
+    frame = pd.DataFrame({"x": [1, 2, 3], "value": [3.0, None, None], "status": words, "reason": ["", "burst", "big"]})
+    study = bo.Study({"x": bo.Integer(1, 9)})
+    added = study.add_frame(frame, failed="status")
+    assert [(trial.status, trial.reason) for trial in added] == [*zip(words, (None, "burst", "big"), strict=True)]
