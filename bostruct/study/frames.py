@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
 from bostruct.contracts import Domain, DomainError, PointError, Presented
 from bostruct.display import pluralize
-from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, noting_under
+from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
 from bostruct.domains.space.rereading import OWN, fill_missing, list_values
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
@@ -337,7 +337,7 @@ class _CellReader:
             return found
         if isinstance(given, str) and (hint := _hint_at_comma(given)):
             raise PointError(f"{name}: expected a value of {short_repr(one)}, got {given!r}{hint}")
-        with suppress(PointError, DomainError), accept_rounded(self.rounded), noting_under(column):
+        with suppress(PointError, DomainError), accept_rounded(self.rounded), note_under(column):
             return one.present(one.parse(found))
         return found
 
