@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -234,14 +235,15 @@ def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
-    cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
-    measured = {name: number for name, number in cells.items() if number is not None}
     said = None if columns.status is None else record[columns.status]
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
         said, reason = "failed", why or reason
+    has_failed = said in ("failed", "infeasible")
+    cells = {name: _read_number(column, record[column], has_failed) for name, column in columns.numbers.items()}
+    measured = {name: number for name, number in cells.items() if number is not None}
     values = [cells[name] for name in list_value_names(goals)]
-    if said in ("failed", "infeasible"):
+    if has_failed:
         if None not in values:
             raise ValueError(
                 f"column {columns.failed or columns.status!r}: says that the trial is {said}, but column "
@@ -256,24 +258,28 @@ def _read_outcome(
     return goals.check(parse_outcome(given, constraints=limits)), {}
 
 
-def _read_number(column: str, cell: object) -> float | None:
-    """Return the number of a cell; None if nothing was measured. Raise TypeError, ValueError for anything else."""
+def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
+    """Return the number of a cell; None if nothing was measured, or for an infinity in a row that has failed.
+
+    Raise TypeError, ValueError for anything else.
+    """
     if cell is None:
         return None
-    if not isinstance(cell, str):
-        number = as_number(f"column {column!r}", cell)
-        return None if number != number else number
-    text = cell.strip()
-    if text.lower() in UNMEASURED:
+    text = cell.strip() if isinstance(cell, str) else None
+    if text is not None and text.lower() in UNMEASURED:
         return None
+    hint = (
+        "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which rows "
+        "failed"
+    )
     try:
-        return float(text)
+        number = as_number(f"column {column!r}", cell) if text is None else float(text)
     except ValueError:
-        hint = _hint_at_comma(text) or (
-            "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which "
-            "rows failed"
-        )
+        hint = _hint_at_comma(text or "") or hint
         raise ValueError(f"column {column!r}: expected a number, got {cell!r}{hint}") from None
+    if math.isinf(number) and not has_failed:
+        raise ValueError(f"column {column!r}: expected a finite number, got {short_repr(cell)}{hint}")
+    return number if math.isfinite(number) else None
 
 
 def _hint_at_comma(text: str) -> str:

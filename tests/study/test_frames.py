@@ -668,3 +668,29 @@ def test_a_row_that_waits_was_not_prepared_by_the_method():
     study.add_frame(pd.DataFrame({"x": [5], "value": [None]}), unmeasured="queue")
     study.prepare(2)
     assert [trial.info.get("prepared") for trial in study.ask(2)] == [None, True]
+
+
+@pytest.mark.parametrize("cell", ["+nan", " NaN ", "-NAN", np.float32("nan"), "nan"])
+@pytest.mark.parametrize("column", ["value", "constraint.size"])
+def test_what_is_not_a_number_was_not_measured(cell, column):
+    frame = pd.DataFrame({"x": [1, 2], "value": [1.0, None], "constraint.size": [1.0, None]}, dtype=object)
+    frame.loc[1, column] = cell
+    study = bo.Study({"x": bo.Integer(1, 9)}, constraints={"size": ("<=", 5.0)})
+    with pytest.warns(UserWarning, match="1 of 2 rows without a value left out"):
+        assert [trial.status for trial in study.add_frame(frame)] == ["completed"]
+
+
+@pytest.mark.parametrize(
+    "cell", ["inf", " -Infinity", "1e999", np.inf, -np.inf, np.float32("inf"), pytest.param(10**5000, id="huge")]
+)
+@pytest.mark.parametrize("column", ["value", "constraint.size"])
+def test_infinities_are_refused_unless_their_rows_failed(cell, column):
+    frame = pd.DataFrame({"x": [1, 2], "value": [1.0, 2.0], "constraint.size": [1.0, 2.0]}, dtype=object)
+    frame.loc[1, column] = cell
+    study = bo.Study({"x": bo.Integer(1, 9)}, constraints={"size": ("<=", 5.0)})
+    with pytest.raises(ValueError, match=rf"row 1: column '{column}': expected a finite number, .*, and pass failed="):
+        study.add_frame(frame)
+    assert study.trials == ()
+    frame.loc[1, "value"] = np.inf
+    study.add_frame(frame.assign(state=["ok", "burst"]), failed="state")
+    assert [(trial.status, trial.reason) for trial in study.trials] == [("completed", None), ("failed", "burst")]
