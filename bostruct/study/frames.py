@@ -38,7 +38,7 @@ UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
 NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
-    "0", "0.0", "abandoned", "canceled", "cancelled", "complete", "completed", "done", "early_stopped", "false",
+    "0", "0.0", "abandoned", "canceled", "complete", "completed", "done", "early_stopped", "false",
     "finished", "in progress", "in_progress", "n", "no", "ok", "okay", "pass", "passed", "paused", "pruned",
     "succeeded", "success", "successful", "terminated",
 ))
@@ -291,10 +291,11 @@ def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
         text = cell.strip()
-        if text.lower() in NOT_FAILED:
+        word = text.lower().replace("cancell", "cancel")  # in either spelling
+        if word in NOT_FAILED:
             return None
-        if text.lower() != "f":  # false, or failed
-            return "" if text.lower() in FAILED_WORDS else text
+        if word != "f":  # false, or failed
+            return "" if word in FAILED_WORDS else text
     elif cell is None or cell in (0, 1):
         return "" if cell else None
     raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")

@@ -605,6 +605,7 @@ def test_variables_that_depend_on_a_part_go_round(tmp_path):
         "SCHEDULED",
         "Abandoned",
         "PRUNED",
+        "CANCELLED",
         "TERMINATED",
     ],
 )
