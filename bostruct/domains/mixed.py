@@ -37,7 +37,7 @@ from bostruct.domains.part_tests import PartTest, check_condition_names, split_c
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
 from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
-from bostruct.domains.space.levels import noting_under
+from bostruct.domains.space.levels import note_under
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
 from bostruct.domains.space.rereading import (
@@ -512,7 +512,7 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
     if has_capability(domain, HasMigration):
         before = NOTHING if description is None else description
-        with noting_under(name):
+        with note_under(name):
             return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)
     if _as_text(domain.to_json()) != _as_text(description):
         raise PointError(f"{name}: its domain changed, and {type(domain).__name__} does not read the points of before")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from bostruct.checks import count_own_frames, did_you_mean, optional_import, short_repr
 from bostruct.contracts import Domain, DomainError, PointError, Presented
 from bostruct.display import pluralize
-from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, noting_under
+from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
 from bostruct.domains.space.rereading import OWN, fill_missing, list_values
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
@@ -28,19 +29,22 @@ LIMIT = "constraint."  # before the name of a limit
 STATUS_WORDS = frozenset({"completed", "failed", "infeasible", "running"})
 NO_REASON = "the data frame gives no reason"
 # fmt: off
-NA_TEXTS = frozenset((  # texts that pandas reads as missing unless it is told otherwise
+NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA",
     "NULL", "NaN", "None", "n/a", "nan", "null",
 ))
 UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     *map(str.lower, NA_TEXTS), "-", "--", "?", "candidate", "generated", "missing", "open", "pending", "planned",
-    "queued", "running", "staged", "tbd", "todo", "waiting",
+    "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
-NOT_FAILED = frozenset((  # texts of a column of failures, in lower case
-    "0", "0.0", "complete", "completed", "done", "false", "finished", "n", "no", "ok", "pass", "passed", "succeeded",
-    "success",
+NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
+    "0", "0.0", "abandoned", "canceled", "complete", "completed", "done", "early_stopped", "false",
+    "finished", "in progress", "in_progress", "n", "no", "ok", "okay", "pass", "passed", "paused", "pruned",
+    "succeeded", "success", "successful", "terminated",
 ))
-FAILED_WORDS = frozenset(("1", "1.0", "error", "fail", "failed", "failure", "true", "y", "yes"))  # that say no reason
+FAILED_WORDS = frozenset((  # that say no reason
+    "1", "1.0", "crash", "crashed", "error", "errored", "fail", "failed", "failure", "t", "true", "y", "yes",
+))
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 
@@ -146,7 +150,7 @@ def _find_columns(
     status, reason = (name if name in names and name not in taken else None for name in ("status", "reason"))
     if status is not None and not set(frame[status].dropna().map(str)) <= STATUS_WORDS:
         status = None  # of something else, such as a pump
-    return _FrameColumns(points, values | limits, status, reason, failed)
+    return _FrameColumns(points, values | limits, status, reason, None if failed == status else failed)
 
 
 def _find_value_columns(
@@ -231,14 +235,15 @@ def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
-    cells = {name: _read_number(column, record[column]) for name, column in columns.numbers.items()}
-    measured = {name: number for name, number in cells.items() if number is not None}
     said = None if columns.status is None else record[columns.status]
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
         said, reason = "failed", why or reason
+    has_failed = said in ("failed", "infeasible")
+    cells = {name: _read_number(column, record[column], has_failed) for name, column in columns.numbers.items()}
+    measured = {name: number for name, number in cells.items() if number is not None}
     values = [cells[name] for name in list_value_names(goals)]
-    if said in ("failed", "infeasible"):
+    if has_failed:
         if None not in values:
             raise ValueError(
                 f"column {columns.failed or columns.status!r}: says that the trial is {said}, but column "
@@ -253,24 +258,28 @@ def _read_outcome(
     return goals.check(parse_outcome(given, constraints=limits)), {}
 
 
-def _read_number(column: str, cell: object) -> float | None:
-    """Return the number of a cell; None if nothing was measured. Raise TypeError, ValueError for anything else."""
+def _read_number(column: str, cell: object, has_failed: bool) -> float | None:
+    """Return the number of a cell; None if nothing was measured, or for an infinity in a row that has failed.
+
+    Raise TypeError, ValueError for anything else.
+    """
     if cell is None:
         return None
-    if not isinstance(cell, str):
-        number = as_number(f"column {column!r}", cell)
-        return None if number != number else number
-    text = cell.strip()
-    if text.lower() in UNMEASURED:
+    text = cell.strip() if isinstance(cell, str) else None
+    if text is not None and text.lower() in UNMEASURED:
         return None
+    hint = (
+        "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which rows "
+        "failed"
+    )
     try:
-        return float(text)
+        number = as_number(f"column {column!r}", cell) if text is None else float(text)
     except ValueError:
-        hint = _hint_at_comma(text) or (
-            "; leave the cell empty if nothing was measured, and pass failed= the name of a column that says which "
-            "rows failed"
-        )
+        hint = _hint_at_comma(text or "") or hint
         raise ValueError(f"column {column!r}: expected a number, got {cell!r}{hint}") from None
+    if math.isinf(number) and not has_failed:
+        raise ValueError(f"column {column!r}: expected a finite number, got {short_repr(cell)}{hint}")
+    return number if math.isfinite(number) else None
 
 
 def _hint_at_comma(text: str) -> str:
@@ -282,10 +291,12 @@ def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
         text = cell.strip()
-        if text.lower() in NOT_FAILED or text.lower() in UNMEASURED:
+        word = text.lower().replace("cancell", "cancel")  # in either spelling
+        if word in NOT_FAILED:
             return None
-        return "" if text.lower() in FAILED_WORDS else text
-    if cell is None or cell in (0, 1):
+        if word != "f":  # false, or failed
+            return "" if word in FAILED_WORDS else text
+    elif cell is None or cell in (0, 1):
         return "" if cell else None
     raise ValueError(f"failed: column {column!r}: expected True, False or a reason, got {short_repr(cell)}")
 
@@ -333,7 +344,7 @@ class _CellReader:
             return found
         if isinstance(given, str) and (hint := _hint_at_comma(given)):
             raise PointError(f"{name}: expected a value of {short_repr(one)}, got {given!r}{hint}")
-        with suppress(PointError, DomainError), accept_rounded(self.rounded), noting_under(column):
+        with suppress(PointError, DomainError), accept_rounded(self.rounded), note_under(column):
             return one.present(one.parse(found))
         return found
 

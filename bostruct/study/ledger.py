@@ -118,7 +118,6 @@ class Ledger(SharedTable):
                 return None
             if not waits:
                 self.check_wanted()
-            info = info | {"prepared": True} if waits else info
             trial = Trial(len(self), self._domain.present(x), "running", info=info, started=now())
             handed_out = (0, None) if waits else (1, self.owner)
             row = write_trial(trial, None, self._write_point(x), None, *handed_out)

@@ -493,21 +493,30 @@ class Study:
             or are infeasible, and `reason` says why; other columns are not read. The column of a variable is that of
             the variable, whatever its name.
         value: name of the column of values, or of several objectives the names of their columns.
-        failed: name of a column that says which rows failed, by True or by a reason; None for none.
+        failed: name of a column that says which rows failed, by True, by a word such as ``failed`` or by a reason; None
+            for none.
         unmeasured: what becomes of a row that has no value and did not fail: ``skip`` leaves it out, ``queue`` makes it
-            a trial that the next `ask` hands out. A row with some of its values always is such a trial;
-            ``info["measured"]`` has its numbers, and so have tables.
+            a trial that the next `ask` hands out, unless the study has its point. A row with some of its values always
+            is such a trial; ``info["measured"]`` has its numbers, and so have tables.
 
-        A float to which one listed number rounds is read as that number. Warnings count what is left out, waits or is
-        rounded. Nothing is added if one row is wrong. Raises PointError, TypeError and ValueError, which name the row
-        or the argument.
+        Trials that wait are added after all others, whatever the order of the rows. A float to which one listed number
+        rounds is read as that number. Warnings count what is left out, waits or is rounded. Nothing is added if one row
+        is wrong. Raises PointError, TypeError and ValueError, which name the row or the argument.
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
-        is_waiting = any(row.outcome is None for row in rows)
-        with self.deciding() if is_waiting else nullcontext(), self._mutex:
+        waiting = [row for row in rows if row.outcome is None]
+        waiting.sort(key=lambda row: not row.measured)  # of equal points the one with numbers is handed out
+        with self.deciding() if waiting else nullcontext(), self._mutex:
             self._writable()
-            added = [self._add_row(row) for row in rows]
-        return [trial for trial in added if trial is not None]
+            rows = [row for row in rows if row.outcome is not None] + waiting
+            added = [(row, self._add_row(row)) for row in rows]
+        if known := [row.point for row, trial in added if trial is None]:
+            warnings.warn(
+                f"frame: {pluralize(len(known), 'row')} without a value not queued, the first of them "
+                f"{short_repr(known[0], 200)}: the study has a trial of each such point",
+                stacklevel=count_own_frames(),
+            )
+        return [trial for _, trial in added if trial is not None]
 
     def _add_row(self, row: FrameRow) -> Trial | None:
         """Add a row of a frame; return None for one without numbers that waits, if the study has its point."""
@@ -951,6 +960,8 @@ class Study:
         while True:
             with self._limit():
                 found = points.find_next()
+            if waits:
+                found = found._replace(info=found.info | {"prepared": True})
             with self._mutex:
                 trial = self._ledger.begin(found, waits)
                 if trial is not None:

@@ -248,12 +248,13 @@ def test_a_campaign_that_is_planned_goes_on():
 def test_planned_rows_are_queued_where_the_caller_says_so(tmp_path):
     frame = pd.DataFrame({"n": [1, 2, 3, 1, 4], "value": [0.5, None, None, None, 0.1]})
     with bo.Study({"n": range(1, 9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
-        added = study.add_frame(frame, unmeasured="queue")
+        with pytest.warns(UserWarning, match="frame: 1 row without a value not queued"):
+            added = study.add_frame(frame, unmeasured="queue")
         assert [(t.point["n"], t.status) for t in added] == [
-            (1, "completed"),
+            (1, "completed"),  # the fourth row is one of its point
+            (4, "completed"),
             (2, "running"),
             (3, "running"),
-            (4, "completed"),  # the fourth row is one of a point that has a value
         ]
         assert study.n_waiting == 2
         trial = study.ask()
@@ -261,7 +262,7 @@ def test_planned_rows_are_queued_where_the_caller_says_so(tmp_path):
         study.tell(trial, 3.0)
     with bo.Study.load(tmp_path / "runs.db") as study:
         result = study.optimize(lambda p: float(p["n"]), 3, progress=False)
-    assert [t.point["n"] for t in result.trials][:4] == [1, 2, 3, 4]
+    assert [t.point["n"] for t in result.trials][:4] == [1, 4, 2, 3]
     assert (result.n_completed, result.n_failed) == (5, 0)
     with pytest.raises(ValueError, match="unmeasured: expected 'skip' or 'queue', got 'fail'"):
         study.add_frame(frame, unmeasured="fail")
@@ -295,6 +296,11 @@ def test_a_column_of_the_callers_says_what_failed(cells, reasons):
             {"state": [False, 2.5]},
             {"failed": "state"},
             r"frame: row 1: failed: column 'state': expected True, False or",
+        ),
+        (
+            {"state": ["ok", "F"], "value": [1.0, None]},  # false, or failed
+            {"failed": "state"},
+            r"frame: row 1: failed: column 'state': expected True, False or a reason, got 'F'",
         ),
         ({"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
         (
@@ -585,7 +591,24 @@ def test_variables_that_depend_on_a_part_go_round(tmp_path):
     assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)
 
 
-@pytest.mark.parametrize("word", ["no", "0", "N", "ok", "success", "COMPLETED", "False", "pending"])
+@pytest.mark.parametrize(
+    "word",
+    [
+        "no",
+        "0",
+        "N",
+        "ok",
+        "success",
+        "COMPLETED",
+        "False",
+        "pending",
+        "SCHEDULED",
+        "Abandoned",
+        "PRUNED",
+        "CANCELLED",
+        "TERMINATED",
+    ],
+)
 def test_a_word_that_denies_a_failure_is_none(word):
     frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "crashed": [word, word]})
     with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
@@ -594,10 +617,81 @@ def test_a_word_that_denies_a_failure_is_none(word):
         assert [trial.status for trial in study.trials] == ["completed"]
 
 
-@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error"])
+@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error", "T", "Crashed"])
 def test_a_word_that_says_failed_gives_no_reason(word):
     frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "state": [word, "COMPLETED"]})
     with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
         study.add_frame(frame, failed="state")
         assert [trial.status for trial in study.trials] == ["failed", "completed"]
         assert study.trials[0].reason == "the data frame gives no reason"
+
+
+def test_our_own_column_of_statuses_may_be_named():
+    words = ["completed", "failed", "infeasible"]
+    frame = pd.DataFrame({"x": [1, 2, 3], "value": [3.0, None, None], "status": words, "reason": ["", "burst", "big"]})
+    study = bo.Study({"x": bo.Integer(1, 9)})
+    added = study.add_frame(frame, failed="status")
+    assert [(trial.status, trial.reason) for trial in added] == [*zip(words, (None, "burst", "big"), strict=True)]
+
+
+@pytest.mark.parametrize("values", [[None, 1.0, None], [1.0, None, None]])
+@pytest.mark.parametrize("failed", [None, "burst"])
+def test_a_row_is_not_queued_if_its_point_has_an_outcome_whatever_their_order(values, failed):
+    frame = pd.DataFrame({"x": [5, 5, 5, 7], "value": [*values, None]})
+    if failed is not None:
+        frame["burst"] = frame["value"] == 1.0
+        frame["value"] = np.nan
+    study = bo.Study({"x": bo.Integer(1, 9)}, method="random", seed=0)
+    with pytest.warns(UserWarning, match=r"frame: 2 rows without a value not queued, the first of them \{'x': 5\}"):
+        added = study.add_frame(frame, failed=failed, unmeasured="queue")
+    assert [(trial.point["x"], trial.status == "running") for trial in added] == [(5, False), (7, True)]
+    assert study.ask().point == {"x": 7}
+    assert study.n_waiting == 0
+
+
+def test_a_row_is_not_queued_if_the_study_has_its_point():
+    study = bo.Study({"x": bo.Real(0, 1)})
+    study.add({"x": 0.5}, 1.0)
+    with pytest.warns(UserWarning, match=r"1 row without .* \{'x': 0.5\}: the study has a trial of each such point"):
+        assert study.add_frame(pd.DataFrame({"x": [0.5], "value": [None]}), unmeasured="queue") == []
+
+
+def test_of_two_unfinished_rows_of_a_point_the_one_with_numbers_is_queued():
+    study = bo.Study({"x": bo.Real(0, 1)}, directions=["minimize"] * 2)
+    frame = pd.DataFrame({"x": [0.5, 0.5], "a": [None, 2.0], "b": [None, None]})
+    with pytest.warns(UserWarning, match="frame: 1 row with"):
+        (trial,) = study.add_frame(frame, value=["a", "b"], unmeasured="queue")
+    assert trial.info["measured"] == {"value.0": 2.0}
+
+
+def test_a_row_that_waits_was_not_prepared_by_the_method():
+    study = bo.Study({"x": bo.Integer(1, 9)}, seed=0)
+    study.add_frame(pd.DataFrame({"x": [5], "value": [None]}), unmeasured="queue")
+    study.prepare(2)
+    assert [trial.info.get("prepared") for trial in study.ask(2)] == [None, True]
+
+
+@pytest.mark.parametrize("cell", ["+nan", " NaN ", "-NAN", np.float32("nan"), "nan"])
+@pytest.mark.parametrize("column", ["value", "constraint.size"])
+def test_what_is_not_a_number_was_not_measured(cell, column):
+    frame = pd.DataFrame({"x": [1, 2], "value": [1.0, None], "constraint.size": [1.0, None]}, dtype=object)
+    frame.loc[1, column] = cell
+    study = bo.Study({"x": bo.Integer(1, 9)}, constraints={"size": ("<=", 5.0)})
+    with pytest.warns(UserWarning, match="1 of 2 rows without a value left out"):
+        assert [trial.status for trial in study.add_frame(frame)] == ["completed"]
+
+
+@pytest.mark.parametrize(
+    "cell", ["inf", " -Infinity", "1e999", np.inf, -np.inf, np.float32("inf"), pytest.param(10**5000, id="huge")]
+)
+@pytest.mark.parametrize("column", ["value", "constraint.size"])
+def test_infinities_are_refused_unless_their_rows_failed(cell, column):
+    frame = pd.DataFrame({"x": [1, 2], "value": [1.0, 2.0], "constraint.size": [1.0, 2.0]}, dtype=object)
+    frame.loc[1, column] = cell
+    study = bo.Study({"x": bo.Integer(1, 9)}, constraints={"size": ("<=", 5.0)})
+    with pytest.raises(ValueError, match=rf"row 1: column '{column}': expected a finite number, .*, and pass failed="):
+        study.add_frame(frame)
+    assert study.trials == ()
+    frame.loc[1, "value"] = np.inf
+    study.add_frame(frame.assign(state=["ok", "burst"]), failed="state")
+    assert [(trial.status, trial.reason) for trial in study.trials] == [("completed", None), ("failed", "burst")]

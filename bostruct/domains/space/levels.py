@@ -81,7 +81,7 @@ def accept_rounded(notes: RoundedNumbers | None = None) -> Iterator[RoundedNumbe
 
 
 @contextmanager
-def noting_under(name: str) -> Iterator[None]:
+def note_under(name: str) -> Iterator[None]:
     """Note the rounded numbers of a block under a name.
 
     name: of a column or a variable.
@@ -104,7 +104,7 @@ class Levels:
     """
 
     def __init__(self, choices: Sequence[object]) -> None:
-        known = [(number, i) for i, one in enumerate(choices) if (number := as_exact(one)) is not None]
+        known = [(number, i) for i, one in enumerate(choices) if (number := read_exact(one)) is not None]
         known.sort()
         self._choices = choices
         self._numbers = [number for number, _ in known]
@@ -138,7 +138,7 @@ class Levels:
         return None if place is None else self._positions[place]
 
     def _find_nearest(self, given: object) -> int | None:
-        if not self._numbers or (number := as_exact(given)) is None:
+        if not self._numbers or (number := read_exact(given)) is None:
             return None
         after, exact = bisect_left(self._numbers, number), Fraction(number)
         return min(self._clip(after - 1, after), key=lambda place: abs(Fraction(self._numbers[place]) - exact))
@@ -159,28 +159,30 @@ class Levels:
     def _is_rounded(self, place: int, given: object, others: Iterable[object]) -> bool:
         """Tell whether a number, and no other one of its variable, rounds to a level at the digits of the level."""
         bounds = _find_bounds(self._choices[self._positions[place]])
-        numbers = [number for one in others if (number := as_exact(one)) is not None]
+        numbers = [number for one in others if (number := read_exact(one)) is not None]
         held = [] if bounds is None else [one for one in numbers if bounds[0] <= one <= bounds[1]]
-        return held == [as_exact(given)]
+        return held == [read_exact(given)]
 
 
 def is_level(given: object, level: Exact, beside: Sequence[Exact]) -> bool:
     """Tell whether a number stands for a level: it is nearer than a millionth of the least gap, or equal in float32.
 
-    given: of any type.
-    level: finite.
-    beside: the levels next to it. Where float32 does not tell them from the level, equality there does not count.
+    given: of any type. An integer was not rounded to float32.
+    level: finite. An integer beside the next one has the rule of the gap alone.
+    beside: the levels next to it. If float32 does not tell them from the level, equality there does not count.
     """
-    if (number := as_exact(given)) is None:
+    if (number := read_exact(given)) is None:
         return False
     gap = min((abs(Fraction(one) - Fraction(level)) for one in beside), default=Fraction(0))
     if abs(Fraction(number) - Fraction(level)) < GAP_SHARE * gap:
         return True
+    if isinstance(number, int) or (isinstance(level, int) and gap == 1):
+        return False
     single = _as_single(number)
     return single is not None and single == _as_single(level) and all(_as_single(one) != single for one in beside)
 
 
-def as_exact(value: object) -> Exact | None:
+def read_exact(value: object) -> Exact | None:
     """Return a finite number as one that compares exactly with others; None for anything else, and for a bool.
 
     value: of any type; of NumPy's numbers the item.
@@ -198,7 +200,7 @@ def as_exact(value: object) -> Exact | None:
 
 def _as_single(value: object) -> float | None:
     """Return a number as float32 has it; None outside of its range."""
-    number = as_exact(value)
+    number = read_exact(value)
     if number is None or not SMALLEST_SINGLE <= abs(number) <= LARGEST_SINGLE:
         return None
     return float(np.float32(float(number)))

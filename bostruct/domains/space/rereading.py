@@ -12,7 +12,7 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import IntArray, ParsedJson, PointError, Presented
 from bostruct.domains.space.constraints import ConstrainedProduct
-from bostruct.domains.space.levels import noting_under
+from bostruct.domains.space.levels import note_under
 from bostruct.domains.space.variable import ABSENT, Variable
 
 OWN = ""  # the part of a mixed space that holds its variables; the names that users give are not empty
@@ -108,7 +108,7 @@ def fill_row(space: ConstrainedProduct, values: Mapping[str, ParsedJson], theirs
         if variable.when and not space.conditions.holds(i, row[None])[0]:
             continue
         try:
-            with noting_under(name):
+            with note_under(name):
                 row[space.layout.columns(i)] = _reread_value(variable, left, name, theirs.get(name))
         except PointError as error:
             raise PointError(f"{name}: {error}") from None
@@ -163,7 +163,7 @@ def check_left_out(variable: Variable | None, name: str, value: ParsedJson, desc
         return
     own = None if variable is None else variable.default_columns
     if variable is not None and own is not None:
-        with suppress(PointError), noting_under(name):
+        with suppress(PointError), note_under(name):
             if tuple(variable.decode_from(value, description)) == own:
                 return
     why = "and it has no default=" if own is None and "default" not in description else "which is not its default"

@@ -227,16 +227,18 @@ class IntegerGrid(NumberGrid):
 
         value: an integer from low to high; 3.0 is 3, and so is what `is_level` takes for it.
 
-        Raises PointError for any other.
+        Raises PointError, naming the nearest, for any other.
         """
+        hint = ""
         if isinstance(value, int | float) and not isinstance(value, bool):
             if self.low <= value <= self.high and (number := int(value)) == value:
                 return number - self.low
             if self.low - 1 < value < self.high + 1:
-                nearest = round(value)
-                if self.low <= nearest <= self.high and is_level(value, nearest, (nearest - 1, nearest + 1)):
+                nearest = min(max(round(value), self.low), self.high)
+                if is_level(value, nearest, (nearest - 1, nearest + 1)):
                     return nearest - self.low
-        raise PointError(f"expected an integer from {self.low} to {self.high}, got {short_repr(value)}")
+                hint = f"; the nearest is {nearest}"
+        raise PointError(f"expected an integer from {self.low} to {self.high}, got {short_repr(value)}{hint}")
 
     @property
     def _log_ratio(self) -> float:

@@ -15,7 +15,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.clauses import AllOf, Compare, IsIn, Not, ValueOf
-from bostruct.domains.space.levels import Levels, accept_rounded, as_exact, is_level, noting_under
+from bostruct.domains.space.levels import Levels, accept_rounded, is_level, note_under, read_exact
 
 TENTHS = np.linspace(0, 1, 11).tolist()  # of which the fourth is 0.30000000000000004
 SUM = 0.1 + 0.2
@@ -75,6 +75,9 @@ def test_what_is_no_number_is_no_level(given):
         ([1.0, 1.0 + 1e-9], np.float32(1.0), 0),  # exact
         ([1.0, 1.0 + 1e-9], 1.0 + 4e-10, None),  # float32 does not tell the levels apart
         ([0.1, 0.1 + 1e-5], np.float32(0.1).item(), 0),  # by float32 alone
+        ([16777217, 16777219], 16777216, None),  # an integer, which nothing rounded
+        ([16777217, 16777219], np.int64(16777216), None),
+        ([16777217, 16777219], np.float32(16777217), 0),
         ([0, 1e-50], 1e-51, None),  # zero in float32, as the levels are
         ([1e300, 1.1e300], 1.05e300, None),  # infinite in float32
         (["a", 0.3], SUM, 1),  # one number has no gap
@@ -112,6 +115,24 @@ def test_integers_follow_the_rule_whether_they_are_listed_or_not(high, log):
     for given in (2.99, 3.5, 0.4, high + 0.7, 10**400, float("nan"), float("inf")):
         with pytest.raises(PointError):
             variable.parse(given)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "given", "nearest"),
+    [
+        ((0, 10**8), 9000000.4, 9000000),
+        ((0, 10**8), 16777217.5, 16777218),
+        ((1, 10**8), 99999999.7, 100000000),
+        ((16777000, 16777500), 16777217.7, 16777218),  # listed
+        ((0, 2**53), 2.0**51 + 0.5, 2**51),
+    ],
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_numbers_between_integers_are_refused_however_large(bounds, given, nearest, log):
+    variable = bo.Integer(max(bounds[0], 1), bounds[1], log=log)
+    with pytest.raises(PointError, match=rf"got {given!r}; the nearest is {nearest}"):
+        variable.parse(given)
+    assert variable.present(variable.parse(nearest + 0.0)) == nearest
 
 
 def test_a_number_that_is_listed_asks_for_no_levels():
@@ -207,7 +228,7 @@ def test_rounded_numbers_are_levels_where_they_are_accepted(levels, given, expec
     variable = bo.Ordinal(levels)
     with pytest.raises(PointError, match="the nearest is"):
         variable.parse(given)
-    with accept_rounded() as rounded, noting_under("x"):
+    with accept_rounded() as rounded, note_under("x"):
         if expected is None:
             with pytest.raises(PointError, match="the nearest is"):
                 variable.parse(given)
@@ -224,5 +245,5 @@ def test_a_level_beside_levels():
     assert is_level(3.0000001, 3, (2, 4))
     assert not is_level(3.00001, 3, (2, 4))
     assert not is_level("3", 3, (2, 4))
-    assert as_exact(True) is None
-    assert as_exact(np.longdouble(0.5)) == 0.5
+    assert read_exact(True) is None
+    assert read_exact(np.longdouble(0.5)) == 0.5
