@@ -11,12 +11,14 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from itertools import takewhile
 from types import SimpleNamespace
 
 import pytest
 
 import bostruct as bo
 from bostruct.cli.serve import EXPOSED
+from bostruct.serving.token_file import make_token
 from tests.cli.invoke import SMALL, call
 from tests.serving.doors import JSON_SPACE, post
 
@@ -143,11 +145,11 @@ def test_what_clients_make_is_kept_and_served_again(tmp_path):
 
 def test_the_token_may_be_in_a_file_for_its_user_alone(tmp_path):
     make_studies(tmp_path / "r.db", "one")
-    (tmp_path / "token").write_text("x" * 43)
+    (tmp_path / "token").write_text(make_token())
     with run_serve(tmp_path / "r.db", "--token-file", tmp_path / "token", "--json") as process:
-        shown = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        shown = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
         token = (tmp_path / "token").read_text()
-        assert (len(token), stat.S_IMODE((tmp_path / "token").stat().st_mode)) == (44, 0o600)
+        assert (len(token), stat.S_IMODE((tmp_path / "token").stat().st_mode)) == (53, 0o600)
         assert shown["token_file"] == str(tmp_path / "token")
         assert "token" not in shown
         port = int(re.search(r":(\d+)/v1", shown["url"])[1])

@@ -21,7 +21,7 @@ def test_tokens_are_long_random_and_new():
         GuardedServer("127.0.0.1", 0, GuardedHandler, 1) as two,
     ):
         assert len({one.token, two.token}) == 2
-        assert len(one.token) == len(two.token) == 43
+        assert len(one.token) == len(two.token) == 52
         assert (one.is_loopback, one.url) == (True, f"http://127.0.0.1:{one.server_port}")
 
 

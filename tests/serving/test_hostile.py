@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,7 +36,7 @@ def served(tmp_path):
     line = [sys.executable, "-m", "bostruct", "serve", str(file), "--json"]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+        found = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
         port = int(found["url"].rpartition(":")[2].partition("/")[0])
         server = SimpleNamespace(process=process, server_port=port, token=found["token"], file=file)
         post(server, {"request": "ask", "study": "b", "n": 2})

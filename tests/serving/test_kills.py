@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import uuid
+from itertools import takewhile
 from types import SimpleNamespace
 
 import pytest
@@ -33,7 +34,7 @@ class Killed:
     def start(self):
         line = [sys.executable, "-m", "bostruct", "serve", str(self.file), "--json"]
         self.process = subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
-        found = json.loads("".join(iter(self.process.stdout.readline, "}\n")) + "}")
+        found = json.loads("".join(takewhile(lambda line: line != "}\n", self.process.stdout)) + "}")
         port = int(found["url"].rpartition(":")[2].partition("/")[0])
         self.server = SimpleNamespace(server_port=port, token=found["token"])
 

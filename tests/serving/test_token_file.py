@@ -17,7 +17,7 @@ from bostruct.serving.token_file import keep_token
 from tests.locked_files import hard_link, hold_lock, is_locked
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
-OURS, THEIRS = "o" * 43, "-_aZ9" + "t" * 38
+OURS, THEIRS = "bostruct-" + "o" * 43, "bostruct--_aZ9" + "t" * 38
 HOLD = (
     "import sys\nfrom bostruct.serving.token_file import keep_token\n"
     "with keep_token(sys.argv[1], sys.argv[2]):\n    print('kept', flush=True)\n    sys.stdin.read()\n"
@@ -50,7 +50,9 @@ def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(
         assert path.read_text() == f"{OURS}\n"
 
 
-@pytest.mark.parametrize("content", ["", "notes", "x" * 45, "=" * 43, f"{'x' * 42}\n\n"])
+@pytest.mark.parametrize(
+    "content", ["", "notes", "x" * 43, "x" * 52, f"bostruct-{'=' * 43}", f"bostruct-{'x' * 42}\n\n"]
+)
 def test_what_holds_no_token_is_refused_and_left(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_text(content)

@@ -85,6 +85,7 @@ def test_accidents_are_found_by_checksums_and_counts(file: Path, change: str, me
         ("told", None, "trial 2.*told"),
         ("attempts", "many", "trial 2.*attempts"),
         ("owner", b"\xff", "trial 2.*owner"),
+        ("started", b"\xff", "trial 2 is damaged: it holds a blob"),
         ("revision", -1, "trial 2.*revision"),
         ("point", "{", "trial 2 cannot be read"),
         ("point", DEEP, "trial 2.*nested too deeply"),

@@ -220,7 +220,8 @@ class IntegerGrid(NumberGrid):
         """
         last = len(self) - 1
         values = self.low * np.expm1(shares * self._log_ratio) if self.log else shares * last
-        return np.clip(np.rint(values), 0, last).astype(np.int64)
+        values = np.where(shares >= 1.0, last, np.rint(values))  # of many integers, rounding may miss the last
+        return np.clip(values, 0, last).astype(np.int64)
 
     def vertex(self, value: object) -> int:
         """Return the position of an integer.
