@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bostruct import __version__
+from bostruct.checks import short_repr
 from bostruct.contracts import Domain, ParsedJson, Searcher
 from bostruct.goals.declared import Goals
 from bostruct.output_files import write_output
@@ -49,9 +50,9 @@ def read_record(path: Path) -> dict[str, ParsedJson]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(found["problem"], str):
-            raise TypeError(f"problem: expected a string, got {found['problem']!r}")
+            raise TypeError(f"problem: expected a string, got {short_repr(found['problem'])}")
     except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(f"{path}: is not the record of a comparison: {error!r}") from error
+        raise StorageError(f"{path}: is not the record of a comparison: {short_repr(error)}") from error
     return found
 
 
@@ -91,7 +92,7 @@ def write_record(path: Path, settings: Mapping[str, ParsedJson], given: Mapping[
         difference = find_record_difference(earlier, given)
         known = dict(earlier.get("described", {}))
     except MALFORMED as error:
-        raise StorageError(f"{path}: is not the record of a comparison: {error!r}") from error
+        raise StorageError(f"{path}: is not the record of a comparison: {short_repr(error)}") from error
     if difference:
         raise StorageError(
             f"{path.parent}: holds a comparison of {difference}; give another folder, or call with what it was made "

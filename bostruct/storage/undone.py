@@ -58,7 +58,7 @@ def defer_signals_and_note(step: Function) -> Function:
             return deferred(failures, *args, **kwargs)
         except BaseException as error:
             if failures and error is not failures[0]:
-                add_note(error, f"What was told before is not written: {failures[0]}")
+                add_note(error, f"Earlier outcomes are not written: {failures[0]}")
             raise
 
     return whole  # type: ignore[return-value]

@@ -16,6 +16,7 @@ from bostruct.contracts import Array, IntArray, PointError
 from bostruct.domains.space.levels import is_level
 
 GRID_STEPS = 10**12  # of a Real: few enough to find each again from its value, and decimal, as people's numbers are
+END_ROUNDING = 1e-14  # relative, of sums and products that should be an end
 GRID_DIGITS = 11  # of a number, which a grid of a trillion steps can tell apart
 
 
@@ -109,11 +110,14 @@ class RealGrid(NumberGrid):
     def vertex(self, value: object) -> int:
         """Return the position of the nearest number of the grid; -0.0 is 0.0.
 
-        value: number from low to high.
+        value: number from low to high; an end that rounding moved out, such as 0.1 + 0.2 for 0.3, is that end.
 
         Raises PointError for any other.
         """
         if isinstance(value, bool) or not isinstance(value, int | float) or not self.low <= value <= self.high:
+            for end, vertex in ((self.low, 0), (self.high, GRID_STEPS)):
+                if isinstance(value, float) and math.isclose(value, end, rel_tol=END_ROUNDING):
+                    return vertex
             raise PointError(f"expected a number from {self.low} to {self.high}, got {short_repr(value)}")
         if self.log:
             return round(GRID_STEPS * (_log_ratio(value, self.low) / self.log_span))
@@ -126,12 +130,11 @@ class RealGrid(NumberGrid):
 
         Raises PointError where one is no such number.
         """
-        if self.log or any(kind is not float for kind in map(type, values)):  # NumPy's logarithm rounds otherwise
+        numbers = None
+        if not self.log and all(kind is float for kind in map(type, values)):  # NumPy's logarithm rounds otherwise
+            numbers = np.array(values, dtype=np.float64)
+        if numbers is None or not ((self.low <= numbers) & (numbers <= self.high)).all():
             return np.array([self.vertex(value) for value in values], dtype=np.int64)
-        numbers = np.array(values, dtype=np.float64)
-        inside = (self.low <= numbers) & (numbers <= self.high)
-        if not inside.all():
-            raise PointError(f"expected numbers from {self.low} to {self.high}, got {numbers[~inside][0]}")
         return np.rint(GRID_STEPS * ((numbers - self.low) / (self.high - self.low))).astype(np.int64)
 
     @cached_property

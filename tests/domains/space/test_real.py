@@ -101,6 +101,16 @@ def test_minus_zero_is_zero():
     assert bo.Real(-0.0, 1) == bo.Real(0.0, 1)
 
 
+def test_an_end_that_rounding_moved_out_is_the_end() -> None:
+    for variable in (bo.Real(0, 0.3), bo.Real(0.1, 0.3, log=True), bo.Real(-0.3, 0.3)):
+        space = bo.Space({"x": variable})
+        assert space.present(space.parse({"x": 0.1 + 0.2})) == {"x": 0.3}
+        assert variable.choices.vertices([0.1 + 0.2]).tolist() == [variable.choices.vertex(0.3)]
+        with pytest.raises(PointError, match="expected a number from"):
+            space.parse({"x": 0.3 + 1e-9})
+    assert bo.Space({"x": bo.Real(-0.3, 0)}).parse({"x": -0.1 - 0.2}) == [0]
+
+
 @pytest.mark.parametrize("value", [5.5, "1", True, None, math.nan])
 def test_wrong_values(value):
     with pytest.raises(PointError, match=r"x: expected a number from -5"):
