@@ -409,7 +409,7 @@ def add_note(error: BaseException, note: str, result: object = None) -> None:
             is_ours = type(former).__module__.startswith("bostruct.")
             name = "result" if former is None or is_ours else "bostruct_result"
             setattr(error, name, result)
-            note = note.replace("error.result", f"error.{name}")
+            note = note.replace("error.result", f"error.{name}").replace("value.result", f"value.{name}")
             notes = getattr(error, "__notes__", [])
             notes[:] = [one for one in notes if f"error.{name}" not in one]
         if note:

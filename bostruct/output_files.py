@@ -26,7 +26,7 @@ MARKS = {  # how an earlier output is recognized, also of earlier versions if th
     rb"img-src data:; style-src &#x27;sha256-)",
     "table of trials": rb'number,status,value(\.\d+)?(,value\.\d+)*(,constraint\.[^",\r\n]*|,"constraint\.([^"]|"")*")*'
     rb"(,feasible)?,reason,origin,started,seconds,suggest_seconds"
-    rb'(,stopped_at|,unread|,point(\.[^",\r\n]*)?|,"point\.([^"]|"")*")*\r?\n',
+    rb'(,stopped_at|,unread|,no_data|,point(\.[^",\r\n]*)?|,"point\.([^"]|"")*")*\r?\n',
     "table of incumbents": rb"method,seed,n_trials,value,best_value,regret,origin,suggest_seconds\r?\n",
     "comparison": rb"[^\r\n]*: [0-9,]+ trials? a run[.,](.*\n\n(<!-- )?written by bostruct compare( -->)?\n\Z"
     rb"|[^\r\n]*\n\n(method +runs |\| method \| runs \||(failed|not compared): [^\r\n]+, seed [0-9]+: ))",
@@ -152,8 +152,8 @@ def _find_refusal(
     target: str, found: os.stat_result | None, kind: str, overwrite: bool | None, inputs: Iterable[str]
 ) -> str | None:
     """Say why a file must not be written; None if it may."""
-    if (beside := COMPANION.fullmatch(target)) is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
-        return f"the database {beside[1]} keeps a file of this name; give another path"
+    if refusal := find_database_of(target):
+        return refusal
     if found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
         return None
     ends = _read_ends(target)
@@ -165,6 +165,17 @@ def _find_refusal(
         return None
     offer = "" if overwrite is None else ", or overwrite=True to replace it"
     return f"a file of {found.st_size:,} bytes is there, and it is no {kind} by bostruct; give another path{offer}"
+
+
+def find_database_of(path: str) -> str | None:
+    """Say why nothing may be made at a path: a SQLite database keeps a file of that name; None if none does.
+
+    path: of the file.
+    """
+    path = os.path.realpath(path)
+    if (beside := COMPANION.fullmatch(path)) is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
+        return f"the database {beside[1]} keeps a file of this name; give another path"
+    return None
 
 
 def _is_same(path: str, target: str) -> bool:

@@ -36,8 +36,9 @@ ALLOWED: dict[str, set[str]] = {
     "domains.common": BASE,
     "domains": BASE | DOMAINS | {"domains.common"},
     "kernels": BASE,
-    "kernels.space": BASE | {"kernels", "domains.space"},
-    "kernels.otmann": BASE | {"kernels", "domains.architecture"},
+    # Signals wait for the import of Numba.
+    "kernels.space": BASE | {"kernels", "domains.space", "bostruct.execution.interrupts"},
+    "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
     "surrogates": BASE,
     "acquisition": BASE,
     "searchers": BASE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -126,10 +127,7 @@ def run(
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
-        result, summary = _execute(request, progress, as_json)
-        if plot is not None and result.n_completed:
-            draw_result(result, loaded, plot, overwrite=overwrite)
-            summary["plot"] = plot
+        result, summary = _execute(request, progress, as_json, plot, overwrite)
     _report(result, summary, as_json, plot)
 
 
@@ -238,9 +236,19 @@ def _print_summary(result: Result, summary: Facts, as_json: bool) -> None:
     echo_json(summary) if as_json else click.echo(format_summary(summary, result))
 
 
-def _execute(request: RunRequest, progress: bool | None, as_json: bool) -> tuple[Result, Facts]:
-    """Run the study, and return its result and a summary, which is printed if an error ends the run."""
+def _execute(
+    request: RunRequest, progress: bool | None, as_json: bool, plot: str | None, overwrite: bool
+) -> tuple[Result, Facts]:
+    """Run the study, draw it, and return its result and a summary, which is printed if an error ends the run."""
     from bostruct.study.study import Study
+
+    def describe() -> tuple[Result, Facts]:
+        result = study.result
+        summary = describe_run(request.problem, study, result)
+        if plot is not None and result.n_completed:
+            draw_result(result, request.problem, plot, overwrite=overwrite)
+            summary["plot"] = plot
+        return result, summary
 
     with Study.for_problem(
         name_on_record(request.problem),
@@ -253,14 +261,17 @@ def _execute(request: RunRequest, progress: bool | None, as_json: bool) -> tuple
         initial_points=request.initial,
     ) as study:
         try:
-            result = _optimize(study, request, progress)
+            _optimize(study, request, progress)
         except BaseException as error:
             is_kept = request.storage is not None and not isinstance(error, Exception)  # and is to end soon
-            if study.n_finished and not is_kept:
-                result = study.result
-                _print_summary(result, describe_run(request.problem, study, result), as_json)
+            with suppress(Exception):  # which must not take its place
+                if not is_kept:
+                    _print_summary(*describe(), as_json)
+                if request.storage is None and study.n_finished:
+                    lost = pluralize(study.n_finished, "finished trial")
+                    click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
             raise
-        return result, describe_run(request.problem, study, result)
+        return describe()
 
 
 def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:

@@ -13,13 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bostruct.checks import has_posix
-from bostruct.output_files import OutputRefused
+from bostruct.output_files import OutputRefused, find_database_of
 from bostruct.storage.locks import is_same_file
 
 MARK = "bostruct-"  # begins a token: other programs, too, keep 43 letters in a file
 TOKEN = re.compile(MARK.encode() + rb"[A-Za-z0-9_-]{43}\n?")  # 32 bytes in base64
 TOKEN_BYTES = (len(MARK) + 43, len(MARK) + 44)
-NO_TOKEN = "holds no token of bostruct serve; give another --token-file"
+NO_TOKEN = "holds no token of bostruct serve; remove it, or give another --token-file"
 
 
 def make_token() -> str:
@@ -37,6 +37,8 @@ def keep_token(path: str, token: str) -> Iterator[None]:
     Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError if the
     file cannot be made.
     """
+    if refusal := find_database_of(path):
+        raise OutputRefused(errno.EEXIST, refusal, path)
     with os.fdopen(_make_locked(path), "w") as file:
         file.write(f"{token}\n")
         file.flush()

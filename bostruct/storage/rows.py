@@ -285,7 +285,7 @@ class _Door:
 
         times: positions of columns that earlier versions wrote unchecked, and that a database changed to numbers.
         """
-        if any(isinstance(given, bytes) for given in columns):
+        if bytes in map(type, columns):
             raise StorageError(f"{self._name} is damaged: it holds a blob, which no version writes")
         if not sealed or columns[-1] == checksum(columns[:-1]):
             return

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 POINT = "point"  # the column of points that are no dicts, and before a dot and a name that of a part of a dict
 LIMIT = "constraint."  # before the name of a limit
-STATUS_WORDS = frozenset({"completed", "failed", "infeasible", "running"})
 NO_REASON = "the data frame gives no reason"
 # fmt: off
 NA_TEXTS = frozenset((  # texts that pandas reads as missing by default
@@ -38,13 +37,12 @@ UNMEASURED = frozenset((  # texts in the place of a value, in lower case
     "queued", "running", "scheduled", "staged", "tbd", "todo", "waiting",
 ))
 NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower case
-    "0", "0.0", "abandoned", "canceled", "complete", "completed", "done", "early_stopped", "false",
-    "finished", "in progress", "in_progress", "n", "no", "ok", "okay", "pass", "passed", "paused", "pruned",
-    "succeeded", "success", "successful", "terminated",
+    "0", "0.0", "abandoned", "active", "canceled", "complete", "completed", "done", "early_stopped", "false",
+    "finished", "in progress", "in_progress", "n", "new", "no", "no error", "ok", "okay", "pass", "passed", "paused",
+    "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished", "valid",
 ))
-FAILED_WORDS = frozenset((  # that say no reason
-    "1", "1.0", "crash", "crashed", "error", "errored", "fail", "failed", "failure", "t", "true", "y", "yes",
-))
+FAILED_STATUSES = frozenset(("crash", "crashed", "error", "errored", "fail", "failed", "failure", "infeasible"))
+FAILED_WORDS = frozenset(("1", "1.0", "t", "true", "y", "yes", *FAILED_STATUSES)) - {"infeasible"}  # without a reason
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
 
@@ -69,7 +67,7 @@ class _FrameColumns(NamedTuple):
 
     points: by the name of the part of a point; None for one column of whole points.
     numbers: of values and limits, by the names of `Result.to_dataframe`.
-    status, reason, failed: None for none.
+    status, reason, failed, no_data: None for none.
     """
 
     points: dict[str, str] | None
@@ -77,6 +75,7 @@ class _FrameColumns(NamedTuple):
     status: str | None
     reason: str | None
     failed: str | None
+    no_data: str | None
 
 
 def read_frame(
@@ -147,10 +146,29 @@ def _find_columns(
     limits = _find_limits([name for name in names if name not in taken], goals)
     if failed is not None and failed not in names:
         raise ValueError(f"failed: expected one of the columns {short_repr(names, 200)}, got {short_repr(failed)}")
-    status, reason = (name if name in names and name not in taken else None for name in ("status", "reason"))
-    if status is not None and not set(frame[status].dropna().map(str)) <= STATUS_WORDS:
-        status = None  # of something else, such as a pump
-    return _FrameColumns(points, values | limits, status, reason, None if failed == status else failed)
+    ours = {name: name if name in names and name not in taken else None for name in ("status", "reason", "no_data")}
+    if ours["status"] is not None and not _has_statuses(frame[ours["status"]], failed):
+        ours["status"] = None  # of something else, such as a pump
+    return _FrameColumns(points, values | limits, failed=None if failed == ours["status"] else failed, **ours)
+
+
+def _has_statuses(column: Any, failed: str | None) -> bool:
+    """Tell whether a column says what became of trials; raise ValueError if some of its words only do."""
+    words = {_read_word(cell): cell for cell in column.dropna().map(str)}
+    unknown = [cell for word, cell in words.items() if word not in NOT_FAILED | FAILED_STATUSES]
+    known = [cell for word, cell in words.items() if word in FAILED_STATUSES]
+    if unknown and known and failed is None:
+        raise ValueError(
+            f"frame: column 'status': {known[0]!r} says that a trial failed, but {short_repr(unknown[0])} is no "
+            "status; correct it, rename the column if it is of something else, or pass failed= for the column that "
+            "says which rows failed"
+        )
+    return not unknown
+
+
+def _read_word(text: str) -> str:
+    """Return a word of a status as our tables write it: Optuna's and Ax's may begin with the name of a class."""
+    return text.strip().lower().removeprefix("trialstate.").removeprefix("trialstatus.").replace("cancell", "cancel")
 
 
 def _find_value_columns(
@@ -161,6 +179,8 @@ def _find_value_columns(
     columns = own if value == "value" else [value] if isinstance(value, str) else list(value)
     if len(columns) != len(own):
         raise ValueError(f"value: expected {len(own)} names of columns, got {short_repr(columns)}")
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"value: expected distinct columns, one for each objective, got {short_repr(columns)}")
     for column in columns:
         if column in taken:
             raise ValueError(f"value: the column {column!r} is that of a variable; pass value= for that of the values")
@@ -235,11 +255,13 @@ def _read_outcome(
     record: Mapping[str, Presented], columns: _FrameColumns, goals: Goals
 ) -> tuple[Outcome | None, dict[str, float]]:
     """Return the outcome of a row, None if its evaluation is not finished, and what was measured of that."""
-    said = None if columns.status is None else record[columns.status]
+    said = "" if columns.status is None else _read_word(str(record[columns.status] or ""))
     reason = None if columns.reason is None else unquote_cell(record[columns.reason])
     if columns.failed is not None and (why := _read_failure(columns.failed, record[columns.failed])) is not None:
         said, reason = "failed", why or reason
-    has_failed = said in ("failed", "infeasible")
+    if columns.no_data is not None and record[columns.no_data] is not None:
+        return None, {}
+    has_failed = said in FAILED_STATUSES
     cells = {name: _read_number(column, record[column], has_failed) for name, column in columns.numbers.items()}
     measured = {name: number for name, number in cells.items() if number is not None}
     values = [cells[name] for name in list_value_names(goals)]
@@ -290,8 +312,7 @@ def _hint_at_comma(text: str) -> str:
 def _read_failure(column: str, cell: object) -> str | None:
     """Return the reason why a row has failed, "" for one without a reason; None if it has not failed."""
     if isinstance(cell, str):
-        text = cell.strip()
-        word = text.lower().replace("cancell", "cancel")  # in either spelling
+        text, word = cell.strip(), _read_word(cell)
         if word in NOT_FAILED:
             return None
         if word != "f":  # false, or failed
@@ -405,7 +426,8 @@ def _read_value(given: Presented, one: Any) -> Presented:
     texts = [choice for choice in _get_choices(one) if isinstance(choice, str) and _is_read_as(choice, given)]
     if len(texts) == 1:
         return texts[0]
-    return int(given) if type(given) is float and given.is_integer() else given
+    is_whole = type(given) is float and given.is_integer() and _is_value(one, int(given))
+    return int(given) if is_whole else given
 
 
 def _is_read_as(text: str, value: float) -> bool:

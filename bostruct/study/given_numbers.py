@@ -32,7 +32,9 @@ def find_moved_numbers(given: object, presented: object, domain: object = None) 
         elif one is not None and getattr(one, "choices", None) is not None and one.kind != "Real":
             continue
         elif _is_number(kept) and _is_number(number := _to_python(own)) and number != kept:
-            moved[name] = number
+            grid = getattr(one, "choices", None)
+            if grid is None or grid.low <= number <= grid.high:  # not an end that rounding moved out
+                moved[name] = number
     return moved
 
 

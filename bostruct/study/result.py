@@ -18,7 +18,7 @@ from bostruct.goals.declared import Direction, Goals
 from bostruct.output_files import format_csv, write_output
 from bostruct.study.frames import LIMIT, list_value_names
 from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
-from bostruct.study.history import Trial, tell_stop
+from bostruct.study.history import CANCELED, NO_DATA, Trial, tell_stop
 from bostruct.study.prediction import LeftOutTrials, Predictions
 from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
 
@@ -494,6 +494,8 @@ def _trial_row(trial: Trial, goals: Goals) -> dict[str, object]:
         row["stopped_at"] = trial.stopped_at
     if trial.unread is not None:
         row["unread"] = trial.unread
+    if trial.is_no_data:
+        row["no_data"] = trial.info.get(NO_DATA, CANCELED)
     if isinstance(trial.point, Mapping):
         return row | {f"point.{name}": value for name, value in trial.point.items()}
     return row | {"point": trial.point}

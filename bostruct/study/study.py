@@ -912,7 +912,7 @@ class Study:
         self._mutex = make_lock()
         self._fallbacks = FallbackWatch()
         self._stop: str | None = None
-        self._stopped_because = "not run to an end by this process"
+        self._stopped_because = "interrupted"
         self._ledger = Ledger(domain, stored, store, place.label)
         self._finalizer = weakref.finalize(self, defer_signals_unseen(end), self._ledger, self._mutex)
 

@@ -175,7 +175,7 @@ def test_another_problem_under_the_name_is_refused_and_the_study_is_left_as_it_i
     refused = call("run", "max3sat:variables=9,clauses=30", *line, 4, "--name", "branin random seed=0", code=3).stderr
     assert "of the problem 'branin', and not of 'max3sat:" in refused
     assert (tmp_path / "r.db").read_bytes() == before
-    assert as_json("run", "max3sat:variables=9,clauses=30,seed=1", *line, 4, "--name", "s")["trials"] == 4
+    assert as_json("run", "max3sat:variables=9,clauses=30,seed=1", *line, 4, "--name", "s")["completed"] == 4
 
 
 def test_a_study_on_record_without_a_problem_goes_on(tmp_path):
@@ -269,6 +269,55 @@ def test_a_line_that_lets_points_be_asked_again_goes_on(tmp_path):
 def test_what_is_of_one_objective_without_limits_is_refused_by_its_option(option):
     told = call("run", "knapsack:items=5", *option, code=2).stderr
     assert f"{option[0]}: expected a problem of one objective without limits; knapsack" in told
+
+
+OWN = """
+import bostruct as bo
+
+calls = 0
+
+def interrupted(point):
+    global calls
+    calls += 1
+    if calls == 5:
+        raise KeyboardInterrupt
+    return point["x"]
+
+def failing(point):
+    raise ValueError("no licence")
+
+problem = bo.Problem(interrupted, {"x": bo.Real(0, 1)})
+mistake = bo.Problem(failing, {"x": bo.Real(0, 1)})
+"""
+
+
+def test_without_a_storage_an_interrupted_line_reports_and_draws_what_it_finished(tmp_path):
+    (tmp_path / "interrupted_run.py").write_text(OWN)
+    line = ["run", f"{tmp_path / 'interrupted_run.py'}:problem", "--method", "random", "--trials", 9, "--json"]
+    found = call(*line, "--plot", tmp_path / "a.png", code=130)
+    assert json.loads(found.stdout)["completed"] == 4
+    assert "4 finished trials not kept: --storage FILE keeps them" in found.stderr
+    assert (tmp_path / "a.png").stat().st_size > 0
+
+
+def test_a_report_that_cannot_be_printed_takes_not_the_place_of_what_ended_the_run(tmp_path, monkeypatch):
+    (tmp_path / "unprintable_run.py").write_text(OWN)
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bostruct.cli.run._print_summary", fail)
+    found = call("run", f"{tmp_path / 'unprintable_run.py'}:problem", "--method", "random", "--trials", 9, code=130)
+    assert "Interrupted" in found.stderr
+
+
+def test_a_mistake_in_the_objective_is_reported_with_what_there_is(tmp_path):
+    (tmp_path / "mistaken_run.py").write_text(OWN)
+    found = call(
+        "run", f"{tmp_path / 'mistaken_run.py'}:mistake", "--method", "random", "--trials", 9, "--json", code=1
+    )
+    assert json.loads(found.stdout)["completed"] == 0
+    assert "no licence" in found.stderr
 
 
 def test_a_limit_of_failures_is_a_number_auto_or_none(tmp_path):

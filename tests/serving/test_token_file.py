@@ -13,6 +13,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.output_files import OutputRefused
+from bostruct.serving.http_server import StudyServer
+from bostruct.serving.service import Service
 from bostruct.serving.token_file import keep_token
 from tests.locked_files import hard_link, hold_lock, is_locked
 
@@ -68,6 +70,17 @@ def test_a_database_is_left_and_keeps_the_locks_of_this_process(tmp_path, lead):
             keep_token(str(lead(tmp_path / "runs.db")), OURS).__enter__()
         assert is_locked(tmp_path / "runs.db")
         assert study.name == "study"
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_names_that_a_database_keeps_files_under_are_refused(tmp_path, ending):
+    bo.Study({"a": bool}, storage=tmp_path / "runs.db", method="random").close()
+    path = tmp_path / f"runs.db{ending}"
+    with pytest.raises(OutputRefused, match=r"database .*runs\.db keeps a file of this name"):
+        keep_token(str(path), OURS).__enter__()
+    with bo.Study.load(tmp_path / "runs.db") as study, pytest.raises(OutputRefused, match="keeps a file of this name"):
+        StudyServer(Service([study]), path=str(path))
+    assert not path.exists()
 
 
 def test_a_file_that_somebody_put_in_its_place_is_left(tmp_path):

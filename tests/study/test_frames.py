@@ -322,16 +322,62 @@ def test_a_failure_that_cannot_be_is_refused(columns, arguments, words):
     assert study.trials == ()
 
 
-@pytest.mark.parametrize("words", [["running", "stopped", "stopped"], ["running"] * 3, ["ok", "failed", "ok"]])
+@pytest.mark.parametrize("words", [["running", "stopped", "stopped"], ["running"] * 3, ["on", "off", "on"]])
 def test_a_status_that_is_not_ours_says_nothing(words):
     frame = pd.DataFrame({"x": [1, 2, 3], "status": words, "value": [3.0, 2.0, 1.0]})
-    if set(words) == {"ok", "failed"}:
-        frame.loc[1, "value"] = np.nan
     study = bo.Study({"x": bo.Integer(1, 9)})
-    with pytest.warns(UserWarning, match="1 of 3 rows") if frame["value"].isna().any() else nullcontext():
-        study.add_frame(frame)
-    assert [t.value for t in study.trials] == frame["value"].dropna().tolist()
+    study.add_frame(frame)
+    assert [t.value for t in study.trials] == [3.0, 2.0, 1.0]
     assert study.result.n_failed == 0
+
+
+@pytest.mark.parametrize("failure", ["failed", "Failed", "TrialState.FAIL", "error", "infeasible"])
+@pytest.mark.parametrize("beside", ["ok", "planned", "TrialState.COMPLETE", "Cancelled"])
+def test_a_status_says_which_rows_failed_whatever_it_says_of_others(failure, beside):
+    frame = pd.DataFrame({"x": [1, 2, 3], "status": [beside, failure, beside], "value": [3.0, np.nan, 1.0]})
+    study = bo.Study({"x": bo.Integer(1, 9)})
+    study.add_frame(frame.assign(reason=["", "too hot", ""]), unmeasured="queue")
+    assert [t.value for t in study.trials] == [3.0, None, 1.0]
+    assert study.trials[1].status == ("infeasible" if failure == "infeasible" else "failed")
+    assert study.trials[1].reason == "too hot"
+    frame.loc[0, "status"] = "melted"
+    with pytest.raises(ValueError, match=r"'status'.*says that a trial failed, but 'melted' is no status"):
+        study.add_frame(frame)
+    frame["crashed"] = [False, True, False]
+    other = bo.Study({"x": bo.Integer(1, 9)})
+    other.add_frame(frame, failed="crashed")
+    assert [t.status for t in other.trials] == ["completed", "failed", "completed"]
+
+
+def test_what_is_no_data_in_our_tables_is_none_when_it_is_read_back():
+    study = bo.Study({"x": bo.Real(0, 0.3)}, method="random", seed=0)
+    study.cancel(study.ask())
+    for machine in ("GPU 0", "GPU 0"):
+        study.tell(study.ask(), failed="CUDA lost", machine=machine)
+    study.tell(study.ask(), 1.0)
+    study.tell(study.ask(), failed="too hot")
+    table = study.result.to_dataframe()
+    lost = [trial.number for trial in study.trials if trial.is_no_data]
+    assert lost
+    assert table.loc[table["no_data"].notna(), "number"].tolist() == lost
+    other = bo.Study({"x": bo.Real(0, 0.3)}, seed=0)
+    with pytest.warns(UserWarning, match="without a value left out"):
+        other.add_frame(table)
+    assert [(t.status, t.reason) for t in other.trials] == [("failed", "too hot"), ("completed", None)]
+
+
+def test_whole_numbers_are_rounded_levels_too():
+    levels = np.linspace(0, 0.999, 4)
+    study = bo.Study({"x": bo.Ordinal(levels.tolist())})
+    with pytest.warns(UserWarning, match="3 such, the first 0.33"):
+        study.add_frame(pd.DataFrame({"x": levels.round(2), "value": [1.0, 2.0, 3.0, 4.0]}))
+    assert [t.point["x"] for t in study.trials] == levels.tolist()
+
+
+def test_one_column_is_one_objective():
+    study = bo.Study({"x": bo.Real(0, 1)}, directions=["minimize"] * 2)
+    with pytest.raises(ValueError, match="distinct columns, one for each objective"):
+        study.add_frame(pd.DataFrame({"x": [0.1], "y": [1.0]}), value=["y", "y"])
 
 
 NAMES = ["status", "point", "value", "number", "reason", "origin", "started", "seconds", "constraint.size", "feasible"]

@@ -49,6 +49,12 @@ def test_an_added_number_stays_as_it_was_given(tmp_path):
         assert again.trials[0].point == POINT
 
 
+def test_an_end_that_rounding_moved_out_is_shown_as_the_end():
+    with bo.Study({"x": bo.Real(0, 0.3)}, method="random", seed=0) as study:
+        assert study.add({"x": 0.1 + 0.2}, 1.0).point == {"x": 0.3}
+        assert study.best_point == {"x": 0.3}
+
+
 def test_numbers_on_one_step_are_said():
     with bo.Study(SPACE, method="random", seed=0) as study:
         study.add(POINT, 1.0)

@@ -348,7 +348,7 @@ def test_callbacks_see_each_trial_and_may_stop():
 def test_a_loop_of_ones_own_says_why_it_ended():
     s = study()
     s.tell(s.ask(), 1.0)
-    assert s.result.stopped_because == "not run to an end by this process"
+    assert s.result.stopped_because == "interrupted"
     s.stop("enough")
     assert s.result.stopped_because == "enough"
     assert s.optimize(value, 3).stopped_because == "n_trials reached (3)"

@@ -61,7 +61,8 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
         if not len(known):
             raise DomainError(
                 f"constraints: no point that satisfies all {len(space.constraints)} was found in {space.survey.refusal}"
-                "; loosen them, or split them into smaller predicates"
+                "; give initial_points= that satisfy them, loosen them, or split them into smaller predicates; give an "
+                "equality of numbers a tolerance, or compute one number from the others in the objective"
             )
         rows = np.concatenate([found, _walk_from(space, known, m - len(found), thin, rng)])
         return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]

@@ -14,6 +14,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.value import Architecture
+from bostruct.execution.interrupts import defer_signals
 from bostruct.kernels.otmann.profile import Profile, cached_profile, layer_masses, profile
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
 
@@ -89,6 +90,7 @@ def otmann_distances(
 
 
 @cache
+@defer_signals  # a process whose import of Numba was interrupted can import it no more
 def _load_numba() -> ModuleType:
     """Import the compiled part when first needed: Numba takes a second, the first time on a machine ten, to compile."""
     return importlib.import_module("bostruct.kernels.otmann.compiled")

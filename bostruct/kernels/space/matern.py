@@ -15,6 +15,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import ABSENT
+from bostruct.execution.interrupts import defer_signals
 from bostruct.kernels.space.factor import Pullback, VariableChanges
 
 LOOPS = "compiled"
@@ -321,8 +322,11 @@ def _effect_shares(grids: Sequence[NumberGrid], xs: IntArray, absent: float) -> 
 
 
 @cache
+@defer_signals
 def load_loops(module: str) -> ModuleType:
     """Import compiled loops when first needed: Numba takes a second, the first time on a machine some more.
+
+    Signals wait: a process whose import of Numba was interrupted can import it no more.
 
     module: its name in this package.
     """
