@@ -1,5 +1,6 @@
 # make demo    solve a weighted MaxSAT problem with COMBO, live; the picture is out/demo.png
-# make test    install and run the tests
+# make test    install and run the tests, in minutes; ROOM=kernels runs those of one room, tests/kernels
+# make test-full  run all tests, also those that are marked slow: before a release, and before a change is called done
 # make bench   compare auto with other cheap methods of the package on six problems; leaves out/bench/RESULTS.md
 # make docs    write the site of the docs, with the reference and the gallery, to out/site/index.html; its search works
 #              where the folder is served: python -m http.server -d out/site. The first time it runs all examples, which
@@ -15,20 +16,27 @@ PIP_ARGS ?=
 DEMO_PROBLEM ?= max3sat:variables=16,clauses=72,seed=1
 DEMO_TRIALS ?= 200
 DEMO_SEED ?= 0
-PYTEST_ARGS ?= -n 2 --hypothesis-profile=ci
+PYTEST_ARGS ?= -n 3 --dist loadgroup --hypothesis-profile=ci
+ROOM ?=
 
 SOURCES = bostruct tests examples benchmarks docs/site docs/pictures.py
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check $(PIP_ARGS) -c constraints.txt
 
-.PHONY: demo test bench docs check clean
+export PYTHONDONTWRITEBYTECODE =
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-full bench docs check clean
 
 demo: $(VENV)/installed
 	mkdir -p out
 	$(BIN)/bostruct run $(DEMO_PROBLEM) --method combo --trials $(DEMO_TRIALS) --seed $(DEMO_SEED) --until-optimum --progress --plot out/demo.png
 
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --durations=10 $(addprefix tests/,$(ROOM))
+
+test-full: $(VENV)/installed-dev
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --durations=10 -m "" $(addprefix tests/,$(ROOM))
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.peers --quick --out out/bench/results.jsonl --page out/bench/RESULTS.md

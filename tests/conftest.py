@@ -1,13 +1,17 @@
 """What all tests share: none depends on how it is started, nor on how busy the machine is."""
 
 import signal
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("bostruct", deadline=None)
 settings.load_profile("bostruct")  # --hypothesis-profile, which has no deadline in `ci` either, is read after this
+
+left_out: Counter[str] = Counter()  # the slow tests that this run leaves out, by the folder below tests
 
 
 @pytest.fixture
@@ -16,3 +20,28 @@ def default_sigint() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count the slow tests that are left out."""
+    left_out.update(item.nodeid.split("/")[1] for item in items if item.get_closest_marker("slow"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Pass on from a worker of pytest-xdist, each of which collects all tests, what it left out."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = dict(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker left out."""
+    left_out.update(Counter(getattr(node, "workeroutput", {}).get("left_out", {})) - left_out)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what was left out, and how to run it."""
+    if left_out:
+        where = ", ".join(f"{room} {n}" for room, n in sorted(left_out.items()))
+        terminalreporter.write_line(f"{left_out.total()} slow tests left out ({where}): make test-full runs them")
+        terminalreporter.write_line("make test ROOM=kernels runs the tests of one room")
