@@ -37,12 +37,13 @@ FAILING_SHARE = 0.08  # of points
 
 def make_domains() -> dict[str, Callable[[Any], Any]]:
     """Return what makes a domain of each kind, given the package."""
+    import networkx
+
     return {
         "bits": lambda bo: bo.Space({f"b{i}": bool for i in range(20)}),
         "categories": lambda bo: bo.Space({f"c{i}": list("abcde")[: 3 + i % 3] for i in range(8)}),
         "ordinals": lambda bo: bo.Space(
-            {f"o{i}": bo.Ordinal([1, 2, 4, 8, 16]) for i in range(5)}
-            | {"g": bo.Graph(["a", "b", "c", "d"], edges=[("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")])}
+            {f"o{i}": bo.Ordinal([1, 2, 4, 8, 16]) for i in range(5)} | {"g": bo.Graph(networkx.cycle_graph(5))}
         ),
         "reals": lambda bo: bo.Space({"u": bo.Real(0, 1), "v": bo.Real(1e-4, 1, log=True), "w": bo.Real(-3, 3)}),
         "mixed": lambda bo: bo.Space(
@@ -141,9 +142,10 @@ def record(kind: str, method: str, seed: int, trials: int, folder: str) -> dict[
 
     file = os.path.join(folder, f"{kind}-{method}-{seed}.db")
     found: dict[str, list[str]] = {aspect: [] for aspect in ASPECTS}
+    domain = make_domains()[kind](bo)
     try:
-        study = bo.Study(make_domains()[kind](bo), method=method, seed=seed, storage=file, name="study")
-    except (bo.DomainError, TypeError):
+        study = bo.Study(domain, method=method, seed=seed, storage=file, name="study")
+    except bo.DomainError:
         return {}
     with study, sqlite3.connect(file) as reader:
         for _ in range(trials):
