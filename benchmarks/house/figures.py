@@ -30,10 +30,21 @@ class Limit(NamedTuple):
     value: float
 
 
-# Where there is no limit a figure is printed for comparison alone.
+# Limits may only fall, but for those that an open change argues for. A figure without one is printed for comparison.
 LIMITS = (
     Limit("files at the root", 9),
-    Limit("functions over 40 lines", 0),
+    Limit("files", 542),
+    Limit("files under 100 lines", 189),
+    Limit("files over 700 lines", 3),
+    Limit("files that one file of their own folder imports", 130),
+    Limit("code lines", 50_950),
+    Limit("docstring lines", 22_500),
+    Limit("imports, % of code lines", 13.6),
+    Limit("private helpers named once, % of functions", 14.5),
+    Limit("protocols", 114),
+    Limit("questions for a capability, outside testing", 195),
+    Limit("top-level names with several meanings", 119),
+    Limit("functions over 60 lines", 0),
     Limit("import cycles", 0),
     Limit("Any per 1,000 code lines", 12),
     Limit("functions named by a participle, %", 4.0),

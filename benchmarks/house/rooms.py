@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 
 from benchmarks.house.figures import Figure
 from benchmarks.house.imports import cycles
 from benchmarks.house.source import File, leave_out_bridges
 
-LONG_FUNCTION = 40  # lines
+LONG_FUNCTION = 60  # lines
 
 
 def root_files(files: list[File]) -> Figure:
@@ -17,14 +16,8 @@ def root_files(files: list[File]) -> Figure:
     return Figure.count("files at the root", [file.name for file in files if file.name.count("/") == 1])
 
 
-def long_files(files: list[File], most: int) -> Figure:
-    """Count the files of more than `most` lines."""
-    lengths = {file.name: len(file.source.splitlines()) for file in files}
-    return Figure.count(f"files over {most} lines", [f"{name} {n}" for name, n in lengths.items() if n > most])
-
-
 def long_functions(files: list[File]) -> Figure:
-    """Count the functions of more than 40 lines, docstring and decorators left out."""
+    """Count the functions of more than 60 lines, docstring and decorators left out."""
     found = []
     for file in files:
         for node in file.functions:
@@ -49,29 +42,5 @@ def any_share(files: list[File]) -> Figure:
     return Figure("Any per 1,000 code lines", round(1000 * uses / max(sum(f.code_lines for f in files), 1), 1))
 
 
-def shared_names(files: list[File]) -> Figure:
-    """Count the functions, classes and constants whose name several files define at their top, private ones too."""
-    homes: dict[str, list[str]] = defaultdict(list)
-    for file in files:
-        for name in sorted(set(_top_names(file.tree))):
-            homes[name].append(file.name)
-    return Figure.count(
-        "names with several meanings",
-        [f"{name}: {', '.join(where)}" for name, where in sorted(homes.items()) if len(where) > 1],
-    )
-
-
 def _lines(node: ast.stmt) -> int:
     return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
-def _top_names(tree: ast.Module) -> list[str]:
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.append(node.name)
-        elif isinstance(node, ast.Assign):
-            found += [target.id for target in node.targets if isinstance(target, ast.Name)]
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found.append(node.target.id)
-    return [name for name in found if not (name.startswith("__") and name.endswith("__"))]

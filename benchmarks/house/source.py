@@ -48,6 +48,17 @@ class File:
         return [item.node for item in self.items if not isinstance(item.node, ast.ClassDef)]
 
     @cached_property
+    def docstring_lines(self) -> int:
+        """The number of lines of docstrings."""
+        return len(self._docstrings)
+
+    @cached_property
+    def import_lines(self) -> int:
+        """The number of lines of imports."""
+        imports = [node for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        return len({line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)})
+
+    @cached_property
     def code_lines(self) -> int:
         """The number of lines that hold code: no blank line, comment or docstring."""
         layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -55,10 +66,15 @@ class File:
         for token in tokenize.generate_tokens(io.StringIO(self.source).readline):
             if token.type not in layout:
                 lines |= set(range(token.start[0], token.end[0] + 1))
+        return len(lines - self._docstrings)
+
+    @cached_property
+    def _docstrings(self) -> set[int]:
+        lines: set[int] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Module | ast.ClassDef | Function) and ast.get_docstring(node) is not None:
-                lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-        return len(lines)
+                lines |= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+        return lines
 
     def place(self, line: int) -> str:
         """Return where a line is, as people write it."""

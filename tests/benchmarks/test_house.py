@@ -13,7 +13,7 @@ from benchmarks.house.imports import Import, cycles, read_imports
 from benchmarks.house.sentences import wide_markdown
 from benchmarks.house.words import british, is_participle
 
-LONG = "def long(a):\n    '''Return a.\n\n    a: a number.\n    '''\n" + "    a = a + 1\n" * 39 + "    return a\n"
+LONG = "def long(a):\n    '''Return a.\n\n    a: a number.\n    '''\n" + "    a = a + 1\n" * 59 + "    return a\n"
 SHARED = {
     "bostruct/__init__.py": '"""A package."""\n__version__ = "0"\n',
     "bostruct/one.py": '"""One module."""\nfrom typing import Any\nLIMIT: Any = 1\n'
@@ -49,17 +49,47 @@ def test_every_limit_is_of_a_figure(plant):
 
 def test_files_are_counted_at_the_root_and_by_length(plant):
     root = plant(
-        **{"bostruct/inner/__init__.py": "", "bostruct/inner/long.py": "\n" * 301, "bostruct/old.py": "\n" * 401}
+        **{"bostruct/inner/__init__.py": "", "bostruct/inner/long.py": "\n" * 100, "bostruct/old.py": "\n" * 701}
     )
     found = figures(root)
-    assert (found["files at the root"], found["files over 300 lines"], found["files over 400 lines"]) == (4, 2, 1)
+    names = ("files", "files at the root", "files under 100 lines", "files over 700 lines")
+    assert [found[name] for name in names] == [6, 4, 4, 1]
+
+
+def test_lines_are_code_docstrings_or_imports(plant):
+    found = figures(plant())
+    assert (found["code lines"], found["docstring lines"]) == (11, 3)
+    assert found["imports, % of code lines"] == pytest.approx(100 * 5 / 11, abs=0.05)
+
+
+def test_a_file_that_its_neighbor_alone_imports_is_named(plant):
+    inner = {"bostruct/inner/__init__.py": "", "bostruct/inner/a.py": "", "bostruct/inner/b.py": ""}
+    name = "files that one file of their own folder imports"
+    neighbor = {"bostruct/inner/b.py": "from bostruct.inner import a\n"}
+    assert "bostruct/inner/a.py by bostruct/inner/b.py" in places(plant(**inner | neighbor), name)
+    other = {"bostruct/three.py": "from bostruct.inner.a import x\n"}
+    assert not any(place.startswith("bostruct/inner/a.py") for place in places(plant(**inner | neighbor | other), name))
+
+
+def test_a_private_helper_is_counted_if_one_place_names_it(plant):
+    more = "def _once(): ...\ndef _twice(): ...\ndef f():\n    _once()\n    _twice()\n    _twice()\n"
+    root = plant(**{"bostruct/more.py": more, "bostruct/two.py": ""})
+    assert figures(root)["private helpers named once, % of functions"] == 25.0  # of four functions
+
+
+def test_protocols_and_questions_are_counted_and_laws_may_ask(plant):
+    more = "from typing import Protocol, TypeVar\nclass A(Protocol): ...\nclass B(Protocol[T]): ...\nclass C(A): ...\n"
+    ask = "def f(x): return hasattr(x, 'a') or has_capability(x, A) or checks.has_capability(x, B)\n"
+    root = plant(**{"bostruct/more.py": more + ask, "bostruct/testing/laws.py": ask})
+    found = figures(root)
+    assert (found["protocols"], found["questions for a capability, outside testing"]) == (2, 3)
 
 
 def test_a_long_function_is_found_and_its_docstring_is_no_part_of_its_length(plant):
-    assert figures(plant(**{"bostruct/long.py": LONG}))["functions over 40 lines"] == 1
-    assert places(plant(), "functions over 40 lines") == ("bostruct/long.py:1 long 41",)
+    assert figures(plant(**{"bostruct/long.py": LONG}))["functions over 60 lines"] == 1
+    assert places(plant(), "functions over 60 lines") == ("bostruct/long.py:1 long 61",)
     assert (
-        figures(plant(**{"bostruct/long.py": LONG.replace("    a = a + 1\n", "", 1)}))["functions over 40 lines"] == 0
+        figures(plant(**{"bostruct/long.py": LONG.replace("    a = a + 1\n", "", 1)}))["functions over 60 lines"] == 0
     )
 
 
@@ -167,14 +197,10 @@ def test_coverage_is_of_public_things(plant):
     assert figures(plant(**{"bostruct/more.py": more}))["public docstring coverage, %"] == pytest.approx(66.7)
 
 
-def test_names_with_several_meanings_are_definitions_private_ones_too(plant):
-    root = plant(
-        **{"bostruct/more.py": "from bostruct.one import LIMIT\nclass A:\n    LIMIT = 1\ndef __getattr__(n): ...\n"}
-    )
-    assert places(root, "names with several meanings") == (
-        "LIMIT: bostruct/one.py, bostruct/two.py",
-        "_draw: bostruct/one.py, bostruct/two.py",
-    )
+def test_names_with_several_meanings_are_functions_and_classes_private_ones_too(plant):
+    root = plant(**{"bostruct/more.py": "from bostruct.one import _draw\nclass A:\n    def _draw(self): ...\n"})
+    name = "top-level names with several meanings"
+    assert places(root, name) == ("_draw: bostruct/one.py, bostruct/two.py",)
 
 
 def test_wide_lines_are_those_of_code_blocks():
@@ -196,7 +222,7 @@ def test_check_fails_where_a_figure_is_over_its_limit_and_only_there(plant, caps
     assert main([], plant()) == 0
     assert main(["--check"], plant()) == 1  # the cycle
     assert "| import cycles | 1 | 0 | over |" in capsys.readouterr().out
-    assert main(["--check"], plant(**{"bostruct/one.py": '"""One module."""\n'})) == 0
+    assert main(["--check"], plant(**{"bostruct/one.py": '"""One module."""\n' + "x = 1\n" * 40})) == 0
 
 
 def test_json_of_another_revision_becomes_a_column(plant, tmp_path, capsys):
