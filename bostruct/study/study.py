@@ -435,7 +435,7 @@ class Study:
             begun = trial.started if isinstance(trial, Trial) else None
             blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
             has_retries = count_retries(self._ledger.trial(number).info) < retries
-            is_retried = MACHINE in blamed or (not blamed and has_retries)  # what is no data is over
+            is_retried = MACHINE in blamed or (not blamed and has_retries)  # no second retry of a failure of the machine
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
             return self._ledger.finish(number, outcome, ended, noted | blamed, begun)
@@ -647,7 +647,8 @@ class Study:
 
     def _describe_end(self, error: BaseException) -> str:
         finished, where = f"{pluralize(self.n_finished, 'trial')} finished", self.where
-        if isinstance(error, KeyboardInterrupt | SystemExit) and where is not None:
+        is_asked = isinstance(error, KeyboardInterrupt | SystemExit)
+        if where is not None and not isinstance(error, StorageError) and (is_asked or self.n_finished):
             return (
                 f"Study {self.name!r} is safe in {where}, with {finished}. To go on, make the same call again, or "
                 f"Study.load({where!r}, {self.name!r})."
