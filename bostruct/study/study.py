@@ -435,7 +435,7 @@ class Study:
             begun = trial.started if isinstance(trial, Trial) else None
             blamed = {} if machine is None else self._ledger.blame_machine(number, _check_cause(machine, outcome))
             has_retries = count_retries(self._ledger.trial(number).info) < retries
-            is_retried = MACHINE in blamed or (not blamed and has_retries)  # no second retry of a failure of the machine
+            is_retried = MACHINE in blamed or (not blamed and has_retries)  # the machine has one retry
             if outcome.failed is not None and is_retried:
                 return self._ledger.retry(number, outcome.failed, begun, blamed)
             return self._ledger.finish(number, outcome, ended, noted | blamed, begun)
