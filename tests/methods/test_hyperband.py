@@ -70,7 +70,7 @@ def test_successive_halving_begins_at_the_lowest_level_alone():
 
 def test_laws_with_a_model():
     make = methods.METHODS["model-based-hyperband"]
-    check_searcher(make, TRAINED, trained, np.random.default_rng(0), n_trials=18)
+    check_searcher(make, TRAINED, trained, np.random.default_rng(0), n_trials=14)
     check_exhausts(make, FEW, trained_few, np.random.default_rng(0))
 
 

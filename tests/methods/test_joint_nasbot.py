@@ -51,13 +51,12 @@ def test_begins_with_the_pool_and_some_training():
 
 
 def test_finds_both_parts_where_mutations_alone_do_not():
-    """Paired seeds, one beginning. Of six, nasbot ended below 0.0005 each time, evolution at 0.04 on average."""
-    best = {"nasbot": 0.0, "evolution": 0.0}
-    for method in best:
-        for seed in range(2):
-            result = bo.minimize(two_sided_cost, NETWORKS, n_trials=30, method=method, seed=seed)
-            best[method] += result.best_value
-            assert {trial.origin for trial in result.trials} == {"initial", "model"}
+    """One beginning. Of six seeds, nasbot ended below 0.0005 each time, evolution at 0.04 on average."""
+    best = {}
+    for method in ("nasbot", "evolution"):
+        result = bo.minimize(two_sided_cost, NETWORKS, n_trials=30, method=method, seed=0)
+        best[method] = result.best_value
+        assert {trial.origin for trial in result.trials} == {"initial", "model"}
     assert best["nasbot"] < 0.5 * best["evolution"]
 
 
