@@ -42,7 +42,7 @@ class Bounded(TableScore):
 
 
 @given(scored(), st.integers(1, 40))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 def test_best_equals_full_scoring(problem, k):
     scores, bounds, _ = problem
     score = Bounded(scores, bounds)
@@ -54,7 +54,7 @@ def test_best_equals_full_scoring(problem, k):
 
 
 @given(scored(), st.integers(1, 8))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=200)
 def test_best_of_each_equals_full_scoring(problem, n_groups):
     scores, bounds, rng = problem
     group = rng.integers(0, n_groups, len(scores))  # in any order, some of them empty

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 
 import bostruct as bo
 from bostruct.acquisition.joint_ascent import JointAscent, list_counts
+from bostruct.acquisition.local_search import LocalSearch
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs
 
@@ -47,7 +48,7 @@ def test_where_no_single_change_is_allowed_another_search_takes_over():
     space = bo.Space({f"b{i}": bool for i in range(110)}, constraints=[lambda x: sum(x.values()) == 10])
     rng = np.random.default_rng(0)
     score, starts = Additive(rng.normal(size=110)), space.sample(1, rng)
-    ends, info = JointAscent()(score, space, starts, rng)
+    ends, info = JointAscent(instead=LocalSearch(random=1_000))(score, space, starts, rng)
     assert score(ends[:1])[0] == info["best_score"] > score(space.sample(100, rng)).max()
 
 
@@ -58,7 +59,7 @@ def test_ends_are_valid_points_no_worse_than_the_starts_in_order(space, rng):
         return
     score = TableScore.draw(space.n_choices, rng)
     starts = space.sample(2, rng)
-    ends, info = JointAscent(random=2, most_steps=3)(score, space, starts, rng)
+    ends, info = JointAscent(random=2, most_steps=3, instead=LocalSearch(random=50))(score, space, starts, rng)
     for x in ends:
         space.check(x)
     found = score(ends)

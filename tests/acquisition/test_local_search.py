@@ -59,7 +59,7 @@ def neighbors_score(score: TableScore, space: bo.Space, x: np.ndarray) -> np.nda
 
 
 @given(constrained_spaces(4), rngs())
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_ends_are_local_maxima_reached_by_ascent(space, rng):
     if np.prod(space.n_choices) > 10_000:
         return
@@ -101,7 +101,7 @@ def test_leaps_cross_many_choices_in_few_steps_and_looking_can_be_bounded():
 
 
 @given(spaces(4), rngs())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_each_climb_moves_to_its_best_neighbor(space, rng):
     """In lockstep and pruned, yet the ends are those of one greedy climb after the other."""
     if np.prod(space.n_choices) > 10_000:
@@ -118,7 +118,7 @@ def test_each_climb_moves_to_its_best_neighbor(space, rng):
 
 
 @given(spaces(4), rngs())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_maxima_come_best_first_each_once_and_the_same_again(space, rng):
     if np.prod(space.n_choices) > 10_000:
         return

@@ -53,7 +53,7 @@ def test_no_more_pairs_are_looked_at_than_asked_for():
 
 
 @given(constrained_spaces(4), rngs())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 def test_what_is_found_is_valid_in_order_each_once_and_no_worse(space, rng):
     if np.prod(space.n_choices) > 10_000:
         return

@@ -122,7 +122,7 @@ def test_the_record_says_which_method_and_why(domain, kind, note, caplog):
 
 @pytest.mark.parametrize("domain", [Distant(4), Described(4), Chosen(4), Swaps(4), Permutations(4)])
 def test_laws(domain):
-    check_searcher(auto, domain, disorder, np.random.default_rng(0), n_trials=16)
+    check_searcher(auto, domain, disorder, np.random.default_rng(0), n_trials=14)
 
 
 @pytest.mark.parametrize("domain", [Distant(3), Described(3), Chosen(3)])
@@ -171,7 +171,7 @@ def test_orders_with_resources_are_searched_by_annealing_which_climbs_follow_whe
 
 def test_an_order_with_resources_beside_a_number():
     space = bo.Space({"order": SHOP, "rate": bo.Real(0.0, 1.0)})
-    check_searcher(auto, space, lambda point: point["order"].index("b") + point["rate"], np.random.default_rng(0), 14)
+    check_searcher(auto, space, lambda point: point["order"].index("b") + point["rate"], np.random.default_rng(0), 12)
 
 
 @pytest.mark.parametrize("variables", [{f"b{i}": bool for i in range(12)}, {"c": list("pqr"), "x": bo.Real(0, 1)}])
@@ -205,8 +205,8 @@ def test_an_order_that_misleads_is_seen_through():
     def shuffled(point):
         return float(sum(own[level] for own, level in zip(ranks, point.values(), strict=True)))
 
-    results = [bo.minimize(shuffled, space, 60, seed=seed, progress=False) for seed in range(4)]
-    assert sum(result.best_value for result in results) <= 4.0  # 21 with kernels that trust the order
+    result = bo.minimize(shuffled, space, 60, seed=0, progress=False)
+    assert result.best_value <= 1.0  # some 5 with kernels that trust the order
 
 
 class TestManyVariables:
@@ -272,7 +272,7 @@ def test_an_order_with_resources_is_searched_beside_a_number():
 
 
 def test_steps_are_not_asked_for_again_and_again():
-    """On plateaus EI asks for near repeats; of 100 suggestions `auto` makes at most two thirds as many."""
+    """On plateaus EI asks for near repeats; of 50 suggestions `auto` makes at most two thirds as many."""
     space = bo.Space({"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "decay": bo.Real(0.0, 1.0)})
 
     def plateaus(point):
@@ -281,13 +281,10 @@ def test_steps_are_not_asked_for_again_and_again():
         return (rate - 0.7) ** 2 + (decay - 0.3) ** 2 + wiggle + 0.1 * (point["kind"] == "a")
 
     def count_near_repeats(method):
-        found = 0
-        for seed in (2, 3):
-            result = bo.minimize(plateaus, space, n_trials=60, method=method, seed=seed, progress=False)
-            rows = [(t.point["kind"] == "a", t.point["rate"], t.point["decay"]) for t in result.trials]
-            gaps = [np.abs(np.subtract(rows[:i], rows[i])).max(axis=1).min() for i in range(10, 60)]
-            found += sum(gap < 0.01 for gap in gaps)
-        return found
+        result = bo.minimize(plateaus, space, n_trials=60, method=method, seed=2, progress=False)
+        rows = [(t.point["kind"] == "a", t.point["rate"], t.point["decay"]) for t in result.trials]
+        gaps = [np.abs(np.subtract(rows[:i], rows[i])).max(axis=1).min() for i in range(10, 60)]
+        return sum(gap < 0.01 for gap in gaps)
 
     model = auto(space)
     plain = replace(model, score=replace(model.score, score=Improvement(LOG_EI, best_predicted)))

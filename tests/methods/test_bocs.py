@@ -28,7 +28,7 @@ def test_searcher_laws(minimizer):
     def make(domain):
         return bocs(domain, minimizer=minimizer)
 
-    check_searcher(make, BITS, pairs, np.random.default_rng(0), n_trials=26)
+    check_searcher(make, BITS, pairs, np.random.default_rng(0), n_trials=23)
     small = bo.Space({"a": range(4), "b": ["x", "y"], "c": bool, "d": bool}, [lambda p: p["a"] > 0 or p["c"]])
     check_exhausts(make, small, lambda p: p["a"] + p["c"], np.random.default_rng(2))
 
@@ -44,9 +44,11 @@ def test_it_beats_random_search_where_pairs_matter():
     best = min(
         float(x @ weights @ x) for x in (np.array(bits, dtype=float) for bits in itertools.product([0, 1], repeat=16))
     )
-    ours = [bo.minimize(objective, space, 60, method="bocs", seed=s).best_value for s in range(4)]
-    theirs = [bo.minimize(objective, space, 60, method="random", seed=s).best_value for s in range(4)]
-    assert np.mean(ours) - best < 0.4 * (np.mean(theirs) - best)
+    ours, theirs = (
+        [bo.minimize(objective, space, 40, method=method, seed=s).best_value for s in range(2)]
+        for method in ("bocs", "random")
+    )
+    assert np.mean(ours) - best < 0.2 * (np.mean(theirs) - best)
 
 
 def test_categories_are_searched():

@@ -73,7 +73,7 @@ def taste(seed: int) -> tuple[list[dict], np.ndarray, list[dict]]:
 
 
 @given(seeds, st.floats(-1e3, 1e3), st.integers(-90, 90))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_shift_and_scale_of_values_change_nothing(seed, shift, power):
     """A score is the logarithm of an improvement, so that a scale adds a constant."""
     check_values(seed, shift * 10.0**power, 10.0**power)
@@ -91,13 +91,13 @@ def test_most_of_these_values_are_taken_for_noisy():
 
 
 @given(seeds, st.permutations(list(VARIABLES)))
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_the_order_of_variables_changes_nothing(seed, order):
     check_variables(seed, {name: VARIABLES[name] for name in order})
 
 
 @given(seeds, st.permutations(VARIABLES["color"]), st.booleans())
-@settings(max_examples=25)
+@settings(max_examples=10)
 def test_labels_change_nothing(seed, colors, turns):
     """Choices in another order, an order that is reversed, and a ring that is listed from elsewhere."""
     turned = {"size": bo.Ordinal([8, 4, 2, 1]), "ring": bo.Graph(nx.cycle_graph(["s", "e", "n", "w"]))}

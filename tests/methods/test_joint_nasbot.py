@@ -5,7 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.methods import auto, nasbot
+from bostruct.methods import auto, default_kernels, nasbot
 from bostruct.methods.initial_designs import initial_design
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import check_searcher
@@ -34,8 +34,9 @@ def two_sided_cost(point: dict) -> float:
     return 0.5 * mass**2 + (rate + 0.5 * mass) ** 2 + slips
 
 
-def test_laws_of_a_searcher(rng):
-    check_searcher(nasbot, NETWORKS, two_sided_cost, rng, n_trials=13)
+def test_laws_of_a_searcher(rng, monkeypatch):
+    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
+    check_searcher(nasbot, NETWORKS, two_sided_cost, rng, n_trials=12)
 
 
 def test_begins_with_the_pool_and_some_training():
@@ -50,21 +51,23 @@ def test_begins_with_the_pool_and_some_training():
 
 
 def test_finds_both_parts_where_mutations_alone_do_not():
-    """Paired seeds, one beginning. Of six, nasbot ended below 0.0005 each time, evolution at 0.04 on average."""
-    best = {"nasbot": 0.0, "evolution": 0.0}
-    for method in best:
-        for seed in range(2):
-            result = bo.minimize(two_sided_cost, NETWORKS, n_trials=30, method=method, seed=seed)
-            best[method] += result.best_value
-            assert {trial.origin for trial in result.trials} == {"initial", "model"}
+    """One beginning. Of six seeds, nasbot ended below 0.0005 each time, evolution at 0.04 on average."""
+    best = {}
+    for method in ("nasbot", "evolution"):
+        result = bo.minimize(two_sided_cost, NETWORKS, n_trials=30, method=method, seed=0)
+        best[method] = result.best_value
+        assert {trial.origin for trial in result.trials} == {"initial", "model"}
     assert best["nasbot"] < 0.5 * best["evolution"]
 
 
 def test_works_aside_and_comes_back_from_disk(tmp_path):
+    def cost(point: dict) -> float:  # goes to workers by value: they need not import this module
+        return abs(len(point["architecture"]) - 11) + point["training"]["rate"]
+
     path = tmp_path / "runs.db"
-    first = bo.minimize(two_sided_cost, NETWORKS, n_trials=12, method="nasbot", seed=2, storage=path, workers=2)
+    first = bo.minimize(cost, NETWORKS, n_trials=12, method="nasbot", seed=2, storage=path, workers=2)
     assert len(first.trials) == 12
-    again = bo.minimize(two_sided_cost, NETWORKS, n_trials=14, method="nasbot", seed=2, storage=path)
+    again = bo.minimize(cost, NETWORKS, n_trials=14, method="nasbot", seed=2, storage=path)
     assert [trial.point for trial in again.trials[:12]] == [trial.point for trial in first.trials]
     assert again.n_failed == 0
 

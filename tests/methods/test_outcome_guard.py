@@ -1,4 +1,4 @@
-"""A guard of outcomes: `auto` still finds what it found, on 24 instances of Max-3-SAT and of contamination control.
+"""A guard of outcomes: `auto` still finds what it found, on instances of Max-3-SAT and of contamination control.
 
 The loss is the mean over both problems of the paired difference to values on record, in units of what `auto` gained on
 random search. `python -m tests.methods.test_outcome_guard` prints the values again; renew them where a loss was meant.
@@ -24,7 +24,7 @@ def read(numbers: str) -> np.ndarray:
     return np.array(numbers.split(), dtype=float)
 
 
-LARGEST_LOSS = 0.125  # above 99 % of the losses between searches that differ in their seeds alone
+LARGEST_LOSS = {8: 0.21, 24: 0.125}  # above 99 % of the losses between searches that differ in their seeds alone
 RECORD = {
     "max-3-sat": read(
         "1.263 2.976 1.552 1.520 1.825 1.348 0.910 0.977 0.304 1.217 1.056 1.475 "
@@ -63,33 +63,44 @@ def search(problem: str, method: str, seed: int, first: int = 0) -> float:
 def measure_loss(found: dict[str, np.ndarray]) -> float:
     """Return the loss of values found, against those on record.
 
-    found: best values by problem, one a seed.
+    found: best values by problem, of the first seeds.
     """
-    losses = [np.mean(found[name] - RECORD[name]) / (RANDOM[name] - np.mean(RECORD[name])) for name in SPECS]
+    scale = {name: RANDOM[name] - np.mean(RECORD[name]) for name in SPECS}
+    losses = [np.mean(found[name] - RECORD[name][: len(found[name])]) / scale[name] for name in SPECS]
     return float(np.mean(losses))
 
 
-def test_auto_finds_what_it_found():
-    found = {name: np.array([search(name, "auto", seed) for seed in range(N_SEEDS)]) for name in SPECS}
-    assert measure_loss(found) < LARGEST_LOSS, {name: values.round(3).tolist() for name, values in found.items()}
+def search_all(method: str, n_seeds: int) -> dict[str, np.ndarray]:
+    """Return the best values by problem, one a seed.
+
+    method, n_seeds: of the searches.
+    """
+    return {name: np.array([search(name, method, seed) for seed in range(n_seeds)]) for name in SPECS}
 
 
-@pytest.mark.parametrize(("planted", "low", "high"), [(0.0, 0.0, 0.01), (0.2, 0.9, 1.0)])
-def test_a_planted_loss_is_seen_and_none_is_not(planted, low, high):
+@pytest.mark.parametrize("n_seeds", [8, pytest.param(N_SEEDS, marks=pytest.mark.slow)])
+def test_auto_finds_what_it_found(n_seeds):
+    found = search_all("auto", n_seeds)
+    shown = {name: values.round(3).tolist() for name, values in found.items()}
+    assert measure_loss(found) < LARGEST_LOSS[n_seeds], shown
+
+
+@pytest.mark.parametrize(("n_seeds", "planted"), [(8, 0.35), (24, 0.2)])
+def test_a_planted_loss_is_seen_and_none_is_not(n_seeds, planted):
     """Instances are drawn again; `AGAIN` has other seeds of the searches, and stands for a change without a loss."""
     rng, n = np.random.default_rng(0), 4_000
-    losses = np.full(n, planted)
+    losses = np.zeros(n)
     for name in SPECS:
         scale = RANDOM[name] - np.mean(RECORD[name])
         differences = (AGAIN[name] - RECORD[name]) / scale
-        drawn = rng.choice(differences - differences.mean(), (n, N_SEEDS))
+        drawn = rng.choice(differences - differences.mean(), (n, n_seeds))
         losses += drawn.mean(axis=1) / len(SPECS)
-    assert low <= np.mean(losses >= LARGEST_LOSS) <= high
+    assert np.mean(losses >= LARGEST_LOSS[n_seeds]) <= 0.01
+    assert np.mean(losses + planted >= LARGEST_LOSS[n_seeds]) >= 0.9
 
 
 def test_random_search_is_a_loss():
-    found = {name: np.array([search(name, "random", seed) for seed in range(N_SEEDS)]) for name in SPECS}
-    assert measure_loss(found) > 0.7
+    assert measure_loss(search_all("random", 8)) > 0.7
 
 
 if __name__ == "__main__":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
-
 import numpy as np
 import pytest
 
@@ -51,7 +49,7 @@ def test_domain_laws(space):
 
 @pytest.mark.parametrize("method", ON_PROGRAMS)
 def test_searcher_laws(method):
-    check_searcher(methods.METHODS[method], SPACE, shallow_and_wide, np.random.default_rng(0), n_trials=16)
+    check_searcher(methods.METHODS[method], SPACE, shallow_and_wide, np.random.default_rng(0), n_trials=14)
 
 
 def rising():
@@ -152,18 +150,18 @@ def test_a_stored_study_with_copies_loads_and_they_stay_data(tmp_path):
 def test_programs_have_fidelities_in_joint_domains():
     domain = bo.joint_domain({"program": SPACE, "training": {"epochs": bo.Fidelity([1, 4])}})
     result = bo.minimize(
-        lambda p: shallow_and_wide(p["program"]) + 1.0 / p["training"]["epochs"], domain, 24, method="hyperband", seed=0
+        lambda p: shallow_and_wide(p["program"]) + 1.0 / p["training"]["epochs"], domain, 12, method="hyperband", seed=0
     )
     assert {t.point["training"]["epochs"] for t in result.trials} == {1, 4}
-    auto = bo.minimize(lambda p: shallow_and_wide(p["program"]), domain, 16, method="auto", seed=0)
+    auto = bo.minimize(lambda p: shallow_and_wide(p["program"]), domain, 11, method="auto", seed=0)
     assert auto.trials[-1].origin == "model"
 
 
 @pytest.mark.parametrize("method", ON_PROGRAMS)
 def test_a_study_of_programs_resumes_exactly(tmp_path, method):
-    whole = bo.minimize(shallow_and_wide, SPACE, 18, method=method, seed=5)
+    whole = bo.minimize(shallow_and_wide, SPACE, 15, method=method, seed=5)
     path = tmp_path / "runs.db"
-    for cut in (1, 11, 15, 18):
+    for cut in (1, 11, 15):
         with bo.Study(SearchSpace(figure_4), method=method, seed=5, storage=path) as study:
             study.optimize(shallow_and_wide, cut)
             if cut == 11:
@@ -216,12 +214,10 @@ def test_tokens_are_the_same_everywhere():
 
 def test_model_based_methods_beat_random_search_on_wirings():
     space = SearchSpace(genetic_stages)
-    seeds = range(5)
     final = {
-        method: [bo.minimize(wiring_cost, space, 45, method=method, seed=s).best_value for s in seeds]
+        method: [bo.minimize(wiring_cost, space, 30, method=method, seed=s).best_value for s in range(2)]
         for method in ("random", "auto", "smbo", "regularized-evolution")
     }
     for method in ("auto", "smbo", "regularized-evolution"):
         gains = [ours - theirs for ours, theirs in zip(final[method], final["random"], strict=True)]
-        assert statistics.fmean(gains) < -1.0, (method, gains)
-        assert sum(gain <= 0 for gain in gains) >= 4, (method, gains)
+        assert max(gains) <= -2.0, (method, gains)

@@ -101,18 +101,17 @@ def all_faults_raised(check, seeds) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("first", range(0, 2_000, 500))
-def test_two_thousand_data_sets_are_learned_from_at_the_mode(first):
-    assert all_faults_raised(check_mode, range(first, first + 500)) == []
-
-
-def test_three_hundred_data_sets_are_learned_from_by_sampling():
-    assert all_faults_raised(check_chain, range(300)) == []
-
-
-@pytest.mark.slow
-def test_two_thousand_data_sets_are_learned_from_by_sampling():
-    assert all_faults_raised(check_chain, range(1_000, 3_000)) == []
+@pytest.mark.parametrize(
+    ("check", "first", "last"),
+    [
+        (check_mode, 0, 140),
+        (check_chain, 0, 70),
+        pytest.param(check_mode, 140, 2_000, marks=pytest.mark.slow),
+        pytest.param(check_chain, 70, 3_000, marks=pytest.mark.slow),
+    ],
+)
+def test_data_sets_are_learned_from_at_the_mode_and_by_sampling(check, first, last):
+    assert all_faults_raised(check, range(first, last)) == []
 
 
 def check_study(seed: int) -> None:
@@ -135,4 +134,4 @@ def check_study(seed: int) -> None:
 
 
 def test_whatever_is_told_the_study_goes_on():
-    assert all_faults_raised(check_study, range(100)) == []
+    assert all_faults_raised(check_study, range(25)) == []

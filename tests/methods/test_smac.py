@@ -22,7 +22,7 @@ from tests.permutations import Mutable
 
 
 def test_searcher_laws():
-    check_searcher(smac, SPACE, objective, np.random.default_rng(0), n_trials=18)
+    check_searcher(smac, SPACE, objective, np.random.default_rng(0), n_trials=14)
     small = bo.Space({"a": range(4), "b": ["x", "y"], "c": bool}, [lambda p: p["a"] > 0 or p["c"]])
     check_exhausts(smac, small, lambda p: p["a"] + p["c"], np.random.default_rng(2))
 
@@ -32,9 +32,11 @@ def test_it_searches_programs():
 
 
 def test_it_beats_random_search():
-    ours = [bo.minimize(objective, SPACE, 50, method="smac", seed=s).best_value for s in range(4)]
-    theirs = [bo.minimize(objective, SPACE, 50, method="random", seed=s).best_value for s in range(4)]
-    assert np.mean(ours) < 0.6 * np.mean(theirs)
+    ours, theirs = (
+        [bo.minimize(objective, SPACE, 30, method=method, seed=s).best_value for s in range(2)]
+        for method in ("smac", "random")
+    )
+    assert np.mean(ours) < 0.3 * np.mean(theirs)
 
 
 def test_local_search_gives_way_to_evolution_where_the_domain_is_no_space():
@@ -61,10 +63,10 @@ def network_cost(point):
 def test_it_is_worth_running_where_architectures_are_described_by_a_few_numbers():
     space = bo.Space({"network": bo.mlp_domain(), "rate": bo.Real(0.0, 1.0)})
     ours, theirs = (
-        [bo.minimize(network_cost, space, 40, method=method, seed=s, progress=False).best_value for s in range(3)]
+        [bo.minimize(network_cost, space, 20, method=method, seed=s, progress=False).best_value for s in range(2)]
         for method in ("smac", "random")
     )
-    assert np.mean(ours) < 0.7 * np.mean(theirs)
+    assert np.mean(ours) < 0.5 * np.mean(theirs)
 
 
 def test_summaries_of_architectures_tell_changes_apart():

@@ -67,6 +67,6 @@ def count_banned(method, seed):
 
 def test_banned_steps_are_avoided():
     """The target has a banned step, so the search stays at the border; random points fail four times in ten."""
-    counts = [count_banned("auto", seed) for seed in range(3)]
-    assert sum(counts) <= 30
-    assert sum(counts) < sum(count_banned("random", seed) for seed in range(3))
+    found = count_banned("auto", 0)
+    assert found <= 10
+    assert found < count_banned("random", 0)

@@ -42,8 +42,8 @@ def test_visits_all_of_a_small_space_then_says_so(rng):
 
 
 def test_serves_constraints_that_no_single_change_respects(rng):
-    names = [f"x{i}" for i in range(8)]
-    space = bo.Space(dict.fromkeys(names, bool), [lambda p: sum(p.values()) == 3])
+    names = [f"x{i}" for i in range(6)]
+    space = bo.Space(dict.fromkeys(names, bool), [lambda p: sum(p.values()) == 2])
     check_exhausts(eager, space, lambda p: sum(i * p[name] for i, name in enumerate(names)), rng)
 
 
@@ -84,9 +84,9 @@ def test_walks_over_known_points_for_nothing(rng):
 
 
 def test_beats_random_search_on_max3sat():
-    """A sign test over 12 instances: 11 wins of 12 have probability 0.003 between equals."""
-    pairs = [(best_so_far(Annealing, s, 80)[-1], best_so_far(RandomSearch, s, 80)[-1]) for s in range(12)]
-    assert sum(annealed < random for annealed, random in pairs) >= 11
+    """A sign test over 8 instances: 8 wins have probability 0.004 between equals."""
+    pairs = [(best_so_far(Annealing, s, 80)[-1], best_so_far(RandomSearch, s, 80)[-1]) for s in range(8)]
+    assert all(annealed < random for annealed, random in pairs)
     assert np.mean([random - annealed for annealed, random in pairs]) > 3
 
 

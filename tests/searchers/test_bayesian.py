@@ -80,7 +80,7 @@ def mixed_objective(point: dict) -> float:
 
 @QUICK
 def test_laws(make):
-    check_searcher(make, mixed_space(), mixed_objective, np.random.default_rng(0), n_trials=14)
+    check_searcher(make, mixed_space(), mixed_objective, np.random.default_rng(0), n_trials=10)
 
 
 @QUICK
@@ -420,7 +420,7 @@ def test_penalties_have_no_known_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MarginalizedGP, "with_variances", record)
     slacks = np.where(np.arange(4) < 2, [[1.0], [-1.0]], -1.0).T
     history = dataclasses.replace(told_history(4), variances=np.full(4, 0.25), slacks=slacks)
-    search: Any = dataclasses.replace(combo(PREDICTED), n_initial=1)
+    search: Any = quick_combo(PREDICTED, n_initial=1)
     search.suggest(history, search.initial_state(), np.random.default_rng(0))
     assert np.array_equal(told[0], [np.nan, np.nan, 0.25, 0.25], equal_nan=True)
     every: Any = dataclasses.replace(search, surrogate=Outputs(search.surrogate, search.surrogate, 1, 2))

@@ -106,9 +106,9 @@ def test_known_figures_on_random_max3sat():
 
 
 def test_beats_random_search_on_max3sat():
-    """A sign test over 12 instances: 11 wins of 12 have probability 0.003 between equals."""
-    pairs = [(best_so_far(HillClimbing, s, 80)[-1], best_so_far(RandomSearch, s, 80)[-1]) for s in range(12)]
-    assert sum(climbed < random for climbed, random in pairs) >= 11
+    """A sign test over 8 instances: 8 wins have probability 0.004 between equals."""
+    pairs = [(best_so_far(HillClimbing, s, 80)[-1], best_so_far(RandomSearch, s, 80)[-1]) for s in range(8)]
+    assert all(climbed < random for climbed, random in pairs)
     assert np.mean([random - climbed for climbed, random in pairs]) > 3
 
 

@@ -8,19 +8,15 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
-from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, rewards, roll_out
+from tests.laws.maxsat import bits
 
 
 def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
-    result = bo.minimize(
-        lambda program: float(sum((i % 5 - 2) * bit for i, bit in enumerate(program.trace.values()))),
-        SearchSpace(genetic_cnn()),
-        400,
-        method="mcts",
-        seed=0,
-        progress=False,
-    )
+    def objective(point):
+        return float(sum((i % 5 - 2) * bit for i, bit in enumerate(point.values())))
+
+    result = bo.minimize(objective, bits(7), 120, method="mcts", seed=0, progress=False)
     assert {trial.origin for trial in result.trials} == {"model"}
 
 

@@ -35,8 +35,8 @@ def test_laws(mode):
     def make(domain):
         return wrs(domain, 8, mode)
 
-    check_searcher(make, SPACE, objective, np.random.default_rng(0), n_trials=18)
-    check_searcher(make, SearchSpace(figure_4), shallow_and_wide, np.random.default_rng(1), n_trials=14)
+    check_searcher(make, SPACE, objective, np.random.default_rng(0), n_trials=14)
+    check_searcher(make, SearchSpace(figure_4), shallow_and_wide, np.random.default_rng(1), n_trials=11)
     small = bo.Space({"a": range(4), "b": ["x", "y"], "c": bool}, [lambda p: p["a"] > 0 or p["c"]])
     check_exhausts(make, small, lambda p: p["a"] + p["c"], np.random.default_rng(2))
 

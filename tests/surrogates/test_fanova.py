@@ -44,6 +44,7 @@ def test_effects_of_a_tree_are_those_over_all_points():
         np.testing.assert_allclose(effect.share, np.mean([two[both] for _, two in expected]), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_agrees_with_optuna_on_the_same_forest():
     optuna_trees = pytest.importorskip("optuna.importance._fanova._tree")
     rng = np.random.default_rng(1)

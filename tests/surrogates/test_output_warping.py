@@ -86,10 +86,10 @@ def test_disasters_do_not_blind_the_search():
     search = methods.auto(space)
     plain = dataclasses.replace(search, surrogate=search.surrogate.surrogate)
     found = [
-        [bo.minimize(objective, space, 45, method=one, seed=seed, progress=False).best_value for seed in range(4)]
+        [bo.minimize(objective, space, 30, method=one, seed=seed, progress=False).best_value for seed in range(2)]
         for one in (search, plain)
     ]
-    assert np.mean(found[0]) < 0.7 * np.mean(found[1])
+    assert np.mean(found[0]) < 0.5 * np.mean(found[1])
 
 
 @pytest.mark.parametrize(("method", "can"), [("auto", True), ("smac", False)])
@@ -204,7 +204,7 @@ def test_a_far_value_that_is_mostly_noise_does_not_look_precise():
     assert np.sqrt(precise[5]) < 1e-4  # the noise of a precise value is compressed as the value is
 
 
-@pytest.mark.parametrize("far", [1e4, 1e12])
+@pytest.mark.parametrize("far", [pytest.param(1e4, marks=pytest.mark.slow), 1e12])
 def test_one_far_value_serves_no_worse_than_a_failure(far):
     """Without the bound the far value ruins the search: the mean gap was 0.35 at 1e4 and 0.69 at 1e12."""
     effects = np.random.default_rng(0).normal(size=10)
