@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from bostruct.execution.pools import InProcessPool
+
 settings.register_profile("bostruct", deadline=None)
 settings.load_profile("bostruct")  # --hypothesis-profile, which has no deadline in `ci` either, is read after this
 
@@ -16,3 +18,9 @@ def default_sigint() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def runs_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do the runs of comparisons in this process, one after the other: to start workers costs more than they do."""
+    monkeypatch.setattr("bostruct.execution.processes.ProcessPool", lambda run, *_: InProcessPool(run))

@@ -21,6 +21,7 @@ from bostruct.contracts import DomainError
 from bostruct.storage.protocol import StorageError
 
 SPACE = bo.Space({"a": range(12), "b": range(12)})
+pytestmark = pytest.mark.usefixtures("runs_in_process")  # those of `found` alone are in worker processes
 
 
 def cost(point):
