@@ -24,7 +24,8 @@ from tests.problems.tables import edges_file
 
 PROBLEM = "contamination:stages=8"
 LINE = (PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
-pytestmark = pytest.mark.usefixtures("runs_in_process")  # those of `folder` alone are in worker processes
+# Only the runs of `folder` are in worker processes.
+pytestmark = [pytest.mark.usefixtures("runs_in_process"), pytest.mark.xdist_group("compare command")]
 
 
 def call(*arguments: object, code: int = 0) -> Result:
