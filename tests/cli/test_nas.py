@@ -56,7 +56,7 @@ def error_of_what_is_left(folder: Path, data: Dataset) -> float:
     return float((given - data.test.targets).square().mean())
 
 
-@pytest.mark.parametrize("dataset", ["digits", "diabetes"])
+@pytest.mark.parametrize("dataset", [pytest.param("digits", marks=pytest.mark.slow), "diabetes"])
 def test_it_leaves_the_best_network_drawn_and_as_a_script(dataset, tmp_path):
     done = run(dataset, "--trials", "3", "--out", str(tmp_path), "--json")
     assert done.exit_code == 0, done.output
