@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from bostruct.execution.pools import InProcessPool
+
 settings.register_profile("bostruct", deadline=None)
 settings.load_profile("bostruct")  # --hypothesis-profile, which has no deadline in `ci` either, is read after this
 
@@ -22,9 +24,15 @@ def default_sigint() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.fixture
+def runs_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do the runs of comparisons in this process, one after the other: to start workers costs more than they do."""
+    monkeypatch.setattr("bostruct.execution.processes.ProcessPool", lambda run, *_: InProcessPool(run))
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Count the slow tests that are left out."""
-    left_out.update(item.nodeid.split("/")[1] for item in items if item.get_closest_marker("slow"))
+    left_out.update(item.nodeid.split("::")[0].split("/")[1] for item in items if item.get_closest_marker("slow"))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

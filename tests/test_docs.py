@@ -16,16 +16,16 @@ PAGES = [*sorted(REPOSITORY.glob("docs/*.md")), REPOSITORY / "README.md"]
 ELSEWHERE = {"Resample", "SingleOnlySamplerTestCase"}  # classes of other libraries, which no code here names
 _FENCE = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 _QUOTED = re.compile(r"`([^`\n]+)`")
+_TEXT = re.compile(r"""(\"{3}|'{3})(?:\\.|[^\\])*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*""", re.DOTALL)
+_WORD = re.compile(r"\w+")
+pytestmark = pytest.mark.xdist_group("docs")
 
 
 def read_names() -> frozenset[str]:
-    """Return the identifiers of all code, those of other libraries included."""
-    found = set(dir(builtins))
+    """Return the words of all code outside of texts and comments: identifiers, those of other libraries included."""
     folders = ("bostruct", "tests", "benchmarks", "examples")
-    for path in (path for folder in folders for path in (REPOSITORY / folder).rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            found.update(str(getattr(node, field)) for field in ("id", "attr", "name") if hasattr(node, field))
-    return frozenset(found)
+    sources = [path.read_text(encoding="utf-8") for folder in folders for path in (REPOSITORY / folder).rglob("*.py")]
+    return frozenset(dir(builtins)).union(*(_WORD.findall(_TEXT.sub(" ", source)) for source in sources))
 
 
 def read_definitions() -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from benchmarks.house.sentences import openings, unlisted
 from benchmarks.house.source import File, read_package
 
 REPOSITORY = Path(__file__).parents[1]
+pytestmark = pytest.mark.xdist_group("docstrings")
 RECORD = (
     "from typing import NamedTuple\nclass Draw(NamedTuple):\n    '''A draw.{}'''\n    value: float\n    weight: float\n"
 )
@@ -23,8 +26,10 @@ LISTED = {
 
 
 @pytest.fixture(scope="module")
-def package() -> list[File]:
-    return read_package(REPOSITORY / "bostruct")
+def package() -> Iterator[list[File]]:
+    gc.disable()  # it would walk through all syntax trees again and again, for twice the time
+    yield read_package(REPOSITORY / "bostruct")
+    gc.enable()
 
 
 def read_source(folder: Path, source: str) -> list[File]:

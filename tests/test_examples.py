@@ -35,7 +35,11 @@ def registries():
         registry.update(kept)
 
 
-@pytest.mark.parametrize("example", EXTENDING, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(path, marks=[pytest.mark.slow] * (path.stem == "compare")) for path in EXTENDING],
+    ids=lambda path: path.stem,
+)
 def test_an_example_runs_and_prints(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(example), run_name="__main__")

@@ -14,6 +14,7 @@ import pytest
 from benchmarks.house.imports import Import, cycles, module_name, read_imports
 
 ROOT = Path(__file__).resolve().parents[1] / "bostruct"
+pytestmark = pytest.mark.xdist_group("layers")
 
 BASE = {"contracts", "checks", "display", "outcome", "output_files", "goals", "plugins"}
 DOMAINS = {"domains", "domains.space", "domains.architecture", "domains.language"}

@@ -46,7 +46,7 @@ import bostruct as bo
 
 space = {"a": bool, "b": [1, 2, 3], "c": range(4)}
 for method in ("auto", "combo", "bocs", "smac", "wrs"):
-    bo.minimize(lambda point: point["b"] + point["c"], space, method=method, n_trials=14, seed=0)
+    bo.minimize(lambda point: point["b"] + point["c"], space, method=method, n_trials=12, seed=0)
     print(method)
 bo.minimize(len, bo.cnn_domain(), method="nasbot", n_trials=12, seed=0)
 print("nasbot")
@@ -103,7 +103,7 @@ def test_methods_run(python):
         ("problems", "contamination"),
         ("methods", "nasbot"),
         ("run contamination:stages=8 --trials 22 --workers 2", "22 completed, 0 failed"),
-        ("compare branin --methods auto,random --seeds 1 --trials 10 --out out", "10 trials a run"),
+        ("compare branin --methods auto,random --seeds 1 --trials 6 --processes 1 --out out", "6 trials a run"),
     ],
 )
 def test_commands_run(python, line, printed):
@@ -123,6 +123,7 @@ def test_doctor_finds_no_problem_and_says_what_is_lost(python):
     assert found["self_test"]["ok"]
 
 
+@pytest.mark.slow
 def test_doctor_in_words(python):
     lines = python("-m", "bostruct", "doctor").stdout.splitlines()
     assert any(line.startswith("note") and "torch is not installed: no network can be built" in line for line in lines)
@@ -134,13 +135,11 @@ def test_nas_answers_in_a_sentence(python):
     assert (done.returncode, done.stdout, done.stderr) == (1, "", f"Error: {NEEDS_TORCH}\n")
 
 
-@pytest.mark.parametrize(
-    "statement", ["from bostruct.nas import to_torch", "import bostruct.integrations.gpytorch", PROGRAM]
-)
-def test_what_needs_torch_says_so(python, statement):
-    done = python("-c", statement)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == f"bostruct.contracts.MissingExtra: {NEEDS_TORCH}"
+def test_what_needs_torch_says_so(python):
+    statements = ["from bostruct.nas import to_torch", "import bostruct.integrations.gpytorch", PROGRAM]
+    tried = "try:\n    exec({!r}, {{}})\nexcept MissingExtra as error:\n    print(error)\n"
+    done = python("-c", "\n".join(["from bostruct.contracts import MissingExtra", *map(tried.format, statements)]))
+    assert (done.returncode, done.stdout) == (0, f"{NEEDS_TORCH}\n" * 3)
 
 
 def test_a_missing_extra_is_asked_of_a_checkout():

@@ -40,6 +40,7 @@ from tests.locked_files import hard_link, hold_lock, is_locked
 
 SPACE = {"x": ["=1+1", "@a", "b", "\ud800c", "'=1+1'"], "y": bo.Real(0.0, 1.0)}
 KEPT = "written by hand"
+pytestmark = pytest.mark.usefixtures("runs_in_process")
 
 # Place -> the name of its file, and a function that writes it.
 PLACES = {
@@ -173,8 +174,19 @@ def lead_by_hard_link(path, name):
     return path.with_name(name)
 
 
-@pytest.mark.parametrize("lead", [lead_direct, lead_by_link, lead_by_hard_link])
-@pytest.mark.parametrize("place", PLACES | WITHOUT_MARK)
+@pytest.mark.parametrize(
+    ("place", "lead"),
+    [
+        *((place, lead_direct) for place in PLACES | WITHOUT_MARK),
+        *(("to_csv", lead) for lead in (lead_by_link, lead_by_hard_link)),
+        *(
+            pytest.param(place, lead, marks=pytest.mark.slow)
+            for place in PLACES | WITHOUT_MARK
+            if place != "to_csv"
+            for lead in (lead_by_link, lead_by_hard_link)
+        ),
+    ],
+)
 def test_no_output_ever_replaces_a_database(place, lead, facts, tmp_path):
     name, write = (PLACES | WITHOUT_MARK)[place]
     (tmp_path / "runs.db").write_bytes(facts.file.read_bytes())
@@ -432,8 +444,17 @@ def test_devices_and_pipes_are_written_directly(facts, tmp_path):
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
-@pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-@pytest.mark.parametrize("is_file", [True, False])
+@pytest.mark.parametrize(
+    ("path", "is_file"),
+    [
+        ("/dev/stdout", True),
+        ("/dev/fd/1", False),
+        pytest.param("/dev/stdout", False, marks=pytest.mark.slow),
+        pytest.param("/dev/fd/1", True, marks=pytest.mark.slow),
+        pytest.param("/proc/self/fd/1", True, marks=pytest.mark.slow),
+        pytest.param("/proc/self/fd/1", False, marks=pytest.mark.slow),
+    ],
+)
 def test_standard_output_goes_on_where_it_is(path, is_file, facts, tmp_path):
     line = [sys.executable, "-m", "bostruct", "show", facts.file, "--csv", path]
     with open(tmp_path / "out", "wb") as file:

@@ -43,20 +43,22 @@ own_kernel: HasGradient = PlacesKernel()
 """
 
 
-def check(folder: Path, source: str) -> list[str]:
-    """Return the errors that pyright finds in a program, in standard mode; skip where there is no pyright."""
+def check(folder: Path, programs: dict[str, str]) -> list[tuple[str, str]]:
+    """Return the errors of pyright in programs, each after a program's name, in standard mode; skip without pyright."""
     if importlib.util.find_spec("pyright") is None:
         pytest.skip("pyright is not installed; the extra dev brings it")
-    (folder / "program.py").write_text(source, encoding="utf-8")
-    settings = {"include": ["program.py"], "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
+    for name, source in programs.items():
+        (folder / name).write_text(source, encoding="utf-8")
+    settings = {"include": list(programs), "extraPaths": [str(ROOT)], "typeCheckingMode": "standard"}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
     command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, "--project", str(folder)]
     found = subprocess.run([*command, "--outputjson"], capture_output=True, text=True, check=False)
     if not found.stdout.startswith("{"):
         pytest.skip(f"pyright does not run here: {found.stderr[-200:]}")
     report = json.loads(found.stdout)
-    assert report["summary"]["filesAnalyzed"] == 1
-    return [f"{one['range']['start']['line'] + 1}: {one['message']}" for one in report["generalDiagnostics"]]
+    assert report["summary"]["filesAnalyzed"] == len(programs)
+    found = report["generalDiagnostics"]
+    return [(Path(one["file"]).name, f"{one['range']['start']['line'] + 1}: {one['message']}") for one in found]
 
 
 def parts_of_the_page() -> str:
@@ -65,10 +67,8 @@ def parts_of_the_page() -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
 
 
-def test_a_users_program_checks_clean(tmp_path):
-    assert check(tmp_path, PROGRAM + parts_of_the_page() + OWN_PARTS) == []
-
-
-def test_a_wrong_program_does_not(tmp_path):
-    found = check(tmp_path, PROGRAM + 'study.tell("first", None)\nworst: str = study.best_value\nbo.Study(3)\n')
+def test_a_users_program_checks_clean_and_a_wrong_one_does_not(tmp_path):
+    wrong = PROGRAM + 'study.tell("first", None)\nworst: str = study.best_value\nbo.Study(3)\n'
+    found = check(tmp_path, {"program.py": PROGRAM + parts_of_the_page() + OWN_PARTS, "wrong.py": wrong})
+    assert [message for name, message in found if name == "program.py"] == []
     assert len(found) >= 3, found

@@ -19,10 +19,13 @@ from bostruct.cli.compare import compare
 from bostruct.comparison.plan import Plan, RunKey
 from bostruct.comparison.runs import execute_run
 from bostruct.contracts import MissingExtra
+from bostruct.execution.pools import InProcessPool
 from tests.problems.tables import edges_file
 
 PROBLEM = "contamination:stages=8"
 LINE = (PROBLEM, "--methods", "random,hill-climbing", "--seeds", "2", "--out")
+# Only the runs of `folder` are in worker processes.
+pytestmark = [pytest.mark.usefixtures("runs_in_process"), pytest.mark.xdist_group("compare command")]
 
 
 def call(*arguments: object, code: int = 0) -> Result:
@@ -110,7 +113,7 @@ def test_finished_runs_are_left_alone(folder, monkeypatch):
         raise AssertionError("a finished run was started again")
 
     before = incumbents(folder)
-    monkeypatch.setattr("bostruct.execution.processes.ProcessPool.submit", refuse)
+    monkeypatch.setattr(InProcessPool, "submit", refuse)
     call(*LINE, folder, "--trials", 24)
     call(*LINE, folder, "--trials", 10)  # fewer trials than there are: their first ones are reported
     assert {cell: run[:10] for cell, run in before.items()} == incumbents(folder)

@@ -18,13 +18,32 @@ import pytest
 
 import bostruct as bo
 from bostruct.cli.serve import EXPOSED
+from bostruct.serving.http_server import StudyServer
 from bostruct.serving.token_file import make_token
 from tests.cli.invoke import SMALL, call
-from tests.serving.doors import JSON_SPACE, post
+from tests.serving.doors import JSON_SPACE, ask, post
 
 SPACE = {"a": range(9), "b": bool}
 DESCRIBED = {"study": "net", "space": JSON_SPACE, "method": "random", "seed": 0}
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
+
+
+@pytest.fixture
+def serve_here(monkeypatch):
+    """Serve in this process: the words of the line, requests -> their answers, and what is printed on stderr."""
+
+    def serve(*line, requests=()):
+        answers = []
+
+        def answer(server, poll_interval):
+            del poll_interval
+            answers.extend(ask(server.service, **request) for request in requests)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(StudyServer, "serve_forever", answer)
+        return answers, call("serve", *line).stderr
+
+    return serve
 
 
 @contextmanager
@@ -80,7 +99,7 @@ def test_studies_of_a_file_are_served_until_a_signal_gives_trials_back(tmp_path,
         assert (study.best_value, again.number, "attempts" in again.info) == (5.0, 1, False)
 
 
-def test_lines_until_the_end_of_the_input(tmp_path):
+def test_lines_until_the_end_of_the_input(tmp_path, serve_here):
     (tmp_path / "mine.py").write_text(
         "import bostruct as bo\nprint('imported')\n"
         "problem = bo.Problem(lambda point: 1 / 0, {'a': range(5)}, name='mine', direction='maximize')\n"
@@ -93,10 +112,8 @@ def test_lines_until_the_end_of_the_input(tmp_path):
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "imported\n")
     assert (described["directions"], asked["ok"], told["ok"]) == (["maximize"], True, True)
-    with run_serve("r.db", "--stdio", cwd=tmp_path) as process:  # the file alone has what it needs
-        (answer,) = speak(process, {"request": "best"})
-        process.stdin.close()
-        assert (answer["trials"][0]["value"], process.wait(60)) == (3.0, 0)
+    (answer,), _ = serve_here(tmp_path / "r.db", requests=[{"request": "best"}])  # the file alone has what it needs
+    assert answer["trials"][0]["value"] == 3.0
 
 
 def test_ctrl_c_ends_lines_too_while_a_client_is_waited_for(tmp_path, default_sigint):
@@ -132,39 +149,42 @@ def test_a_slow_suggestion_does_not_hold_the_end_up(tmp_path):
         assert time.monotonic() - began < 30
 
 
-def test_what_clients_make_is_kept_and_served_again(tmp_path):
-    with run_serve("r.db", "--create", "--stdio", cwd=tmp_path) as process:
-        made, asked = speak(process, {"request": "create"} | DESCRIBED, {"request": "ask"})
-        process.communicate(timeout=60)
+def test_what_clients_make_is_kept_and_served_again(tmp_path, serve_here):
+    requests = [{"request": "create"} | DESCRIBED, {"request": "ask"}, {"request": "tell", "trial": 0, "value": 1}]
+    (made, asked, _), _ = serve_here(tmp_path / "r.db", "--create", requests=requests)
     assert (made["study"], asked["trials"][0]["number"]) == ("net", 0)
     (tmp_path / "net.json").write_text(json.dumps(DESCRIBED))
-    with run_serve("r.db", "--study", "net.json", "--stdio", cwd=tmp_path) as process:
-        names, asked = speak(process, {"request": "studies"}, {"request": "ask"})
-    assert (names["studies"], asked["trials"][0]["number"]) == (["net"], 0)
+    line = (tmp_path / "r.db", "--study", tmp_path / "net.json")
+    (names, asked), _ = serve_here(*line, requests=[{"request": "studies"}, {"request": "ask"}])
+    assert (names["studies"], asked["trials"][0]["number"]) == (["net"], 1)
 
 
-def test_the_token_may_be_in_a_file_for_its_user_alone(tmp_path):
+def test_the_token_may_be_in_a_file_for_its_user_alone_which_others_refuse_like_the_address(tmp_path):
     make_studies(tmp_path / "r.db", "one")
-    (tmp_path / "token").write_text(make_token())
-    with run_serve(tmp_path / "r.db", "--token-file", tmp_path / "token", "--json") as process:
+    token = tmp_path / "token"
+    token.write_text(make_token())
+    with run_serve(tmp_path / "r.db", "--token-file", token, "--json") as process:
         shown = json.loads("".join(takewhile(lambda line: line != "}\n", process.stdout)) + "}")
-        token = (tmp_path / "token").read_text()
-        assert (len(token), stat.S_IMODE((tmp_path / "token").stat().st_mode)) == (53, 0o600)
-        assert shown["token_file"] == str(tmp_path / "token")
+        held = token.read_text()
+        assert (len(held), stat.S_IMODE(token.stat().st_mode)) == (53, 0o600)
+        assert shown["token_file"] == str(token)
         assert "token" not in shown
         port = int(re.search(r":(\d+)/v1", shown["url"])[1])
-        assert post(SimpleNamespace(server_port=port, token=token.strip()), {"request": "describe"})[0] == 200
+        assert post(SimpleNamespace(server_port=port, token=held.strip()), {"request": "describe"})[0] == 200
+        refused = call("serve", "--create", "--token-file", token, code=2).stderr
+        assert f"{token}: holds the token of another bostruct serve" in refused
+        taken = call("serve", "--create", "--port", port, code=1).stderr
+        assert taken == f"Error: 127.0.0.1:{port}: already in use, perhaps by another bostruct serve or watch\n"
+        assert token.read_text() == held
         process.terminate()
         process.wait(60)
-    assert not (tmp_path / "token").exists()
+    assert not token.exists()
 
 
-def test_a_study_that_cannot_be_opened_is_left_out_with_a_note(tmp_path):
+def test_a_study_that_cannot_be_opened_is_left_out_with_a_note(tmp_path, serve_here):
     make_studies(tmp_path / "r.db", "one")
     bo.Study(bo.Space(SPACE, constraints=[lambda _: True]), storage=tmp_path / "r.db", name="code").close()
-    with run_serve(tmp_path / "r.db", "--stdio") as process:
-        (answer,) = speak(process, {"request": "studies"})
-        _, err = process.communicate(timeout=60)
+    (answer,), err = serve_here(tmp_path / "r.db", requests=[{"request": "studies"}])
     assert answer["studies"] == ["one"]
     assert re.findall(r"^Note: study '(\w+)' is not served: ", err, re.MULTILINE) == ["code"]
 
@@ -206,19 +226,7 @@ def test_an_option_without_a_meaning_is_refused(line):
     assert f"{line[-2]}: expected none" in call("serve", "--create", *line, code=2).stderr
 
 
-def test_the_token_file_and_the_address_of_a_living_server_are_refused(tmp_path):
-    token = tmp_path / "token"
-    with run_serve("--create", "--token-file", token) as process:
-        port = re.search(r":(\d+)/v1", [process.stdout.readline() for _ in range(4)][1])[1]
-        held = token.read_text()
-        refused = call("serve", "--create", "--token-file", token, code=2).stderr
-        assert f"{token}: holds the token of another bostruct serve" in refused
-        taken = call("serve", "--create", "--port", port, code=1).stderr
-        assert taken == f"Error: 127.0.0.1:{port}: already in use, perhaps by another bostruct serve or watch\n"
-        assert token.read_text() == held
-
-
-def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed(tmp_path, monkeypatch):
+def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed(tmp_path, monkeypatch, serve_here):
     monkeypatch.chdir(tmp_path)
     space = bo.Space({"x": bo.Real(0, 1), "k": bo.Ordinal([1, 2, 4])})
     with bo.Study(space, method="random", seed=0, storage="r.db", name="net") as study:
@@ -237,29 +245,21 @@ def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed
     )
     assert (tmp_path / "r.db").read_bytes() == before
     (tmp_path / "s.json").write_text(json.dumps(DESCRIBED))
-    with run_serve("r.db", "--study", "s.json", "--stdio") as process:
-        assert speak(process, {"request": "best"})[0]["trials"][0]["value"] == 1.0
+    assert serve_here("r.db", "--study", "s.json", requests=[{"request": "best"}])[0][0]["trials"][0]["value"] == 1.0
 
 
-def test_the_study_of_another_problem_is_refused(tmp_path, monkeypatch):
+def test_the_study_of_another_problem_is_refused(tmp_path, monkeypatch, serve_here):
     monkeypatch.chdir(tmp_path)
     call("run", "knapsack:items=9,seed=1", "--trials", 2, "--method", "random", "--storage", "r.db", "--name", "s")
     line = ("serve", "r.db", "--method", "random", "--name", "s", "--problem")
     refused = call(*line, "knapsack:items=9,seed=2", code=3).stderr
     assert "is of the problem 'knapsack:items=9,seed=1', and not of 'knapsack:items=9,seed=2'" in refused
-    with run_serve(*line[1:], "knapsack:items=9,seed=1", "--stdio") as process:
-        assert len(speak(process, {"request": "best"})[0]["trials"]) == 1
+    (best,), _ = serve_here(*line[1:], "knapsack:items=9,seed=1", requests=[{"request": "best"}])
+    assert len(best["trials"]) == 1
 
 
-def test_an_open_address_is_warned_of(monkeypatch):
-    from bostruct.serving.http_server import StudyServer
-
-    def stop(server, poll_interval):
-        del server, poll_interval
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(StudyServer, "serve_forever", stop)
-    warned = call("serve", "--create", "--host", "0.0.0.0").stderr
+def test_an_open_address_is_warned_of(serve_here):
+    _, warned = serve_here("--create", "--host", "0.0.0.0")
     assert warned.startswith(EXPOSED[:20].format(host="0.0.0.0"))
     assert "the connection is not encrypted" in warned
-    assert call("serve", "--create").stderr == ""
+    assert serve_here("--create")[1] == ""

@@ -21,6 +21,8 @@ from bostruct.contracts import DomainError
 from bostruct.storage.protocol import StorageError
 
 SPACE = bo.Space({"a": range(12), "b": range(12)})
+# Only the runs of `found` are in worker processes.
+pytestmark = [pytest.mark.usefixtures("runs_in_process"), pytest.mark.xdist_group("compare")]
 
 
 def cost(point):

@@ -17,6 +17,7 @@ from bostruct.output_files import OutputRefused, check_output
 from bostruct.storage.protocol import StorageError
 
 SPACE = bo.Space({"a": range(12), "b": range(12)})
+pytestmark = [pytest.mark.usefixtures("runs_in_process"), pytest.mark.xdist_group("record")]
 
 
 def cost(point):

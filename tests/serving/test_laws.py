@@ -45,7 +45,7 @@ def requests(draw):
     return kind, needed | draw(st.dictionaries(names, LIKELY | ANYTHING, max_size=3))
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(requests(), max_size=6))
 @pytest.mark.filterwarnings("ignore")  # of a space that is odd, or of two numbers on one step
 def test_any_fields_have_an_answer_that_is_no_fault_of_the_server(sent):
