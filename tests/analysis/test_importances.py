@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.analysis import importances
 from bostruct.analysis.importances import Effect, Importances, importance
 from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
@@ -80,7 +81,8 @@ MIXED = bo.Space(
 )
 
 
-def test_parts_of_a_mixed_space_have_variables_and_others_are_left_out_in_words():
+def test_parts_of_a_mixed_space_have_variables_and_others_are_left_out_in_words(monkeypatch):
+    monkeypatch.setattr(importances, "DRAWS", 256)
     study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"] + (point["inner"]["b"] == "x"))
     found = importance(study, pairs=True)
     assert set(found.main) == {"rate", "inner.a", "inner.b", "depth"}
@@ -116,7 +118,8 @@ def test_a_name_with_dots_and_a_part_are_told_apart():
     assert found.left_out == ("net",)
 
 
-def test_parts_are_asked_for_and_types_are_not():
+def test_parts_are_asked_for_and_types_are_not(monkeypatch):
+    monkeypatch.setattr(importances, "DRAWS", 256)
     study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
     wrapped = study_of(Wrapped(MIXED), lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
     assert importance(wrapped) == importance(study)

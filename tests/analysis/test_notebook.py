@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
 
 SETUP = """
@@ -26,16 +27,19 @@ PICTURES = {  # how many each cell shows
 TABLES = ("result", "study", "study.trials[0]", "space", "found")
 
 
-def execute(sources, allow_errors=False):
+@pytest.fixture(scope="module")
+def outputs():
     """Each cell's outputs, by its source; the kernel runs in a process of its own."""
+    sources = [SETUP, *PICTURES, *TABLES, INTERRUPTED, LOOK]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=allow_errors).execute()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("MPLBACKEND", raising=False)
+        NotebookClient(notebook, timeout=120, kernel_name="python3", allow_errors=True).execute()
     return {source: cell.outputs for source, cell in zip(sources, notebook.cells, strict=True)}
 
 
-def test_what_a_notebook_shows(monkeypatch):
-    monkeypatch.delenv("MPLBACKEND", raising=False)
-    outputs = execute([SETUP, *PICTURES, *TABLES])
+def test_what_a_notebook_shows(outputs):
+    assert [cell for cell, found in outputs.items() if any("ename" in one for one in found)] == [INTERRUPTED]
     kinds = {cell: Counter(kind for one in found for kind in one.get("data", {})) for cell, found in outputs.items()}
     assert {cell: kinds[cell]["image/png"] for cell in PICTURES} == PICTURES
     texts = {cell: "".join(one.get("text", "") for one in found) for cell, found in outputs.items()}
@@ -59,12 +63,11 @@ def objective(point):
 
 result = bo.minimize(objective, {"a": range(9)}, 8, method="random", seed=0, progress=False)
 """
+LOOK = "import sys; print(sys.last_value.result.n_completed)"
 
 
-def test_what_was_interrupted_says_where_its_result_is():
-    look = "import sys; print(sys.last_value.result.n_completed)"
-    outputs = execute([INTERRUPTED, look], allow_errors=True)
+def test_what_was_interrupted_says_where_its_result_is(outputs):
     assert (
         "3 trials finished: error.result has them, or sys.last_value.result" in outputs[INTERRUPTED][0]["traceback"][-1]
     )
-    assert outputs[look][0]["text"] == "3\n"
+    assert outputs[LOOK][0]["text"] == "3\n"

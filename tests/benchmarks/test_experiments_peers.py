@@ -1,5 +1,6 @@
 """What peers are handed in the benchmark of experiments: rows of numbers, limits, failures, several objectives."""
 
+import importlib.util
 import itertools
 from typing import Any
 
@@ -55,6 +56,13 @@ def run(search, instance: Instance, trials: int) -> list[tuple]:
     return found
 
 
+@pytest.fixture
+def unfitted(monkeypatch):
+    """Leave the GPs of BoTorch as they begin: a fit of one to `MIXED` takes up to half a minute."""
+    if importlib.util.find_spec("botorch"):
+        monkeypatch.setattr("botorch.fit.fit_gpytorch_mll", lambda _: None)
+
+
 def test_rows_are_all_points():
     digits = Digits(MIXED)
     assert [tuple(one) for one in digits.digits] == [(4, True), (3, True), (2, True), (3, False), (4, True)]
@@ -78,6 +86,7 @@ def test_a_failure_is_told_as_the_worst_once_there_is_a_value():
     assert record.find_best() == INITIAL[3]
 
 
+@pytest.mark.usefixtures("unfitted")
 @pytest.mark.parametrize(
     ("peer", "n_objectives"), [("botorch", 1), ("optuna", 1), ("optuna", 2), ("smac", 1), ("smac", 2)]
 )
@@ -112,6 +121,7 @@ def make_peer(peer: str, instance: Instance) -> Any:
     return {"botorch": BoTorchSearch, "smac": SMACSearch}[peer](instance, INITIAL, 0)
 
 
+@pytest.mark.usefixtures("unfitted")
 def test_botorch_aims_beyond_the_front_of_points_that_did_not_fail(monkeypatch):
     pytest.importorskip("botorch")
     from benchmarks.experiments import botorch_search
@@ -144,9 +154,15 @@ def test_optuna_is_told_limits_and_failures(sampler, n_objectives):
         assert measured is None or tuple(trial.values) == measured.objectives
 
 
-@pytest.mark.parametrize(("n_objectives", "with_limit"), [(1, False), (1, True), (2, False)])
-def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit):
+@pytest.mark.parametrize(
+    ("n_objectives", "with_limit", "fits"),
+    [(1, False, False), (1, True, False), (2, False, False), pytest.param(1, True, True, marks=pytest.mark.slow)],
+)
+def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit, fits, request):
     pytest.importorskip("botorch")
+    torch = pytest.importorskip("torch")
+    if not fits:
+        request.getfixturevalue("unfitted")
     from benchmarks.experiments.botorch_search import BoTorchSearch
 
     instance = make(n_objectives, with_limit)
@@ -155,6 +171,8 @@ def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit):
     assert [point for point, _ in found[:10]] == INITIAL
     assert len({tuple(point.values()) for point, _ in found}) == 11
     assert search.recommend() in [point for point, _ in found]
+    best = torch.tensor(search.vectors.encode(INITIAL[1:2]))  # by this score
+    assert search._maximize(lambda xs: -(xs[:, 0] - best).abs().sum(1)) not in [point for point, _ in found]
 
 
 def test_botorch_finds_the_feasible_end_of_a_line():

@@ -6,6 +6,7 @@ import lzma
 import math
 import pickle
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -413,7 +414,7 @@ def test_trials_without_a_value_are_told_as_such():
 
 def test_the_mixed_command_takes_its_groups_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(command, "_take", lambda run, _: take(run, math.inf, None))
-    given = ["--quick", "--searches", "random", "--out", str(tmp_path / "runs.jsonl")]
+    given = ["--quick", "--trials", "12", "--searches", "random", "--out", str(tmp_path / "runs.jsonl")]
     assert command.main(given, MIXED) == 0
     said = capsys.readouterr().out
     assert "### branin\n" in said
@@ -564,8 +565,8 @@ def damage(file: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["cut", "junk", "other content"])
 @pytest.mark.parametrize("problem", TABLE_FILES)
-def test_a_damaged_table_is_named_and_left_out(problem, how, tmp_path, capsys, monkeypatch):
-    save_tables(tmp_path, np.random.default_rng(0))
+def test_a_damaged_table_is_named_and_left_out(problem, how, data, tmp_path, capsys, monkeypatch):
+    shutil.copytree(data, tmp_path, dirs_exist_ok=True)
     file = tmp_path / TABLE_FILES[problem]
     damage(file, how)
     with pytest.raises(ValueError, match=re.escape(str(file))):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks import wrs_digits, wrs_griewank, wrs_methods, wrs_theorem
+from bostruct.language import SearchSpace
+from bostruct.nas.spaces.wrs_cnn import wrs_cnn
 from bostruct.searchers.wrs import WeightedRandomSearch
 
 
@@ -38,10 +40,12 @@ def test_the_searcher_meets_the_optimum_once_all_points_are_seen():
 
 def test_each_prints_its_table(monkeypatch, capsys):
     monkeypatch.setattr(wrs_griewank, "SIMULATED_RUNS", 10)
+    monkeypatch.setattr(wrs_digits, "SPACE", SearchSpace(wrs_cnn(filters=(2, 5), units=(4, 9))))
+    monkeypatch.setattr(wrs_methods, "MARKS", (20, 40))
     wrs_griewank.main(["--runs", "2", "--trials", "40"])
     wrs_methods.main(["--methods", "wrs,random", "--seeds", "2"])
     wrs_theorem.main(["--runs", "20", "--searcher-runs", "2", "--steps", "16"])
-    wrs_digits.main(["--seeds", "2", "--trials", "5", "--epochs", "1"])
+    wrs_digits.main(["--seeds", "2", "--trials", "3", "--epochs", "1"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert len(rows) == (2 + 5) + (2 + 6) + (2 + 12) + (2 + 4)
     assert not [row for row in rows if "nan" in row]

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import pickle
 from types import SimpleNamespace
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
-import torch
 
 import bostruct as bo
 from bostruct.integrations.holo import read_black_box, read_test_function
 
 
 class Ehrlich:
-    """As a test function of pytorch-holo: a step from 2 to 0 is banned, and ones count."""
+    """As a test function of pytorch-holo: a step from 2 to 0 is banned, and ones count.
+
+    Processes for `Aligned` import this file, and need no torch.
+    """
 
     num_states, dim, _optimal_value = 3, 4, 1.0
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+    def __call__(self, x: Any) -> Any:
+        import torch
+
         assert x.dtype == torch.int64
         banned = ((x[:, :-1] == 2) & (x[:, 1:] == 0)).any(-1)
         return torch.where(banned, -torch.inf, (x == 1).double().mean(-1))
 
-    def initial_solution(self, n: int = 1) -> torch.Tensor:
+    def initial_solution(self, n: int = 1) -> Any:
+        import torch
+
         rows = torch.from_numpy(np.random.default_rng(self.seed).integers(0, 2, (n, 4)))
         return rows[0] if n == 1 else rows
 
@@ -75,9 +83,12 @@ def test_a_black_box_is_minimized():
 
 
 def test_methods_are_compared_on_black_boxes():
-    problems = [read_test_function(Ehrlich(3), n_initial=3), read_black_box(Aligned(), x0=np.array(["AACAA"]))]
-    found = bo.compare(problems, ["random", "annealing"], n_trials=5, seeds=2, progress=False)
-    assert [one.name for one in found] == ["Ehrlich", "aligned"]
+    """Each problem is sent to other processes, of which one is started here."""
+    sent = pickle.loads(cloudpickle.dumps(read_test_function(Ehrlich(3), n_initial=3)))
+    assert sent({"sequence": (1, 1, 1, 0)}) == -0.75
+    found = bo.compare(
+        read_black_box(Aligned(), x0=np.array(["AACAA"])), ["random", "annealing"], n_trials=5, seeds=2, progress=False
+    )
     assert all(row["runs"] == 2 for row in found.rows())
     assert found["aligned"].results["annealing", 1].trials[0].point == {"sequence": "AACAA"}
 

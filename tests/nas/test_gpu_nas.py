@@ -14,6 +14,8 @@ from bostruct.nas import cost
 
 def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(gpu_nas, "MINIATURE", gpu_nas.MINIATURE._replace(train=8, held=4, batch=2, matmul=64))
+    monkeypatch.setattr(gpu_nas, "STREAMS", (1, 8))
     file = tmp_path / "found.json"
     began = time.process_time()  # of this process: a busy machine takes as long as it likes
     gpu_nas.main(["--output", str(file), "--miniature"])
@@ -25,7 +27,7 @@ def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     assert found["peaks"]["bytes_per_second"] > 0
     for cell in ("mean", "maximum"):
         steps = found["steps"][cell]
-        for way in ("eager_1", "graph_1", "graph_4", "graph_8"):
+        for way in ("eager_1", "graph_1", "graph_8"):
             streams = int(way.partition("_")[2])
             assert steps[way]["step_ms"] == pytest.approx(streams * steps[way]["per_training_ms"])
             assert found["shares"][f"{cell}_{way}"]["arithmetic"] > 0

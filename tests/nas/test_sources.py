@@ -61,7 +61,7 @@ def test_layers_and_their_attributes_are_kept(chain):
 def test_drawn_architectures_compute_the_same(domain, shape):
     torch.manual_seed(0)
     branching = several = 0
-    for architecture in domain.sample(12, np.random.default_rng(3)):
+    for architecture in domain.sample(6, np.random.default_rng(3)):
         assert_same(to_torch(architecture, shape, 4), shape)
         branching += any(len(above) > 1 for above in architecture.parents[:-1])
         several += len(architecture.parents[-1]) > 1

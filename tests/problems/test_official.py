@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import Any
@@ -272,8 +273,9 @@ class TestFCNet:
             lambda group: group.create_dataset("valid_mse", data=np.full((4, 5), b"x")),
             lambda group: group.create_dataset("valid_mse", data=np.ones(4)),
         ]
+        whole, file = hdf5(fcnet_errors()), tmp_path / "changed.hdf5"
         for change in changes:
-            file = hdf5(fcnet_errors())
+            shutil.copy(whole, file)
             with h5py.File(file, "a") as stored:
                 group = stored[next(iter(stored))]
                 del group["valid_mse"]

@@ -6,6 +6,8 @@ import base64
 import re
 import xml.etree.ElementTree as ET
 
+import pytest
+
 import bostruct as bo
 from bostruct.analysis.report import pictures
 from bostruct.analysis.report.facts import read_run
@@ -60,9 +62,9 @@ def test_an_architecture_is_found_in_a_point():
     assert find_architecture({"a": 1}) is None
 
 
-def list_titles(study: bo.Study) -> list[str]:
+def list_titles(html: str) -> list[str]:
     """Return the first words of the pictures that are drawn, notes left out."""
-    return [re.split("[ ,:]", title)[0] for title in re.findall("<figcaption>(.*?)</figcaption>", draw(study))]
+    return [re.split("[ ,:]", title)[0] for title in re.findall("<figcaption>(.*?)</figcaption>", html)]
 
 
 def draw(study: bo.Study) -> str:
@@ -76,20 +78,32 @@ def make_searched(method: str, n: int) -> bo.Study:
     return study
 
 
-def test_each_study_has_the_pictures_that_it_has_the_facts_for():
-    assert list_titles(make_searched("random", 1)) == ["History"]
-    assert list_titles(make_searched("random", 2)) == ["History", "Slices", "Parallel"]
+@pytest.fixture(scope="module")
+def evolved() -> tuple[bo.Study, str]:
+    """A study that searched, and its pictures."""
+    study = make_searched("evolution", 30)
+    return study, draw(study)
+
+
+@pytest.fixture(scope="module")
+def both() -> str:
+    """The pictures of a study of two objectives."""
+    return draw(make_plain(directions=["minimize", "maximize"]))
+
+
+def test_each_study_has_the_pictures_that_it_has_the_facts_for(evolved, both):
+    assert list_titles(draw(make_searched("random", 1))) == ["History"]
+    assert list_titles(draw(make_searched("random", 2))) == ["History", "Slices", "Parallel"]
     everything = ["History", "Importances", "Slices", "Parallel", "Genealogy"]
-    assert list_titles(make_searched("evolution", 30)) == everything
-    assert list_titles(make_plain(directions=["minimize", "maximize"])) == ["Pareto", "Hypervolume", *everything[1:4]]
+    assert list_titles(evolved[1]) == everything
+    assert list_titles(both) == ["Pareto", "Hypervolume", *everything[1:4]]
     order = bo.Study({"order": bo.Permutation(range(6))}, method="random", seed=0)
     order.optimize(lambda point: float(point["order"][0]), 12, progress=False)
-    assert list_titles(order) == ["History"]
+    assert list_titles(draw(order)) == ["History"]
 
 
-def test_texts_say_what_pictures_of_variables_and_ancestors_show():
-    study = make_searched("evolution", 30)
-    html = draw(study)
+def test_texts_say_what_pictures_of_variables_and_ancestors_show(evolved, both):
+    study, html = evolved
     assert "Values told against each of b, " in html
     assert "A line for each of 30 completed trials through its variables (b, " in html
     line = [study.best_trial]
@@ -98,7 +112,6 @@ def test_texts_say_what_pictures_of_variables_and_ancestors_show():
     assert len(line) > 1
     path = ", ".join(str(trial.number) for trial in line[1:])
     assert f"The best is trial {line[0].number}; the trials that it came from, the last first: {path}." in html
-    both = draw(make_plain(directions=["minimize", "maximize"]))
     assert both.count("A row for each of the 2 objectives.") == 3
 
 
@@ -119,11 +132,11 @@ def test_a_picture_that_cannot_tell_whether_it_is_drawn_is_a_note(monkeypatch):
     assert "One: not drawn, for TypeError" in draw(make_plain(2))
 
 
-def test_a_search_is_no_fair_sample_and_the_page_says_so_in_the_words_of_importances():
-    searched, drawn = make_searched("evolution", 30), make_searched("random", 30)
-    said = bo.importance(searched).sample_warning
-    assert f"{said[0].upper()}{said[1:]}." in render_page([read_run(searched)])
-    assert "A search chose" not in render_page([read_run(drawn)])
+def test_a_search_is_no_fair_sample_and_the_page_says_so_in_the_words_of_importances(evolved, monkeypatch):
+    monkeypatch.setattr(pictures, "PICTURES", ())  # it is in a table
+    said = bo.importance(evolved[0]).sample_warning
+    assert f"{said[0].upper()}{said[1:]}." in render_page([read_run(evolved[0])])
+    assert "A search chose" not in render_page([read_run(make_searched("random", 30))])
 
 
 def test_a_page_conditions_the_model_once_for_each_of_its_three_questions(monkeypatch):

@@ -7,6 +7,7 @@ import random
 import subprocess
 import time
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -165,9 +166,14 @@ def test_what_writers_leave_is_found(crowd: Crowd) -> None:
     assert crowd.place.find_leftovers() == ["runs.db.1.lock"]
 
 
-def test_four_writers_are_struck_and_complete_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ways", [WAYS[::2], pytest.param([*WAYS, WAYS[1]], marks=pytest.mark.slow)])
+def test_writers_are_struck_and_complete_the_study(
+    ways: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = writers.make_crowd
     monkeypatch.setattr(writers, "STRIKES_PER_CASE", 1)
-    verdict = writers.run_case("4", tmp_path)
+    monkeypatch.setattr(writers, "make_crowd", lambda *given: replace(make(*given), ways=ways))
+    verdict = writers.run_case("12", tmp_path)
     assert verdict.faults == {}
     assert verdict.counts["strikes"] == 1
     assert verdict.counts["values told"] >= writers.MORE_TRIALS

@@ -25,7 +25,7 @@ COUNTS = {
     "flat": (flat(), 6**10 * 7**45),
     "nasnet": (nasnet(), 720**4 * 8**10 * 7**10),
     "nasbench201": (nasbench201(), 15_625),
-    "enas": (enas_cell(), 4 * 5040 * 4**8),
+    "enas": (enas_cell(6), 4 * 120 * 4**6),
     "darts": (darts(), (180 * 7**8) ** 2),
     "wrs": (wrs_cnn(), sum(925**n for n in (3, 4, 5, 6)) * sum(1025**n for n in (1, 2, 3, 4))),
 }
@@ -52,7 +52,7 @@ def test_counts(name):
 def test_networks_run_forward_and_backward(name):
     space = SearchSpace(REDUCED[name])
     rng = np.random.default_rng(sum(map(ord, name)))
-    for trace in space.sample(4, rng):
+    for trace in space.sample(2, rng):
         torch.manual_seed(0)
         network = space.present(trace).to_torch((2, 3, 16, 16))
         answer = network(torch.randn(2, 3, 16, 16))

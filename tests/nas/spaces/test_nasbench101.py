@@ -59,8 +59,8 @@ def test_as_many_wirings_have_paths_and_are_feasible_as_published():
         allowed = feasible_in_nasbench101(rows, used)
         with_path += int(used.any(axis=1).sum())
         feasible += int(allowed.sum())
-        drawn = [*np.flatnonzero(allowed), *rng.choice(np.flatnonzero(rows.sum(axis=1) <= 9), 1_000)]
-        for i in [*drawn, *rng.choice(len(rows), 1_000)]:
+        drawn = [*np.flatnonzero(allowed)[::8], *rng.choice(np.flatnonzero(rows.sum(axis=1) <= 9), 200)]
+        for i in [*drawn, *rng.choice(len(rows), 200)]:
             edges = edges_of(rows[i])
             assert on_path_nodes(7, edges) == np.flatnonzero(used[i]).tolist()
             assert is_feasible(edges) == allowed[i]
@@ -93,8 +93,8 @@ def test_each_feasible_wiring_of_nasbench101_is_built_once():
 
 def test_feasible_wirings_are_drawn_without_a_miss():
     space = SearchSpace(nasbench101(stacks=1, cells=1))
-    drawn = space.sample(2_000, np.random.default_rng(0))
-    assert len({tuple(wiring(trace).values()) for trace in drawn}) > 700
+    drawn = space.sample(500, np.random.default_rng(0))
+    assert len({tuple(wiring(trace).values()) for trace in drawn}) > 250
     assert all(is_feasible(wiring(trace)) for trace in drawn)
     bits = dict.fromkeys(PAIRS, 0) | dict.fromkeys(INCEPTION, 1)
     assert wiring(specify_by_name(space, inception()).trace) == bits
