@@ -61,7 +61,7 @@ class TestLaws:
     def test_of_spaces(self, parts, rng):
         check_domain(joint(*parts), rng)
 
-    @some_examples
+    @settings(parent=some_examples, max_examples=5)
     @given(spaces(2), constrained_spaces(2), rngs())
     def test_of_constrained_and_joint_parts(self, free, constrained, rng):
         check_domain(joint(constrained, joint(free, constrained)), rng, rebuildable=False)

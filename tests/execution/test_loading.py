@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import bostruct as bo
@@ -18,6 +19,7 @@ from bostruct.execution import processes
 from bostruct.execution.worker_process import WORKER_CODE, WorkerProcess
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
 
 
 def minimize(objective: Callable[[Any], Any], n_trials: int = 10, **given: Any) -> bo.Result:

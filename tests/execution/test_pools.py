@@ -11,6 +11,7 @@ from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import cloudpickle
 import pytest
 
 import bostruct as bo
@@ -19,6 +20,7 @@ from bostruct.execution.pools import ExecutorError
 from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
 ROOT = str(Path(bo.__file__).parent.parent)
 
 

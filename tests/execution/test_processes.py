@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import cloudpickle
 import pytest
 
 import bostruct as bo
@@ -21,6 +22,7 @@ from bostruct.contracts import BostructError
 from bostruct.execution.processes import ProcessPool
 
 SPACE = bo.Space({"a": bo.Integer(0, 5)})
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
 
 
 class EndsTheStream(Exception):

@@ -32,10 +32,9 @@ finally:
 """
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(tmp_path: Path, workers: int) -> None:
+def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(tmp_path: Path) -> None:
     file = tmp_path / "runs.db"
-    for _ in range(2):  # as often as a trial may be running at a crash, before it fails
+    for workers in (1, 2):  # as often as a trial may be running at a crash, before it fails
         command = [sys.executable, "-c", STUDY, str(file), ROOT, str(workers)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

@@ -312,7 +312,7 @@ print(len(told), lost, len(study.trials) - len(told))
 
 
 def test_kill_9_in_the_middle_of_tell_loses_nothing_told(tmp_path):
-    kills = 200
+    kills = 50
     root = str(Path(bo.__file__).parent.parent)
     command = [sys.executable, "-c", KILLED, str(tmp_path / "runs.db"), str(kills), root]
     done = subprocess.run(command, capture_output=True, text=True, timeout=250)

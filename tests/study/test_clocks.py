@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import pytest
 
 import bostruct as bo
@@ -22,6 +24,7 @@ from bostruct.study.result import Result
 from tests.stored import forge
 
 SPACE = {"x": bo.Real(0.0, 1.0), "k": ["a", "b", "c"]}
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
 CLOCKS = ("time", "monotonic", "perf_counter")
 WRONG: dict[str, Callable[[], Any]] = {
     "NaN": lambda: math.nan,

@@ -140,10 +140,10 @@ def _lose_gpu(chosen: int) -> Callable[[Any], float]:
 @pytest.mark.parametrize("given", [{"workers": 2}, {"trial_timeout": 60.0}])
 def test_a_worker_that_lost_its_gpu_costs_no_other_trial(given: dict[str, Any]) -> None:
     study = bo.Study(SPACE, method="random", seed=0)
-    result = run(_lose_gpu(7), 40, study, **given)
+    result = run(_lose_gpu(7), 28, study, **given)
     failed = {trial.number: trial for trial in result.trials if trial.status == "failed"}
     assert set(failed) == {trial.number for trial in result.trials if trial.point["x"] % 7 == 0}
-    assert len(failed) > 3
+    assert len(failed) > 2
     for trial in failed.values():
         assert trial.info["machine_failure"]["cause"] == "a lost GPU"
         assert trial.info["failed_before"] == [f"RuntimeError: {LOST}"]  # given back once

@@ -25,7 +25,7 @@ from tests.interrupting import interrupt_call
 from tests.study.test_sharing import open_study, stored
 
 pytestmark = pytest.mark.usefixtures("default_sigint")
-STRIDE = 47  # lines between those at which a step is interrupted
+STRIDE = 71  # lines between those at which a step is interrupted
 FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, seats)]
 STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
     "ask": lambda study, _: study.ask(),

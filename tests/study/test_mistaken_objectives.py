@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ import bostruct as bo
 from bostruct.study.failures import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9), "y": bo.Integer(0, 9)})
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
 
 
 def _as_with_optuna(trial: Any) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from bostruct.contracts import Infeasible
@@ -13,6 +14,7 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.pools import ExecutorPool, FinishedTrials, InProcessPool
 from bostruct.execution.processes import ProcessPool
 from bostruct.outcome import Outcome
+from bostruct.testing import pool_laws
 from bostruct.testing.pool_laws import EXPECTED, check_pool, objective
 
 
@@ -21,6 +23,7 @@ def test_in_this_process() -> None:
 
 
 def test_in_processes_of_our_own() -> None:
+    cloudpickle.register_pickle_by_value(pool_laws)  # each process would import all laws
     check_pool(lambda objective: ProcessPool(objective, 2, None))
 
 

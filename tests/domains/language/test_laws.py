@@ -104,7 +104,7 @@ def leaf(kind: str, shared: Any) -> Any:
     return lang.siso_module(kind.capitalize(), properties)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(SPECS)
 def test_counts_are_what_enumeration_finds(spec):
     space = space_of(spec)

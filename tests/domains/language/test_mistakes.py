@@ -183,7 +183,7 @@ def test_13_what_grows_faster_than_it_ends_is_led_to_an_end():
         return lang.siso_or([three, lambda: conv2d(1)], D([0, 1]))
 
     space, rng = SearchSpace(mostly), np.random.default_rng(0)
-    xs = space.sample(60, rng)
+    xs = space.sample(40, rng)
     lengths = [len(x) for x in xs]
     assert 100 < max(lengths) < 2_000
     assert (

@@ -39,7 +39,7 @@ def test_a_child_has_a_stretch_of_each_parent_at_its_place():
     assert aligned == {"AB", "BA", "AA", "BB"}
 
 
-@pytest.mark.parametrize(("shortest", "longest"), [(1, 3), (2, 3), (3, 3)])
+@pytest.mark.parametrize(("shortest", "longest"), [(1, 3), (3, 3)])
 def test_walks_of_moves_draw_all_lengths_alike(shortest, longest):
     """The chances of all edits, from each sequence of up to three letters of three, keep the chances of draws."""
     variable = bo.Sequence("ABC", (shortest, longest))

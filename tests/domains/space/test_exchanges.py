@@ -85,7 +85,7 @@ def test_few_items_of_a_graph_with_many_edges_have_all_their_exchanges():
     assert 1_000 < len(exchanges.list_all(row)) < exchanges.count(row)
 
 
-@pytest.mark.parametrize(("smallest", "largest"), [(2, 2), (1, 3), (0, 2), (3, 5), (0, 5), (4, 5), (0, 1)])
+@pytest.mark.parametrize(("smallest", "largest"), [(2, 2), (1, 3), (3, 5), (0, 5), (0, 1)])
 def test_moves_there_and_back_are_as_likely_from_draws_even_over_sizes(smallest, largest):
     n_shares, exchanges = 2_400, Exchanges(5, smallest, largest)
     rows = [np.array([(code >> i) & 1 for i in range(5)]) for code in range(32)]

@@ -79,7 +79,7 @@ def test_shares_are_of_the_scale_and_lead_back(variable, shares):
     assert grid.nearest(np.array([0.0, 1.0])).tolist() == [0, variable.size - 1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.one_of(grids(), st.just(bo.Binary())), min_size=1, max_size=3), rngs())
 def test_spaces_of_them_are_domains(variables, rng):
     check_domain(bo.Space({f"x{i}": one for i, one in enumerate(variables)}), rng)

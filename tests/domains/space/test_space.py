@@ -20,7 +20,7 @@ from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 from tests.wide_variable import Order
 
-some_examples = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+some_examples = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture
@@ -61,8 +61,8 @@ class TestLaws:
     def test_choices_that_are_objects(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
-    @some_examples
-    @given(constrained_spaces(), rngs())
+    @settings(parent=some_examples, max_examples=15)
+    @given(constrained_spaces(3), rngs())
     def test_constraints(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
@@ -82,11 +82,11 @@ class TestLaws:
             {"one": bool},
             {"many": list(range(1000))},
             {"long": range(1000)},
-            {f"x{i}": bool for i in range(1000)},
-            {f"x{i}": list(range(1000)) for i in range(30)},
+            {f"x{i}": bool for i in range(400)},
+            {f"x{i}": list(range(1000)) for i in range(7)},
             {"path": bo.Graph(nx.path_graph(1000)), "ring": bo.Graph(nx.cycle_graph(7))},
         ],
-        ids=["one variable", "1000 choices", "1000 in a row", "1000 variables", "large product", "large graph"],
+        ids=["one variable", "1000 choices", "1000 in a row", "400 variables", "large product", "large graph"],
     )
     def test_the_ends_of_what_is_allowed(self, variables, rng):
         check_domain(bo.Space(variables), rng, m=2)
@@ -207,7 +207,7 @@ class TestTightConstraints:
         assert len(counts) == math.comb(17, 2)
         assert chi_square_is_plausible(list(counts.values()), deviations=15)
 
-    @pytest.mark.parametrize("d", [10, 30, 1000])
+    @pytest.mark.parametrize("d", [10, 30, 300])
     @pytest.mark.parametrize("n_constraints", [1, 5])
     def test_what_nobody_satisfies_is_refused_soon(self, d, n_constraints, rng):
         space = bits(d, [lambda p, i=i: p[f"x{i}"] and not p[f"x{i}"] for i in range(n_constraints)])

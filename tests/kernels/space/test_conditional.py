@@ -106,19 +106,19 @@ def test_changes_are_after_minus_before():
     "factor", [CompleteFactor((3,), LogLengthscale()), OrderFactor(1)], ids=["one column", "three"]
 )
 def test_kernels_are_computed_between_distinct_values(factor, monkeypatch):
-    """Points that share a value share its row: 60 points of few values cost as much as these few."""
+    """Points that share a value share its row: 40 points of few values cost as much as these few."""
     rng, seen = np.random.default_rng(0), []
     values = ORDERS if isinstance(factor, OrderFactor) else np.arange(3)[:, None]
-    xs = np.where(rng.random((60, 1)) < 0.3, ABSENT, values[rng.integers(len(values), size=60)])
+    xs = np.where(rng.random((40, 1)) < 0.3, ABSENT, values[rng.integers(len(values), size=40)])
     prepare = type(factor).prepare
     monkeypatch.setattr(type(factor), "prepare", lambda self, a, b=None: seen.append(len(a)) or prepare(self, a, b))
-    conditional, weighted = ConditionalFactor(factor), rng.normal(size=(60, 60))
+    conditional, weighted = ConditionalFactor(factor), rng.normal(size=(40, 40))
     pair = conditional.prepare(xs)
     assert seen == [len(values)]
-    each = [[conditional.prepare(xs[[i]], xs[[j]]) for j in range(60)] for i in range(60)]
+    each = [[conditional.prepare(xs[[i]], xs[[j]]) for j in range(40)] for i in range(40)]
     log_gram = [[conditional.log_gram(THETA, one)[0, 0] for one in row] for row in each]
     assert np.allclose(conditional.log_gram(THETA, pair), log_gram, atol=1e-14)
-    pulled = [conditional.gradient(THETA, each[i][j], weighted[[i], [[j]]]) for i in range(60) for j in range(60)]
+    pulled = [conditional.gradient(THETA, each[i][j], weighted[[i], [[j]]]) for i in range(40) for j in range(40)]
     assert np.allclose(conditional.gradient(THETA, pair, weighted), np.sum(pulled, axis=0))
 
 

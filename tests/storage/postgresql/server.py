@@ -79,7 +79,7 @@ class Server:
 
     def _follow(self, primary: Server) -> None:
         source = ["-h", primary.folder, "-p", primary.port, "-U", "ann"]
-        self.run([self.programs / "pg_basebackup", *source, "-D", self.folder / "data", "-R", "--no-sync"])
+        self.run([self.programs / "pg_basebackup", *source, "-D", self.folder / "data", "-R", "--no-sync", "--checkpoint=fast"])
         self.start()
 
     def run(self, command: Sequence[object]) -> None:

@@ -229,9 +229,10 @@ def test_rows_of_writers_that_ended_long_ago_are_removed(server: Server, url: st
 
 
 def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(
-    pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    slow, other = pair
+    monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.5)
+    slow, other = request.getfixturevalue("pair")
     seat = seat_of(slow)
     monkeypatch.setattr(session_module, "BUSY_SECONDS", 0.1)
     taken, answered = threading.Event(), threading.Event()

@@ -23,8 +23,9 @@ def primary(server: Server) -> Iterator[Server]:  # noqa: ARG001  # skips where 
 
 
 @pytest.fixture
-def standby(primary: Server) -> Iterator[Server]:
+def standby(primary: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A standby of a server, which learns nothing of what is written from now on."""
+    monkeypatch.setattr(session_module, "RECONNECT_SECONDS", 1.0)
     with bo.Study(SPACE, method="random", seed=1, storage=primary.socket_url("postgres")) as study:
         study.tell(study.ask(), 1.0)
     started = Server({"recovery_min_apply_delay": "1h"}, primary=primary)
@@ -37,8 +38,7 @@ def url_of_both(first: Server, second: Server) -> str:
     return f"postgresql://ann@/postgres?host={hosts}&port={ports}"
 
 
-def test_a_writer_waits_for_the_primary(primary: Server, standby: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "RECONNECT_SECONDS", 1.0)
+def test_a_writer_waits_for_the_primary(primary: Server, standby: Server) -> None:
     with bo.Study.load(url_of_both(standby, primary)) as study:
         trials = study.ask(3)
         primary.stop(signal.SIGQUIT)
