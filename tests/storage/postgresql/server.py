@@ -79,8 +79,17 @@ class Server:
 
     def _follow(self, primary: Server) -> None:
         source = ["-h", primary.folder, "-p", primary.port, "-U", "ann"]
-        options = ["-R", "--no-sync", "--checkpoint=fast"]
-        self.run([self.programs / "pg_basebackup", *source, "-D", self.folder / "data", *options])
+        self.run(
+            [
+                self.programs / "pg_basebackup",
+                *source,
+                "-D",
+                self.folder / "data",
+                "-R",
+                "--no-sync",
+                "--checkpoint=fast",
+            ]
+        )
         self.start()
 
     def run(self, command: Sequence[object]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import bostruct as bo
+from bostruct.storage.postgresql import connecting
 from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.protocol import StorageError, StorageLost
 from tests.storage.postgresql.server import Server
@@ -26,6 +27,7 @@ def primary(server: Server) -> Iterator[Server]:  # noqa: ARG001  # skips where 
 def standby(primary: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A standby of a server, which learns nothing of what is written from now on."""
     monkeypatch.setattr(session_module, "RECONNECT_SECONDS", 1.0)
+    monkeypatch.setattr(connecting, "OPEN_SECONDS", 0.5)
     with bo.Study(SPACE, method="random", seed=1, storage=primary.socket_url("postgres")) as study:
         study.tell(study.ask(), 1.0)
     started = Server({"recovery_min_apply_delay": "1h"}, primary=primary)
