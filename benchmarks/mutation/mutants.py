@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import ast
 import copy
-import random
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,9 +71,12 @@ class Mutant(NamedTuple):
 
 
 def draw_mutants(package: Path, n: int, seed: int) -> list[Mutant]:
-    """Draw n mutants uniformly from all of a package, no two of them at one place."""
+    """Draw n mutants uniformly from all of a package, no two of them at one place.
+
+    The draw orders them by a hash of their keys, so that most of them are the same after a change elsewhere.
+    """
     every = [mutant for path in sorted(package.rglob("*.py")) for mutant in list_mutants(path, package.parent)]
-    random.Random(seed).shuffle(every)
+    every.sort(key=lambda mutant: (sha256(f"{seed} {mutant.key}".encode()).digest(), mutant.start))
     drawn: list[Mutant] = []
     for mutant in every:
         if not any(m.path == mutant.path and m.start < mutant.end and mutant.start < m.end for m in drawn):
