@@ -67,6 +67,7 @@ def parts_of_the_page() -> str:
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
 
 
+@pytest.mark.slow
 def test_a_users_program_checks_clean_and_a_wrong_one_does_not(tmp_path):
     wrong = PROGRAM + 'study.tell("first", None)\nworst: str = study.best_value\nbo.Study(3)\n'
     found = check(tmp_path, {"program.py": PROGRAM + parts_of_the_page() + OWN_PARTS, "wrong.py": wrong})

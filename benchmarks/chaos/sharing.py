@@ -17,6 +17,7 @@ from benchmarks.chaos.row import Verdict
 from bostruct.storage.protocol import StorageError
 
 SECONDS = 6.0
+CHILD_SECONDS = 30.0  # that a forked child lives on
 
 
 def use_threads(folder: Path, verdict: Verdict, method: str) -> None:
@@ -131,7 +132,7 @@ def kill_and_fork(folder: Path, verdict: Verdict) -> None:
             step(study)
             study.ask()
             if os.fork() == 0:
-                time.sleep(30)
+                time.sleep(CHILD_SECONDS)
             os.kill(os.getpid(), signal.SIGKILL)
         finally:
             os._exit(1)

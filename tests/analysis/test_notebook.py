@@ -38,6 +38,7 @@ def outputs():
     return {source: cell.outputs for source, cell in zip(sources, notebook.cells, strict=True)}
 
 
+@pytest.mark.slow
 def test_what_a_notebook_shows(outputs):
     assert [cell for cell, found in outputs.items() if any("ename" in one for one in found)] == [INTERRUPTED]
     kinds = {cell: Counter(kind for one in found for kind in one.get("data", {})) for cell, found in outputs.items()}

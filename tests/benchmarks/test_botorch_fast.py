@@ -259,6 +259,7 @@ def test_the_package_has_the_same_mode_acquisition_and_suggestion(problem):
     assert found.tolist() == best[0].tolist()
 
 
+@pytest.mark.slow
 def test_the_package_and_its_equal_run_alike(monkeypatch):
     pytest.importorskip("botorch", reason="BoTorch is not installed")
     monkeypatch.setattr(botorch_search, "DRAWN", 200)

@@ -121,6 +121,7 @@ def make_peer(peer: str, instance: Instance) -> Any:
     return {"botorch": BoTorchSearch, "smac": SMACSearch}[peer](instance, INITIAL, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unfitted")
 def test_botorch_aims_beyond_the_front_of_points_that_did_not_fail(monkeypatch):
     pytest.importorskip("botorch")
@@ -156,7 +157,12 @@ def test_optuna_is_told_limits_and_failures(sampler, n_objectives):
 
 @pytest.mark.parametrize(
     ("n_objectives", "with_limit", "fits"),
-    [(1, False, False), (1, True, False), (2, False, False), pytest.param(1, True, True, marks=pytest.mark.slow)],
+    [
+        (1, False, False),
+        (1, True, False),
+        pytest.param(2, False, False, marks=pytest.mark.slow),  # compiles an extension of torch
+        pytest.param(1, True, True, marks=pytest.mark.slow),
+    ],
 )
 def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit, fits, request):
     pytest.importorskip("botorch")
@@ -175,6 +181,7 @@ def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit, 
     assert search._maximize(lambda xs: -(xs[:, 0] - best).abs().sum(1)) not in [point for point, _ in found]
 
 
+@pytest.mark.slow
 def test_botorch_finds_the_feasible_end_of_a_line():
     """Eight bits whose sum is to be large, and at most 5: four trials after the initial points are enough."""
     pytest.importorskip("botorch")

@@ -194,6 +194,7 @@ def test_numbers_are_plain_where_they_are_large():
     assert report.describe_difference(found) == "+1,384 [+643, -21,257]"
 
 
+@pytest.mark.slow
 def test_the_published_page_is_what_the_runs_say():
     """Renew it by `python -m benchmarks.peers.publish` whenever runs are added."""
     text, results = publish.make_page(publish.FILE, publish.PAGE)

@@ -38,6 +38,7 @@ def test_the_searcher_meets_the_optimum_once_all_points_are_seen():
     assert wrs_theorem.first_hit(searcher, values, 960, np.random.default_rng(0)) < 960
 
 
+@pytest.mark.slow
 def test_each_prints_its_table(monkeypatch, capsys):
     monkeypatch.setattr(wrs_griewank, "SIMULATED_RUNS", 10)
     monkeypatch.setattr(wrs_digits, "SPACE", SearchSpace(wrs_cnn(filters=(2, 5), units=(4, 9))))

@@ -238,6 +238,7 @@ def test_running_points_are_believed():
     assert len(set(domain.keys(domain.join(running)))) == 3
 
 
+@pytest.mark.slow
 def test_a_knapsack_is_packed_nearly_as_well_as_it_can_be():
     """With slacks that are always compressed, and single changes alone, the gaps sum to 16."""
     gaps = []

@@ -84,6 +84,7 @@ def spent(method, seed, budget=27 * 12):
         return study.result.where(lambda point: point["epochs"] == 27).best_value
 
 
+@pytest.mark.slow
 def test_it_beats_hyperband_at_the_same_cost():
     ours, theirs = ([spent(method, seed) for seed in range(3)] for method in ("model-based-hyperband", "hyperband"))
     assert np.mean(ours) < 0.5 * np.mean(theirs)

@@ -62,7 +62,7 @@ def quick_published(domain: Any) -> BayesianSearch:
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
 
-@pytest.mark.parametrize("make", [quick, quick_marginalized, quick_published])
+@pytest.mark.parametrize("make", [quick, quick_marginalized, pytest.param(quick_published, marks=pytest.mark.slow)])
 def test_laws_of_a_searcher(make, monkeypatch):
     monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
     check_searcher(make, SMALL_CNN, objective, np.random.default_rng(0), n_trials=7)

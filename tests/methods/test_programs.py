@@ -212,6 +212,7 @@ def test_tokens_are_the_same_everywhere():
     assert (len(tokens), int(np.bitwise_xor.reduce(tokens))) == (24, 5507362053055357783)
 
 
+@pytest.mark.slow
 def test_model_based_methods_beat_random_search_on_wirings():
     space = SearchSpace(genetic_stages)
     final = {

@@ -60,6 +60,7 @@ def network_cost(point):
     )
 
 
+@pytest.mark.slow
 def test_it_is_worth_running_where_architectures_are_described_by_a_few_numbers():
     space = bo.Space({"network": bo.mlp_domain(), "rate": bo.Real(0.0, 1.0)})
     ours, theirs = (

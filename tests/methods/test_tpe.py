@@ -27,6 +27,7 @@ def test_it_beats_random_search():
     assert np.mean(ours) < 0.6 * np.mean(theirs)
 
 
+@pytest.mark.slow
 def test_it_is_worth_running_on_a_space_with_another_space_and_a_program_inside():
     pytest.importorskip("optuna")
     ours, theirs = (

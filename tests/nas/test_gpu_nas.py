@@ -12,6 +12,7 @@ from benchmarks import gpu_nas
 from bostruct.nas import cost
 
 
+@pytest.mark.slow
 def test_all_sections_run_in_miniature(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(gpu_nas, "MINIATURE", gpu_nas.MINIATURE._replace(train=8, held=4, batch=2, matmul=64))

@@ -49,6 +49,7 @@ def test_costs_are_those_by_hand():
         cost(nn.Linear(2, 2), (2,), builders=BUILDERS)
 
 
+@pytest.mark.slow
 def test_a_search_trains_them_in_another_process():
     objective = NetworkObjective(digits(), Recipe(epochs=3, batch_size=32, learning_rate=4e-3), builders=BUILDERS)
     settings: dict = {"workers": 1, "trial_timeout": 600.0, "progress": False}  # whose time is kept in a process

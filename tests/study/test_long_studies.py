@@ -55,7 +55,7 @@ def test_a_trial_is_opened_by_few_calls(tmp_path: Path, kinds: str) -> None:
     assert (many - few) / 1_500 < CALLS
 
 
-@pytest.mark.parametrize(("d", "limit"), [(60, BYTES), (1_000, WIDE_BYTES)])
+@pytest.mark.parametrize(("d", "limit"), [(60, BYTES), pytest.param(1_000, WIDE_BYTES, marks=pytest.mark.slow)])
 def test_a_trial_is_kept_in_few_bytes(tmp_path: Path, d: int, limit: int) -> None:
     few, many = (count_bytes(write(tmp_path, Case(n, d, "bits"))) for n in (100, 600))
     assert (many - few) / 500 < limit

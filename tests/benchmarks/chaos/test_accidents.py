@@ -30,6 +30,7 @@ from bostruct.storage.replica import Replica
 from tests.stored import damage
 
 
+@pytest.mark.slow
 def test_a_case_of_accidents_finds_nothing(tmp_path: Path) -> None:
     verdict = run_case("1", tmp_path)
     assert verdict.faults == {}

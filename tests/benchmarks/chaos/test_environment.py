@@ -73,6 +73,7 @@ def test_a_lock_that_outlives_its_process_is_found(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("bostruct.storage.locks._descriptors", set())
     monkeypatch.setattr("bostruct.storage.locks._close_in_child", lambda: None)
     monkeypatch.setattr(sharing, "open_study", forget_descriptors(sharing.open_study))
+    monkeypatch.setattr(sharing, "CHILD_SECONDS", 5.0)
     assert "otherwise than documented" in judge(sharing.kill_and_fork, tmp_path)
 
 

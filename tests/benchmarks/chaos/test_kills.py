@@ -152,6 +152,7 @@ def test_launches_are_those_of_the_seed() -> None:
     assert {draw_launch(0, random.Random(seed)).mode for seed in range(200)} == set(kills.MODES)
 
 
+@pytest.mark.slow
 def test_a_study_that_is_killed_twice_is_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kills, "KILLS_PER_STUDY", 2)
     verdict = kills.run_case("6", tmp_path)

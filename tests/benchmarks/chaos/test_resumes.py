@@ -26,7 +26,9 @@ def test_the_tight_space_is_walked_through() -> None:
     assert len(space.survey.points)
 
 
-@pytest.mark.parametrize("case", ["annealing on tight", "regularized-evolution on real"])
+@pytest.mark.parametrize(
+    "case", [pytest.param("annealing on tight", marks=pytest.mark.slow), "regularized-evolution on real"]
+)
 def test_a_case_finds_nothing(case: str, tmp_path: Path) -> None:
     verdict = run_case(case, tmp_path)
     assert verdict.faults == {}

@@ -20,6 +20,7 @@ def test_counts(builder):
     assert SearchSpace(builder).count(budget=10**6) == Exact(COUNTS[builder])
 
 
+@pytest.mark.slow
 def test_the_example_prints_them(capsys):
     main()
     printed = [line.split()[1:3] for line in capsys.readouterr().out.splitlines()]

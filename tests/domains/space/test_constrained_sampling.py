@@ -88,7 +88,7 @@ class TestCallsOfASuggestion:
             ("smbo", fixed_and_parity, 22),
             ("model-based-hyperband", parity_cardinality_budget, 17),
             ("evolution", parity_cardinality_budget, 30),
-            ("combo", many_choices, 21),
+            pytest.param("combo", many_choices, 21, marks=pytest.mark.slow),
         ],
     )
     def test_at_most_300_000_and_no_point_invalid_or_repeated(self, method, make, n, counter):
