@@ -28,6 +28,8 @@ from benchmarks.peers.run import draw_initial
 from benchmarks.peers.searches import Coder
 from benchmarks.peers.tasks import Task
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 SIZES = (3, 4, 2, 3, 5)
 
 
@@ -259,7 +261,6 @@ def test_the_package_has_the_same_mode_acquisition_and_suggestion(problem):
     assert found.tolist() == best[0].tolist()
 
 
-@pytest.mark.slow
 def test_the_package_and_its_equal_run_alike(monkeypatch):
     pytest.importorskip("botorch", reason="BoTorch is not installed")
     monkeypatch.setattr(botorch_search, "DRAWN", 200)

@@ -13,6 +13,8 @@ from benchmarks.experiments.instances import Instance, Measured
 from benchmarks.experiments.optuna_search import BROKEN, OptunaSearch
 from benchmarks.experiments.telling import Record, Told
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 MIXED = bo.Space(
     {"order": bo.Permutation(list("abcd")), "color": ["red", "green", "blue"], "size": bo.Ordinal([1, 2, 4, 8])}
 )
@@ -121,7 +123,6 @@ def make_peer(peer: str, instance: Instance) -> Any:
     return {"botorch": BoTorchSearch, "smac": SMACSearch}[peer](instance, INITIAL, 0)
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("unfitted")
 def test_botorch_aims_beyond_the_front_of_points_that_did_not_fail(monkeypatch):
     pytest.importorskip("botorch")
@@ -138,7 +139,7 @@ def test_botorch_aims_beyond_the_front_of_points_that_did_not_fail(monkeypatch):
     np.testing.assert_equal(seen, [[measured.objectives for _, measured in found[:10] if measured]])
 
 
-@pytest.mark.parametrize("sampler", ["TPE", pytest.param("GP", marks=pytest.mark.slow), "NSGA-II"])
+@pytest.mark.parametrize("sampler", ["TPE", "GP", "NSGA-II"])
 @pytest.mark.parametrize("n_objectives", [1, 2])
 def test_optuna_is_told_limits_and_failures(sampler, n_objectives):
     pytest.importorskip("optuna")
@@ -160,8 +161,8 @@ def test_optuna_is_told_limits_and_failures(sampler, n_objectives):
     [
         (1, False, False),
         (1, True, False),
-        pytest.param(2, False, False, marks=pytest.mark.slow),  # compiles an extension of torch
-        pytest.param(1, True, True, marks=pytest.mark.slow),
+        (2, False, False),  # compiles an extension of torch
+        (1, True, True),
     ],
 )
 def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit, fits, request):
@@ -181,7 +182,6 @@ def test_botorch_searches_points_that_it_was_not_told(n_objectives, with_limit, 
     assert search._maximize(lambda xs: -(xs[:, 0] - best).abs().sum(1)) not in [point for point, _ in found]
 
 
-@pytest.mark.slow
 def test_botorch_finds_the_feasible_end_of_a_line():
     """Eight bits whose sum is to be large, and at most 5: four trials after the initial points are enough."""
     pytest.importorskip("botorch")

@@ -34,6 +34,8 @@ from bostruct import methods
 from bostruct.problems.branin import branin_at
 from bostruct.problems.fcnet import FCNET_DATA_SETS
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 
 def save_tables(folder: Path, rng: np.random.Generator) -> None:
     """Write small tables in the format of the real ones."""

@@ -20,6 +20,8 @@ from benchmarks.structures.run import take
 from benchmarks.structures.searches import SEARCHES, climb_by_swaps, from_code, to_code
 from benchmarks.structures.tanimoto import count_shared, encode, list_points, make_kernel, search_by_tanimoto
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 TINY = job_shop.JobShop(machines=((0, 1), (1, 0)), durations=((3, 2), (2, 4)))
 
 

@@ -13,6 +13,8 @@ import pytest
 from benchmarks import uci_regression as script
 from benchmarks.nasbot_landscape import rows, run
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 N = 60
 INDOOR = ("longitude", "latitude", "floor", "building", "space", "relative_position", "user", "phone", "timestamp")
 

@@ -10,6 +10,8 @@ from bostruct.language import SearchSpace
 from bostruct.nas.spaces.wrs_cnn import wrs_cnn
 from bostruct.searchers.wrs import WeightedRandomSearch
 
+pytestmark = pytest.mark.slow  # of the code of a benchmark, not of the package
+
 
 def test_the_function_is_the_paper_s():
     assert wrs_griewank.objective({f"x{i}": 0.0 for i in range(1, 7)}) == 0.0
@@ -38,7 +40,6 @@ def test_the_searcher_meets_the_optimum_once_all_points_are_seen():
     assert wrs_theorem.first_hit(searcher, values, 960, np.random.default_rng(0)) < 960
 
 
-@pytest.mark.slow
 def test_each_prints_its_table(monkeypatch, capsys):
     monkeypatch.setattr(wrs_griewank, "SIMULATED_RUNS", 10)
     monkeypatch.setattr(wrs_digits, "SPACE", SearchSpace(wrs_cnn(filters=(2, 5), units=(4, 9))))
