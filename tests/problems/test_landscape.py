@@ -64,6 +64,8 @@ class TestLandscape:
         assert 0 < int(np.argmin([t["width"] for t in widths])) < 7
         assert [t["cost"] for t in widths] == sorted(t["cost"] for t in widths)
         assert cnn_terms(GOLDEN["eg1"])["connectivity"] < cnn_terms(GOLDEN["VGG1"])["connectivity"]
+        chain = cnn_terms(network("conv3-8 max-pool fc-8 softmax"))
+        assert chain["connectivity"] == pytest.approx(8.0 * 0.3**2 / (0.3**2 + 0.25**2))  # no edge beyond the chain's
         saturated = [mlp_terms(network(f"{'relu-128 ' * (4 - n)}{'tanh-128 ' * n}linear")) for n in range(5)]
         assert int(np.argmin([t["variety"] for t in saturated])) == 1
         assert [t["training"] for t in saturated] == sorted(t["training"] for t in saturated)

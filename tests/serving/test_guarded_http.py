@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 
 import pytest
 
@@ -23,6 +24,17 @@ def test_tokens_are_long_random_and_new():
         assert len({one.token, two.token}) == 2
         assert len(one.token) == len(two.token) == 52
         assert (one.is_loopback, one.url) == (True, f"http://127.0.0.1:{one.server_port}")
+
+
+def test_answers_that_are_being_written_are_waited_for():
+    with GuardedServer("127.0.0.1", 0, GuardedHandler, 1) as server:
+        server._answered.add(request := object())
+        threading.Timer(0.1, server._answered.discard, [request]).start()
+        server.wait_for_answers(30.0)
+        assert not server._answered
+        server._answered.add(request)
+        server.wait_for_answers(0.0)  # no longer than that
+        server._answered.clear()
 
 
 def test_an_address_that_is_taken_is_named():
