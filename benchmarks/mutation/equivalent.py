@@ -3,4 +3,5 @@
 EQUIVALENT: dict[str, str] = {
     "bostruct/domains/joint.py Joint.check: True -> False": "zip(strict=): the lengths were compared before",
     "bostruct/testing/acquisition_laws.py _check_bounds: step * spread -> step / spread": "a law's step: any is right",
+    "bostruct/comparison/statistics.py method_rows: True -> False": "zip(strict=): both are made of one list",
 }
