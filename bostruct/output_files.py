@@ -138,6 +138,7 @@ def check_output(
         raise IsADirectoryError(errno.EISDIR, "is a directory; expected a file", path)
     if _find_descriptor(path) is not None:
         return found
+    refuse_name_of_database(path)
     if refusal := _find_refusal(target, found, kind, overwrite, inputs):
         raise OutputRefused(errno.EEXIST, refusal, path)
     is_beside = found is None or stat.S_ISREG(found.st_mode)
@@ -152,8 +153,6 @@ def _find_refusal(
     target: str, found: os.stat_result | None, kind: str, overwrite: bool | None, inputs: Iterable[str]
 ) -> str | None:
     """Say why a file must not be written; None if it may."""
-    if refusal := find_database_of(target):
-        return refusal
     if found is not None and not (stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)):
         return None
     ends = _read_ends(target)
@@ -167,15 +166,15 @@ def _find_refusal(
     return f"a file of {found.st_size:,} bytes is there, and it is no {kind} by bostruct; give another path{offer}"
 
 
-def find_database_of(path: str) -> str | None:
-    """Say why nothing may be made at a path: a SQLite database keeps a file of that name; None if none does.
+def refuse_name_of_database(path: str) -> None:
+    """Raise OutputRefused if a SQLite database keeps a file of a name beside it.
 
-    path: of the file.
+    path: of a file that is to be made.
     """
-    path = os.path.realpath(path)
-    if (beside := COMPANION.fullmatch(path)) is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
-        return f"the database {beside[1]} keeps a file of this name; give another path"
-    return None
+    beside = COMPANION.fullmatch(os.path.realpath(path))
+    if beside is not None and _read_ends(beside[1]).startswith(SQLITE_MAGIC):
+        refusal = f"the database {beside[1]} keeps a file of this name; give another path"
+        raise OutputRefused(errno.EEXIST, refusal, path)
 
 
 def _is_same(path: str, target: str) -> bool:

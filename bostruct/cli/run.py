@@ -233,7 +233,10 @@ def _target(problem: AnyProblem) -> float:
 
 
 def _print_summary(result: Result, summary: Facts, as_json: bool) -> None:
-    echo_json(summary) if as_json else click.echo(format_summary(summary, result))
+    if as_json:
+        echo_json(summary)
+    else:
+        click.echo(format_summary(summary, result))
 
 
 def _execute(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
 
-from bostruct.output_files import OutputRefused, find_database_of
+from bostruct.output_files import OutputRefused, refuse_name_of_database
 from bostruct.serving.guarded_http import GuardedHandler, GuardedServer, is_equal, receive
 from bostruct.serving.json_lines import LONGEST
 from bostruct.serving.operations import PROTOCOL
@@ -169,8 +169,7 @@ class _Handler(GuardedHandler):
 
 def _remove_dead_socket(path: str) -> None:
     """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
-    if refusal := find_database_of(path):
-        raise OutputRefused(errno.EEXIST, refusal, path)
+    refuse_name_of_database(path)
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(os.lstat(path).st_mode):
             raise OutputRefused(errno.EEXIST, "is no socket; give another path", path)

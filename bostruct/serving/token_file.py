@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bostruct.checks import has_posix
-from bostruct.output_files import OutputRefused, find_database_of
+from bostruct.output_files import OutputRefused, refuse_name_of_database
 from bostruct.storage.locks import is_same_file
 
 MARK = "bostruct-"  # begins a token: other programs, too, keep 43 letters in a file
@@ -37,8 +37,7 @@ def keep_token(path: str, token: str) -> Iterator[None]:
     Raises OutputRefused, a FileExistsError, for any other file and for the token of a living server; OSError if the
     file cannot be made.
     """
-    if refusal := find_database_of(path):
-        raise OutputRefused(errno.EEXIST, refusal, path)
+    refuse_name_of_database(path)
     with os.fdopen(_make_locked(path), "w") as file:
         file.write(f"{token}\n")
         file.flush()

@@ -42,6 +42,7 @@ NOT_FAILED = UNMEASURED | frozenset((  # texts of a column of failures, in lower
     "pruned", "skipped", "succeeded", "success", "successful", "terminated", "unfinished", "valid",
 ))
 FAILED_STATUSES = frozenset(("crash", "crashed", "error", "errored", "fail", "failed", "failure", "infeasible"))
+STATUSES = NOT_FAILED | FAILED_STATUSES
 FAILED_WORDS = frozenset(("1", "1.0", "t", "true", "y", "yes", *FAILED_STATUSES)) - {"infeasible"}  # without a reason
 # fmt: on
 WITH_COMMA = re.compile(r"[+-]?[\d.,]*,\d[\d.]*([eE][+-]?\d+)?")  # a number
@@ -155,7 +156,7 @@ def _find_columns(
 def _has_statuses(column: Any, failed: str | None) -> bool:
     """Tell whether a column says what became of trials; raise ValueError if some of its words only do."""
     words = {_read_word(cell): cell for cell in column.dropna().map(str)}
-    unknown = [cell for word, cell in words.items() if word not in NOT_FAILED | FAILED_STATUSES]
+    unknown = [cell for word, cell in words.items() if word not in STATUSES]
     known = [cell for word, cell in words.items() if word in FAILED_STATUSES]
     if unknown and known and failed is None:
         raise ValueError(

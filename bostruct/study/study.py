@@ -505,7 +505,7 @@ class Study:
         """
         rows = read_frame(frame, value, failed, unmeasured, self.domain, self.goals)
         waiting = [row for row in rows if row.outcome is None]
-        waiting.sort(key=lambda row: not row.measured)  # of equal points the one with numbers is handed out
+        waiting.sort(key=lambda row: not row.measured)  # of rows with one point, the one with numbers comes first
         with self.deciding() if waiting else nullcontext(), self._mutex:
             self._writable()
             rows = [row for row in rows if row.outcome is not None] + waiting
