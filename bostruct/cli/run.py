@@ -245,13 +245,10 @@ def _execute(
     """Run the study, draw it, and return its result and a summary, which is printed if an error ends the run."""
     from bostruct.study.study import Study
 
-    def describe() -> tuple[Result, Facts]:
-        result = study.result
-        summary = describe_run(request.problem, study, result)
+    def draw(result: Result, summary: Facts) -> None:
         if plot is not None and result.n_completed:
             draw_result(result, request.problem, plot, overwrite=overwrite)
             summary["plot"] = plot
-        return result, summary
 
     with Study.for_problem(
         name_on_record(request.problem),
@@ -269,12 +266,19 @@ def _execute(
             is_kept = request.storage is not None and not isinstance(error, Exception)  # and is to end soon
             with suppress(Exception):  # which must not take its place
                 if not is_kept:
-                    _print_summary(*describe(), as_json)
+                    result = study.result
+                    summary = describe_run(request.problem, study, result)
+                    with suppress(Exception):  # nor that of the report
+                        draw(result, summary)
+                    _print_summary(result, summary, as_json)
                 if request.storage is None and study.n_finished:
                     lost = pluralize(study.n_finished, "finished trial")
                     click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
             raise
-        return describe()
+        result = study.result
+        summary = describe_run(request.problem, study, result)
+        draw(result, summary)
+        return result, summary
 
 
 def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:

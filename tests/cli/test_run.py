@@ -300,6 +300,17 @@ def test_without_a_storage_an_interrupted_line_reports_and_draws_what_it_finishe
     assert (tmp_path / "a.png").stat().st_size > 0
 
 
+def test_a_picture_that_cannot_be_drawn_takes_not_the_place_of_the_report(tmp_path, monkeypatch):
+    (tmp_path / "undrawn_run.py").write_text(OWN)
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bostruct.cli.run.draw_result", fail)
+    line = ["run", f"{tmp_path / 'undrawn_run.py'}:problem", "--method", "random", "--trials", 9, "--json"]
+    assert json.loads(call(*line, "--plot", tmp_path / "a.png", code=130).stdout)["completed"] == 4
+
+
 def test_a_report_that_cannot_be_printed_takes_not_the_place_of_what_ended_the_run(tmp_path, monkeypatch):
     (tmp_path / "unprintable_run.py").write_text(OWN)
 
