@@ -63,6 +63,7 @@ def test_without_the_count_and_the_digest_lost_rows_are_found(tmp_path: Path, mo
 
 def test_a_traceback_and_a_hang_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = Verdict()
+    make_specimen()  # once a process, with the reader as it is
     with monkeypatch.context() as broken:
         broken.setattr(sqlite, "read_studies", lambda *_: {}["nothing"])
         strike_file("row deleted", tmp_path / "runs.db", random.Random(0), verdict)
