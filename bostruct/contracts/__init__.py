@@ -1,0 +1,129 @@
+"""The contracts between the parts of a Bayesian optimizer over structures.
+
+A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
+function what evaluating a point promises, a maximizer where the best one is, a searcher strings them together, and a
+study (`bostruct.study.study`) has points evaluated and loses nothing.
+
+Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
+posterior samples of them. Numbers are float64. ``x`` is one point of a batch, as the domain holds it; what the user
+sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
+
+Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
+iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point: a method that
+needs another point makes one. What `present` and `encode` return is the receiver's own, who may change it. On a `Space`
+a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
+(`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
+domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
+`bostruct.testing.check_domain` checks this.
+
+A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
+contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
+"""
+
+from bostruct.contracts.domain import Choice as Choice
+from bostruct.contracts.domain import Domain as Domain
+from bostruct.contracts.domain import HasArchitectures as HasArchitectures
+from bostruct.contracts.domain import HasCandidates as HasCandidates
+from bostruct.contracts.domain import HasChoices as HasChoices
+from bostruct.contracts.domain import HasCombinations as HasCombinations
+from bostruct.contracts.domain import HasContinuous as HasContinuous
+from bostruct.contracts.domain import HasCostlyTokens as HasCostlyTokens
+from bostruct.contracts.domain import HasCrossover as HasCrossover
+from bostruct.contracts.domain import HasDecisions as HasDecisions
+from bostruct.contracts.domain import HasDistances as HasDistances
+from bostruct.contracts.domain import HasFeatures as HasFeatures
+from bostruct.contracts.domain import HasListing as HasListing
+from bostruct.contracts.domain import HasMigration as HasMigration
+from bostruct.contracts.domain import HasMutation as HasMutation
+from bostruct.contracts.domain import HasNamedDecisions as HasNamedDecisions
+from bostruct.contracts.domain import HasNeighborhoods as HasNeighborhoods
+from bostruct.contracts.domain import HasNeighbors as HasNeighbors
+from bostruct.contracts.domain import HasParts as HasParts
+from bostruct.contracts.domain import HasPool as HasPool
+from bostruct.contracts.domain import HasQuickChanges as HasQuickChanges
+from bostruct.contracts.domain import HasReadableKeys as HasReadableKeys
+from bostruct.contracts.domain import HasSpellings as HasSpellings
+from bostruct.contracts.domain import HasTokens as HasTokens
+from bostruct.contracts.domain import HasVariables as HasVariables
+from bostruct.contracts.errors import BostructError as BostructError
+from bostruct.contracts.errors import DomainError as DomainError
+from bostruct.contracts.errors import Infeasible as Infeasible
+from bostruct.contracts.errors import MissingExtra as MissingExtra
+from bostruct.contracts.errors import NotWanted as NotWanted
+from bostruct.contracts.errors import NumericalError as NumericalError
+from bostruct.contracts.errors import PointError as PointError
+from bostruct.contracts.errors import PredicateError as PredicateError
+from bostruct.contracts.errors import SpaceExhausted as SpaceExhausted
+from bostruct.contracts.errors import Transient as Transient
+from bostruct.contracts.kernel import SINGLE_FLOOR as SINGLE_FLOOR
+from bostruct.contracts.kernel import SINGLE_ROUNDING as SINGLE_ROUNDING
+from bostruct.contracts.kernel import BlockGram as BlockGram
+from bostruct.contracts.kernel import DependsOnTraining as DependsOnTraining
+from bostruct.contracts.kernel import DifferentiablePrior as DifferentiablePrior
+from bostruct.contracts.kernel import HasGradient as HasGradient
+from bostruct.contracts.kernel import HasInputGradient as HasInputGradient
+from bostruct.contracts.kernel import HasLine as HasLine
+from bostruct.contracts.kernel import HasSingleGrams as HasSingleGrams
+from bostruct.contracts.kernel import Kernel as Kernel
+from bostruct.contracts.kernel import Parameter as Parameter
+from bostruct.contracts.kernel import Prior as Prior
+from bostruct.contracts.kernel import Similarity as Similarity
+from bostruct.contracts.kernel import SingleGram as SingleGram
+from bostruct.contracts.model import Acquisition as Acquisition
+from bostruct.contracts.model import CanBelieve as CanBelieve
+from bostruct.contracts.model import Chance as Chance
+from bostruct.contracts.model import DeclaresCovariance as DeclaresCovariance
+from bostruct.contracts.model import DependsOnNoise as DependsOnNoise
+from bostruct.contracts.model import HasBounds as HasBounds
+from bostruct.contracts.model import HasChanceBounds as HasChanceBounds
+from bostruct.contracts.model import HasChanceGradient as HasChanceGradient
+from bostruct.contracts.model import HasCovariance as HasCovariance
+from bostruct.contracts.model import HasLeaveOneOut as HasLeaveOneOut
+from bostruct.contracts.model import HasNoise as HasNoise
+from bostruct.contracts.model import HasOutputs as HasOutputs
+from bostruct.contracts.model import HasPredictionGradient as HasPredictionGradient
+from bostruct.contracts.model import HasScoreGradient as HasScoreGradient
+from bostruct.contracts.model import HasTrainingMeans as HasTrainingMeans
+from bostruct.contracts.model import HasUpperBounds as HasUpperBounds
+from bostruct.contracts.model import HasWorthGradient as HasWorthGradient
+from bostruct.contracts.model import KeepsHyperparameters as KeepsHyperparameters
+from bostruct.contracts.model import LearnsNoise as LearnsNoise
+from bostruct.contracts.model import LearnsOutputs as LearnsOutputs
+from bostruct.contracts.model import Posterior as Posterior
+from bostruct.contracts.model import Prediction as Prediction
+from bostruct.contracts.model import RestoresUnits as RestoresUnits
+from bostruct.contracts.model import Score as Score
+from bostruct.contracts.model import SuccessModel as SuccessModel
+from bostruct.contracts.model import Surrogate as Surrogate
+from bostruct.contracts.model import WorthSlopes as WorthSlopes
+from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
+from bostruct.contracts.search import Appraisal as Appraisal
+from bostruct.contracts.search import HasAppraisal as HasAppraisal
+from bostruct.contracts.search import HasCrossValidation as HasCrossValidation
+from bostruct.contracts.search import HasPrediction as HasPrediction
+from bostruct.contracts.search import HasRegretBound as HasRegretBound
+from bostruct.contracts.search import HistoryView as HistoryView
+from bostruct.contracts.search import KeepsState as KeepsState
+from bostruct.contracts.search import LearnsChance as LearnsChance
+from bostruct.contracts.search import LeftOut as LeftOut
+from bostruct.contracts.search import LogScoreBuilder as LogScoreBuilder
+from bostruct.contracts.search import Maximizer as Maximizer
+from bostruct.contracts.search import MayRepeat as MayRepeat
+from bostruct.contracts.search import Predicted as Predicted
+from bostruct.contracts.search import ScoreBuilder as ScoreBuilder
+from bostruct.contracts.search import Searcher as Searcher
+from bostruct.contracts.search import Suggestion as Suggestion
+from bostruct.contracts.search import SuggestsJointly as SuggestsJointly
+from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
+from bostruct.contracts.types import AnyArchitecture as AnyArchitecture
+from bostruct.contracts.types import AnyVariable as AnyVariable
+from bostruct.contracts.types import Array as Array
+from bostruct.contracts.types import Batch as Batch
+from bostruct.contracts.types import Info as Info
+from bostruct.contracts.types import IntArray as IntArray
+from bostruct.contracts.types import Json as Json
+from bostruct.contracts.types import ParsedJson as ParsedJson
+from bostruct.contracts.types import Point as Point
+from bostruct.contracts.types import Prepared as Prepared
+from bostruct.contracts.types import Presented as Presented
+from bostruct.contracts.types import State as State
