@@ -1,4 +1,4 @@
-"""What a domain is: a set of points, and what may be known of it."""
+"""Domains: sets of points, and all that may be known of them."""
 
 from __future__ import annotations
 

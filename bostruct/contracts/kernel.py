@@ -1,4 +1,4 @@
-"""What a kernel is: how alike two points are, with parameters and their priors."""
+"""Kernels: how alike two points are, with parameters and their priors."""
 
 from __future__ import annotations
 

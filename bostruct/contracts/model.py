@@ -1,4 +1,4 @@
-"""What a model is: surrogates, posteriors, and what evaluating a point promises."""
+"""Models: surrogates, posteriors, and the acquisition value of a point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method is: a history, a suggestion, and the searcher that makes it."""
+"""Methods: a history, a suggestion, and the searcher that makes it."""
 
 from __future__ import annotations
 
