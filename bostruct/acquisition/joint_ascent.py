@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, LocalSearch
 from bostruct.checks import check_integer
-from bostruct.contracts import Batch, HasCombinations, Info, Point, Score
+from bostruct.contracts import Batch, Info, LocalDomain, Point, Score
 
 LOCAL_SEARCH = LocalSearch()
 COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
@@ -38,7 +38,7 @@ class JointAscent:
         check_integer("most_steps", self.most_steps, 1)
 
     def __call__(
-        self, score: Score, domain: HasCombinations, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the ends of the ascents, best first, and what goes on record.
 
@@ -60,7 +60,7 @@ class JointAscent:
         return domain.take(domain.join(ends), order), info
 
     def _climb(
-        self, score: Score, domain: HasCombinations, x: Point, value: float, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, x: Point, value: float, rng: np.random.Generator
     ) -> tuple[Point, float, int]:
         """Return the end of the ascent from a point, its score, and the number of steps."""
         for step in range(self.most_steps):

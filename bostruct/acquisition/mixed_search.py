@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,10 @@ from bostruct.contracts import (
     Array,
     Batch,
     Domain,
-    HasContinuous,
-    HasNeighbors,
     HasScoreGradient,
     Info,
     IntArray,
+    LocalDomain,
     Maximizer,
     Point,
     PointError,
@@ -29,10 +28,6 @@ from bostruct.contracts import (
 )
 
 RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
-
-
-class ContinuousNeighbors(HasNeighbors, HasContinuous, Protocol):
-    """A domain with neighbors and continuous coordinates."""
 
 
 class Climbers(NamedTuple):
@@ -85,7 +80,7 @@ class MixedSearch:
             check_integer(name, getattr(self, name), 0)
 
     def __call__(
-        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the points where the climbs ended, best first, each once, and what goes on record.
 
@@ -105,7 +100,7 @@ class MixedSearch:
         return domain.take(ends, first_occurrences(domain, ends)), {**begun, **info, "best_score": best_score}
 
     def _begin(
-        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
         """Return the points that climb beside the incumbents, and what goes on record."""
         if self.begin is None:
@@ -117,7 +112,7 @@ class MixedSearch:
         return Climbers(points, score(points)), info
 
     def _climb(
-        self, score: Score, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
         """Let points climb in turns; return where they end, and what goes on record."""
         if not domain.n_continuous or not has_capability(score, HasScoreGradient):
@@ -135,7 +130,7 @@ class MixedSearch:
         return climbers, {"turns": turns, "gradients": gradients}
 
     def _climb_by_gradient(
-        self, score: HasScoreGradient, domain: ContinuousNeighbors, climbers: Climbers
+        self, score: HasScoreGradient, domain: LocalDomain, climbers: Climbers
     ) -> tuple[Climbers, int]:
         """Move every point to where L-BFGS ends, if that is better; return the points and the number of gradients."""
         begin = domain.shares(climbers.points)
@@ -169,7 +164,7 @@ class _OtherCoordinates:
     domain: with neighbors and continuous coordinates.
     """
 
-    def __init__(self, domain: ContinuousNeighbors) -> None:
+    def __init__(self, domain: LocalDomain) -> None:
         self._domain = domain
 
     def __getattr__(self, name: str) -> Any:
@@ -190,7 +185,7 @@ def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
     return replaced
 
 
-def _move(domain: ContinuousNeighbors, points: Batch, begin: Array, end: Array) -> Batch:
+def _move(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
     """Return each point with other shares, where that is valid; else part of the way to them, or where it was."""
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):

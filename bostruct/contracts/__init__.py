@@ -16,35 +16,22 @@ a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a 
 domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
 `bostruct.testing.check_domain` checks this.
 
-A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
-contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
+Each part is a subclass of its base. What every part must have is abstract; the rest has a right but slow default, which
+a part overrides. What a domain can do beyond its points is in `Domain.traits`.
 """
 
+from bostruct.contracts.domain import DRAW_BLOCKS as DRAW_BLOCKS
+from bostruct.contracts.domain import DRAWS_UNSEEN as DRAWS_UNSEEN
 from bostruct.contracts.domain import Choice as Choice
+from bostruct.contracts.domain import ChoiceDomain as ChoiceDomain
+from bostruct.contracts.domain import DistanceDomain as DistanceDomain
 from bostruct.contracts.domain import Domain as Domain
-from bostruct.contracts.domain import HasArchitectures as HasArchitectures
-from bostruct.contracts.domain import HasCandidates as HasCandidates
-from bostruct.contracts.domain import HasChoices as HasChoices
-from bostruct.contracts.domain import HasCombinations as HasCombinations
-from bostruct.contracts.domain import HasContinuous as HasContinuous
-from bostruct.contracts.domain import HasCostlyTokens as HasCostlyTokens
-from bostruct.contracts.domain import HasCrossover as HasCrossover
-from bostruct.contracts.domain import HasDecisions as HasDecisions
-from bostruct.contracts.domain import HasDistances as HasDistances
-from bostruct.contracts.domain import HasFeatures as HasFeatures
-from bostruct.contracts.domain import HasListing as HasListing
-from bostruct.contracts.domain import HasMigration as HasMigration
-from bostruct.contracts.domain import HasMutation as HasMutation
-from bostruct.contracts.domain import HasNamedDecisions as HasNamedDecisions
-from bostruct.contracts.domain import HasNeighborhoods as HasNeighborhoods
-from bostruct.contracts.domain import HasNeighbors as HasNeighbors
-from bostruct.contracts.domain import HasParts as HasParts
-from bostruct.contracts.domain import HasPool as HasPool
-from bostruct.contracts.domain import HasQuickChanges as HasQuickChanges
-from bostruct.contracts.domain import HasReadableKeys as HasReadableKeys
-from bostruct.contracts.domain import HasSpellings as HasSpellings
-from bostruct.contracts.domain import HasTokens as HasTokens
-from bostruct.contracts.domain import HasVariables as HasVariables
+from bostruct.contracts.domain import DomainTraits as DomainTraits
+from bostruct.contracts.domain import FeatureDomain as FeatureDomain
+from bostruct.contracts.domain import LocalDomain as LocalDomain
+from bostruct.contracts.domain import TreeDomain as TreeDomain
+from bostruct.contracts.domain import draw_unseen as draw_unseen
+from bostruct.contracts.domain import token as token
 from bostruct.contracts.errors import BostructError as BostructError
 from bostruct.contracts.errors import DomainError as DomainError
 from bostruct.contracts.errors import Infeasible as Infeasible
@@ -115,8 +102,6 @@ from bostruct.contracts.search import Searcher as Searcher
 from bostruct.contracts.search import Suggestion as Suggestion
 from bostruct.contracts.search import SuggestsJointly as SuggestsJointly
 from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
-from bostruct.contracts.types import AnyArchitecture as AnyArchitecture
-from bostruct.contracts.types import AnyVariable as AnyVariable
 from bostruct.contracts.types import Array as Array
 from bostruct.contracts.types import Batch as Batch
 from bostruct.contracts.types import Info as Info

@@ -157,7 +157,7 @@ class HasInputGradient(Kernel, Protocol):
         xs: m points, whose other coordinates stay.
         ys: n points.
 
-        Returns a function from shares (m, c), as of `HasContinuous`, to K (m, n) and to the map from a cotangent G
+        Returns a function from shares (m, c), as of `Domain.shares`, to K (m, n) and to the map from a cotangent G
         (m, n) to the gradient of sum(G * K) in the shares (m, c).
         """
         ...

@@ -137,7 +137,7 @@ class HasPredictionGradient(Posterior, Protocol):
 
         xs: m points, whose other coordinates stay.
 
-        Returns a function from shares (m, c), as of `HasContinuous`, to the prediction, (s, m) each, and to the map
+        Returns a function from shares (m, c), as of `Domain.shares`, to the prediction, (s, m) each, and to the map
         from cotangents of mean and variance, (s, m) each, to the gradient in the shares (m, c). Raises TypeError where
         a part of it has no gradient.
         """
@@ -349,7 +349,7 @@ class HasScoreGradient(Score, Protocol):
 
         xs: m points, whose other coordinates stay.
 
-        Returns a function from shares (m, c), as of `HasContinuous`, to the scores (m,) and their gradients (m, c).
+        Returns a function from shares (m, c), as of `Domain.shares`, to the scores (m,) and their gradients (m, c).
         Raises TypeError where a part of it has no gradient.
         """
         ...
@@ -375,7 +375,7 @@ class HasChanceGradient(Chance, Protocol):
 
         xs: m points, whose other coordinates stay.
 
-        Returns a function from shares (m, c), as of `HasContinuous`, to the log chances (m,) and their gradients
+        Returns a function from shares (m, c), as of `Domain.shares`, to the log chances (m,) and their gradients
         (m, c). Raises TypeError where a part of it has no gradient.
         """
         ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,5 +19,3 @@ Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whateve
 State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
 Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
 ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same
-AnyVariable = TypeVar("AnyVariable", covariant=True)  # `bostruct.domains.space.variable.Variable` in this package
-AnyArchitecture = TypeVar("AnyArchitecture", covariant=True)  # `bostruct.domains.architecture.value.Architecture`

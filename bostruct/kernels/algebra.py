@@ -214,7 +214,7 @@ class Product:
         return one * two, pullback
 
     def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
+        """Return the Gram matrix as a function of the continuous coordinates of xs.
 
         theta: (p,).
         xs: m points.
@@ -299,7 +299,7 @@ class WeightedSum:
         return mix_grams(one, two, weight), pullback
 
     def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
+        """Return the Gram matrix as a function of the continuous coordinates of xs.
 
         theta: (p,).
         xs: m points.

@@ -193,7 +193,7 @@ class TaskKernel:
         return gram * tasks.factor + tasks.offset, pullback
 
     def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
+        """Return the Gram matrix as a function of the continuous coordinates of xs.
 
         theta: (p,).
         xs: m points.

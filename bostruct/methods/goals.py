@@ -8,11 +8,10 @@ from typing import TypeGuard
 from bostruct.acquisition.functions import ProbabilityOfImprovement
 from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.pair_search import PairSearch
-from bostruct.checks import has_capability, has_continuous, may_have_covariance
+from bostruct.checks import may_have_covariance
 from bostruct.contracts import (
     Domain,
     DomainError,
-    HasNeighborhoods,
     LogScoreBuilder,
     ScoreBuilder,
     Searcher,
@@ -92,7 +91,8 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
     objective = surrogate if n_objectives == 1 else _compress_less(surrogate)
-    can_pair = has_capability(searcher.domain, HasNeighborhoods) and not has_continuous(searcher.domain)
+    local = searcher.domain.traits.local
+    can_pair = local is not None and local.lists_many and not searcher.domain.n_continuous
     return replace(
         searcher,
         surrogate=Outputs(objective, _without_value(surrogate), n_objectives, n_limits),

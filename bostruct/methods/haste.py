@@ -11,7 +11,6 @@ from bostruct.checks import has_capability
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
     HistoryView,
     Searcher,
     State,
@@ -92,7 +91,7 @@ def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np
     """Suggest an unseen mutation of one of the best points; a random point where there is none."""
     domain = searcher.domain
     best = np.argsort(history.values, kind="stable")[:PARENTS]
-    if has_capability(domain, HasMutation) and len(best):
+    if domain.traits.mutable and len(best):
         for parent in rng.choice(best, size=TRIES).tolist():
             x = try_mutation(domain, history.completed[parent], rng)
             if x is not None and domain.key(x) not in history.seen:

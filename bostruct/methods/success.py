@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Domain, HasVariables, SuccessModel, Surrogate
+from bostruct.contracts import Domain, SuccessModel, Surrogate
 from bostruct.domains.space.codes import find_codes
 from bostruct.surrogates.noisy_or import NoisyOr
 from bostruct.surrogates.success import AveragedSuccess, RegressedSuccess
@@ -19,5 +18,5 @@ def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None)
     most: how many points the label is learned from, of more the last; None for all.
     """
     regressed = RegressedSuccess(surrogate, domain.take, most)
-    codes = find_codes(domain) if has_capability(domain, HasVariables) else None
+    codes = find_codes(domain) if domain.variables else None
     return regressed if codes is None else AveragedSuccess((regressed, NoisyOr(codes)), domain.take)

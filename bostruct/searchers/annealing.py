@@ -13,7 +13,7 @@ from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
+    Domain,
     HistoryView,
     Json,
     Point,
@@ -38,7 +38,7 @@ class Annealing:
     Every value told, in the order told, is a proposal to the walk, whoever asked for it. Raises TypeError, ValueError.
     """
 
-    domain: HasMutation
+    domain: Domain
     n_initial: int = 20
     temperature: float = 0.1
     cooling: float = 0.97
@@ -141,7 +141,7 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
     return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
 
 
-def find_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
+def find_values(domain: Domain, history: HistoryView) -> dict[Hashable, float]:
     """Return the value last told of each completed point, by key.
 
     domain: of the points.

@@ -165,7 +165,7 @@ class BayesianSearch:
 
     @property
     def bounds_regret(self) -> bool:
-        """True unless the surrogate declares that its posterior has no covariances: `HasRegretBound`."""
+        """True unless the surrogate declares that its posterior has no covariances."""
         return may_have_covariance(self.surrogate)
 
     def settings(self) -> dict[str, Json]:

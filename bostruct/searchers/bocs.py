@@ -11,10 +11,10 @@ from bostruct.checks import check_integer
 from bostruct.contracts import (
     Array,
     Batch,
-    HasNeighbors,
     HistoryView,
     Info,
     Json,
+    LocalDomain,
     NumericalError,
     Point,
     State,
@@ -69,7 +69,7 @@ class BOCS:
     Raises TypeError, ValueError.
     """
 
-    domain: HasNeighbors
+    domain: LocalDomain
     regression: Regression
     minimizer: Minimizer
     n_initial: int = 20

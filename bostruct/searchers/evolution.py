@@ -12,7 +12,7 @@ from bostruct.checks import check_integer, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
+    Domain,
     HistoryView,
     Json,
     Point,
@@ -39,7 +39,7 @@ class EvolutionSearch:
     Raises TypeError, ValueError.
     """
 
-    domain: HasMutation
+    domain: Domain
     selection: ParentSelection
     n_initial: int = 20
     design: Design = random_design

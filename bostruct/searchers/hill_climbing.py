@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, has_capability, has_continuous, require, try_mutation
+from bostruct.checks import check_bool, check_integer, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
-    HasMutation,
-    HasNeighbors,
+    Domain,
     HistoryView,
     Json,
     Point,
@@ -36,7 +35,7 @@ class HillClimbing:
     alone. Raises TypeError, ValueError.
     """
 
-    domain: HasNeighbors | HasMutation
+    domain: Domain
     n_initial: int = 20
     best_improvement: bool = False
 
@@ -77,11 +76,12 @@ class HillClimbing:
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
         """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
-        if not has_capability(self.domain, HasNeighbors) or self._has_numbers:
+        local = self.domain.traits.local
+        if local is None or self._has_numbers:
             return self._unseen_mutation(history, x, rng)
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
-            neighbors = self.domain.sample_neighbors(x, most, rng)
+            neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
@@ -90,14 +90,13 @@ class HillClimbing:
     @property
     def _has_numbers(self) -> bool:
         """True where few neighbors but those by a number would be visited."""
-        return not self.best_improvement and has_continuous(self.domain)
+        return not self.best_improvement and self.domain.n_continuous > 0
 
     def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
         """Draw mutations until one is unseen; return None where none of 100 is."""
-        domain = require(self.domain, HasMutation, "hill-climbing")
         for _ in range(MUTATION_TRIES):
-            if (changed := try_mutation(domain, x, rng)) is None:
+            if (changed := try_mutation(self.domain, x, rng)) is None:
                 return None
-            if domain.key(changed) not in history.seen:
+            if self.domain.key(changed) not in history.seen:
                 return changed
         return None

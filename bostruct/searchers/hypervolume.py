@@ -98,7 +98,7 @@ class FrontScore:
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+        """Return the score of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 

@@ -59,7 +59,7 @@ class ProductScore:
         return ProductScore([believe_where_possible(score, xs) for score in self.scores])
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+        """Return the score of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 

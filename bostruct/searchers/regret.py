@@ -18,7 +18,6 @@ from bostruct.contracts import (
     Chance,
     Domain,
     HasCovariance,
-    HasListing,
     NumericalError,
     Point,
     Posterior,
@@ -101,7 +100,7 @@ def bound_regret_probability(
         raise BostructError("regret: the method's model has no covariances, and cannot draw functions")
     means = posterior.predict(completed).mean.mean(axis=0)
     best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
-    listed = domain.list_few(MOST_LISTED) if has_capability(domain, HasListing) else None
+    listed = domain.list_few(MOST_LISTED)
     others = _choose_candidates(posterior, domain, best, around, rng, chance) if listed is None else listed
     xs = _drop_repeats(domain, domain.join(best[:1], others))
     draws = _draw(posterior, xs, rng)

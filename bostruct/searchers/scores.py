@@ -125,7 +125,7 @@ class AcquisitionScore:
         return replace(self, posterior=self.posterior.believe(xs))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+        """Return the score of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 
@@ -176,7 +176,7 @@ class FeasibleScore:
         return replace(self, score=believe_where_possible(self.score, xs))
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
+        """Return the score of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 
@@ -209,14 +209,14 @@ class CautiousChance:
         return _lower(self.chance.log_chance(xs))
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance of each of m points (m,): `HasChanceBounds`.
+        """Return bounds never below the log chance of each of m points (m,).
 
         xs: m points.
         """
         return _lower(allow_for_rounding(bound_log_chance(self.chance, xs)))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
+        """Return the log chance of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, has_capability, require
+from bostruct.checks import check_integer, check_number, require
 from bostruct.contracts import (
     Array,
     Batch,
     Domain,
-    HasCostlyTokens,
-    HasDecisions,
     HistoryView,
     Json,
     NumericalError,
@@ -20,6 +18,7 @@ from bostruct.contracts import (
     State,
     Suggestion,
     Surrogate,
+    TreeDomain,
 )
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, random_design
@@ -35,7 +34,7 @@ class SMBO:
     domain: any.
     surrogate: learns the objective from the completed points.
     candidates: number of candidates for one suggestion, at least 1; fewer where the domain says that their tokens
-        are costly (`HasCostlyTokens`).
+        are costly (`Domain.most_described`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
@@ -57,7 +56,7 @@ class SMBO:
         check_number("exploration", self.exploration, 0.0, 1.0)
         check_integer("n_initial", self.n_initial, 1)
         if self.tree is not None:
-            require(self.domain, HasDecisions, "smbo with a tree")
+            require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
 
     def settings(self) -> dict[str, Json]:
         names = ("surrogate", "candidates", "exploration", "n_initial", "design")
@@ -101,13 +100,11 @@ class SMBO:
         def predict(xs: Batch) -> Array:
             return posterior.screen(xs).mean.mean(axis=0)
 
-        m = self.candidates
-        if has_capability(self.domain, HasCostlyTokens):
-            m = min(m, self.domain.most_described)
+        m = int(min(self.candidates, self.domain.most_described))
         if self.tree is None:
             xs = draw_candidates(self.domain, m, history.completed, rng)
             return xs, predict(xs)
         center, scale = float(np.mean(history.values)), float(np.std(history.values)) or 1.0
-        domain = require(self.domain, HasDecisions, "smbo with a tree")
+        domain = require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
         found, standard = self.tree(domain, m, lambda xs: (predict(xs) - center) / scale, rng)
         return found, center + scale * standard

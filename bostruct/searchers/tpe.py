@@ -12,13 +12,13 @@ import numpy as np
 from bostruct.checks import check_integer, optional_import
 from bostruct.contracts import (
     Choice,
-    HasNamedDecisions,
     HistoryView,
     Infeasible,
     Json,
     Point,
     State,
     Suggestion,
+    TreeDomain,
 )
 from bostruct.searchers.proposals import fall_back
 
@@ -39,7 +39,7 @@ class TPE:
     Raises TypeError, ValueError, and MissingExtra without Optuna.
     """
 
-    domain: HasNamedDecisions
+    domain: TreeDomain
     n_startup: int = 10
 
     def __post_init__(self) -> None:

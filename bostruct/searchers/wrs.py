@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_number
-from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
+from bostruct.contracts import Array, Choice, ChoiceDomain, HistoryView, Json, Point, State, Suggestion
 from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import fall_back
 
@@ -52,7 +52,7 @@ class WeightedRandomSearch:
     TypeError, ValueError.
     """
 
-    domain: HasChoices
+    domain: ChoiceDomain
     effects: Effects
     n_random: int = 37
     mode: Literal["shared", "independent", "single", "auto"] = "auto"

@@ -74,7 +74,7 @@ class LatentPosterior:
         return replace(self, posterior=believed, weights=padded)
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
+        """Return the prediction at m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 

@@ -92,7 +92,7 @@ class Outputs:
 
 @dataclass(frozen=True, eq=False)
 class OutputsPosterior:
-    """A posterior of several outputs, independent of each other: `HasOutputs`. It predicts the first one.
+    """A posterior of several outputs, independent of each other. It predicts the first one.
 
     outputs: the posterior of each.
     """

@@ -101,7 +101,7 @@ class GaussianPosterior:
         )
 
     def bound(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance, in single precision where the kernel has it: `HasBounds`.
+        """Return bounds of mean and variance, in single precision where the kernel has it.
 
         The variance is the smaller of what the most telling training point leaves, and what the leading principal
         components of the training points leave.
@@ -127,7 +127,7 @@ class GaussianPosterior:
         return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
 
     def bound_above(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance from above: `HasUpperBounds`.
+        """Return bounds of mean and variance from above.
 
         xs: m points.
         """
@@ -174,7 +174,7 @@ class GaussianPosterior:
         return self.scale**2 * found
 
     def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
+        """Return the prediction at m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 
@@ -234,11 +234,11 @@ class GaussianPosterior:
 
     @property
     def values(self) -> Array:
-        """The values that it learned from (n,), in the user's units, up to rounding: `HasLeaveOneOut`."""
+        """The values that it learned from (n,), in the user's units, up to rounding."""
         return self.shift + self.scale * read_values(self.members[0])
 
     def find_training_means(self, xs: Batch) -> Array | None:
-        """Return the mean at those of the points that it learned from (s, k): `HasTrainingMeans`.
+        """Return the mean at those of the points that it learned from (s, k).
 
         xs: points.
 
@@ -248,7 +248,7 @@ class GaussianPosterior:
         return None if known is None or known.all_points is not xs else self.shift + self.scale * known.means
 
     def leave_one_out(self) -> Prediction:
-        """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.
+        """Return mean and variance of each training value given all others, (s, n) each.
 
         The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
         """

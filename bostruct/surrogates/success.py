@@ -99,7 +99,7 @@ class RegressedChance:
         return log_mean_exp(chances)
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance (m,), quicker where the posterior has bounds: `HasChanceBounds`.
+        """Return bounds never below the log chance (m,), quicker where the posterior has bounds.
 
         xs: m points.
 
@@ -112,7 +112,7 @@ class RegressedChance:
         return log_mean_exp(chances)
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
+        """Return the log chance of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay.
 
@@ -215,7 +215,7 @@ class AveragedChance:
         return self._average([one.log_chance(xs) for one in self.chances])
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance (m,), of the bounds of each: `HasChanceBounds`.
+        """Return bounds never below the log chance (m,), of the bounds of each.
 
         xs: m points.
         """
@@ -226,7 +226,7 @@ class AveragedChance:
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
     def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
+        """Return the log chance of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay; a chance without gradient does not depend on them.
         """

@@ -105,7 +105,7 @@ class TargetFidelityPosterior:
         return self._validated.values
 
     def leave_one_out(self) -> Prediction:
-        """Return mean and variance of each value at its own fidelity given all others, (s, n) each: `HasLeaveOneOut`.
+        """Return mean and variance of each value at its own fidelity given all others, (s, n) each.
 
         Raises BostructError where the posterior cannot.
         """

@@ -17,8 +17,8 @@ from unittest.mock import patch
 import numpy as np
 import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Batch, BostructError, Domain, HasNeighborhoods, Json, Point, SpaceExhausted
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, Batch, BostructError, Domain, Json, Point, SpaceExhausted
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -76,9 +76,10 @@ def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generato
     most: neighbors of each point, at least 1.
     rng: the only source of chance.
     """
-    if not has_capability(domain, HasNeighborhoods):
+    local = domain.traits.local
+    if local is None or not local.lists_many:
         return None
-    near = domain.sample_neighborhoods(xs, most, rng)[0]
+    near = local.sample_neighborhoods(xs, most, rng)[0]
     return SingleChangesPair(near, copy_batch(domain, near)) if len(near) else None
 
 

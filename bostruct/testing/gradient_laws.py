@@ -11,7 +11,7 @@ from bostruct.contracts import (
     Acquisition,
     Array,
     Batch,
-    HasContinuous,
+    Domain,
     HasInputGradient,
     HasPredictionGradient,
     HasScoreGradient,
@@ -26,7 +26,7 @@ INSIDE = (0.01, 0.99)  # shares at which slopes are measured
 
 
 def check_input_gradient(
-    kernel: HasInputGradient, domain: HasContinuous, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
+    kernel: HasInputGradient, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
 ) -> None:
     """Check that a kernel at shares is the kernel at the points there, and that its pullback is its slope.
 
@@ -58,7 +58,7 @@ def check_input_gradient(
 
 
 def check_prediction_gradient(
-    posterior: HasPredictionGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator
+    posterior: HasPredictionGradient, domain: Domain, xs: Batch, rng: np.random.Generator
 ) -> None:
     """Check that predictions at shares are those of the points there, and that the pullback is their slope.
 
@@ -84,7 +84,7 @@ def check_prediction_gradient(
     check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a posterior")
 
 
-def check_score_gradient(score: HasScoreGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
+def check_score_gradient(score: HasScoreGradient, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that a score at shares is that of the points there, and that its gradient is its slope.
 
     score: with gradients in continuous coordinates.

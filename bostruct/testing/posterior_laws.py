@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.checks import has_capability, has_continuous
+from bostruct.checks import has_capability
 from bostruct.contracts import (
     Array,
     Batch,
@@ -46,7 +46,7 @@ def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generat
 
 
 def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    if not has_continuous(domain) or not has_capability(posterior, HasPredictionGradient):
+    if not domain.n_continuous > 0 or not has_capability(posterior, HasPredictionGradient):
         return
     try:
         posterior.vary_shares(xs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
-from bostruct.contracts import SpaceExhausted
+from bostruct.contracts import DRAWS_UNSEEN, SpaceExhausted, draw_unseen
 from bostruct.domains.counts import Count, Exact
 from bostruct.domains.language.errors import NoneFeasible
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 MAX_KEPT_TRACES = 2_000  # of a space whose programs are listed once and kept
 MAX_LISTED_TRACES = 100_000  # of a space whose programs are listed where draws no longer find an unseen one
@@ -27,21 +26,6 @@ class Programs(Protocol):
     def enumerate(self, order: Literal["depth", "length"] | None = None) -> Iterator[Trace]: ...
     def sample(self, m: int, rng: np.random.Generator) -> list[Trace]: ...
     def key(self, x: Trace) -> Hashable: ...
-
-
-class LazyKeys(NamedTuple):
-    """A space whose keys are computed when they are looked at: one may take milliseconds.
-
-    space: of programs.
-    """
-
-    space: Programs
-
-    def sample(self, m: int, rng: np.random.Generator) -> list[Trace]:
-        return self.space.sample(m, rng)
-
-    def keys(self, batch: Iterable[Trace]) -> Iterator[Hashable]:
-        return map(self.space.key, batch)
 
 
 def can_list(space: Programs, most: int) -> bool:
@@ -77,7 +61,7 @@ def draw_unseen_program(space: Programs, seen: AbstractSet[Hashable], rng: np.ra
     seen: keys of programs.
     rng: `numpy.random.Generator`.
     """
-    if (x := draw_unseen(LazyKeys(space), seen, rng)) is not None:
+    if (x := draw_unseen(space, seen, rng)) is not None:
         return x
     if not can_list(space, MAX_LISTED_TRACES):
         raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Batch, HasVariables, IntArray
+from bostruct.contracts import Batch, Domain, IntArray
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.variable import ABSENT, Variable
 
@@ -40,7 +40,7 @@ class ChoiceCodes:
         return np.where(codes == ABSENT, np.array(self.sizes) - 1, codes)
 
 
-def find_codes(domain: HasVariables[Variable]) -> ChoiceCodes | None:
+def find_codes(domain: Domain) -> ChoiceCodes | None:
     """Return the choices of a domain's variables; None where none of them has choices that are few enough.
 
     domain: of variables, such as a `Space`.

@@ -7,12 +7,11 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from bostruct.contracts import IntArray, SpaceExhausted
+from bostruct.contracts import DRAWS_UNSEEN, IntArray, SpaceExhausted, draw_unseen
 from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.constraints import ConstrainedProduct
 from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.walks import find_unseen_nearby
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 
 def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:

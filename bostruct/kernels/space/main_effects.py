@@ -106,7 +106,7 @@ class MainEffects:
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
+        """Return the Gram matrix of xs and ys as a function of the numbers of xs.
 
         theta: (0,), unused.
         xs: m points, as rows.

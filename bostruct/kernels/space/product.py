@@ -139,7 +139,7 @@ class SpaceKernel:
     def single_grams(
         self, thetas: Sequence[Array], xs: SpaceBatch
     ) -> Callable[[SpaceBatch], Iterator[SingleGram] | None] | None:
-        """Return a function from m points to the Gram matrices (n, m) in single precision: `HasSingleGrams`.
+        """Return a function from m points to the Gram matrices (n, m) in single precision.
 
         thetas: (p,) each.
         xs: n points.
@@ -211,7 +211,7 @@ class SpaceKernel:
         return gram, pullback
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
+        """Return the Gram matrix of xs and ys as a function of the numbers of xs.
 
         theta: (p,).
         xs: m points, as rows.

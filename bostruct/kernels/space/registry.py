@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
+from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates, likeness_of
 from bostruct.domains.space.categorical import Categorical
@@ -157,7 +157,7 @@ def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
 
 
 def product_kernel(
-    domain: HasVariables[Variable],
+    domain: Domain,
     prior: Prior,
     link: Link,
     initial: float = 0.0,
@@ -245,7 +245,7 @@ def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: La
     return placed
 
 
-def main_effects(domain: HasVariables[Variable], trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
+def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     domain: of variables, such as a `Space`.
@@ -269,7 +269,7 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True, by_e
     return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
 
 
-def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
+def has_order_to_doubt(domain: Domain) -> bool:
     """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
 
     domain: of variables, such as a `Space`.
@@ -280,7 +280,7 @@ def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
     return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def has_extents(domain: HasVariables[Variable]) -> bool:
+def has_extents(domain: Domain) -> bool:
     """Tell whether a domain has sequences of varying length, or subsets of a range of sizes.
 
     domain: of variables, such as a `Space`.
@@ -313,7 +313,7 @@ def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, Effe
     return found | {i: ChoiceEffect(variables[i].size) for i in alike}
 
 
-def _effects(domain: HasVariables[Variable]) -> dict[int, EffectKernel]:
+def _effects(domain: Domain) -> dict[int, EffectKernel]:
     """Return the effect of each variable, by position, wherever a point has it."""
     variables, effects = list(domain.variables.values()), dict[int, EffectKernel]()
     for kernels, own in _by_kernels(domain).items():
@@ -340,7 +340,7 @@ def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
     return tuple(i for i, one in enumerate(variables) if number_grid(one) is not None)
 
 
-def _by_kernels(domain: HasVariables[Variable]) -> dict[VariableKernels, list[int]]:
+def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
     """Return the variables that each entry of the registry serves, by position."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):

@@ -212,7 +212,7 @@ class ScheduleKernel:
         return mix_grams(longest, each, weight), pullback
 
     def vary_shares(self, theta: Array, xs: SpaceBatch, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix, which is the same whatever the numbers of xs are: `HasInputGradient`.
+        """Return the Gram matrix, which is the same whatever the numbers of xs are.
 
         theta: (w + 1,).
         xs: m points.
