@@ -1,175 +1,56 @@
-"""Capabilities: which domain has which, and refusals that say what is missing."""
+"""Refusals say what is missing, and what was given."""
 
 import math
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import contracts
 from bostruct.checks import (
     check_choice,
     check_integer,
     check_number,
-    has_capability,
     has_hardly_grown,
     has_spread,
-    missing_members,
     require,
     short_repr,
     try_mutation,
 )
 from bostruct.contracts import (
-    Domain,
+    ChoiceDomain,
     DomainError,
-    HasArchitectures,
-    HasCandidates,
-    HasChoices,
-    HasCombinations,
-    HasContinuous,
-    HasCostlyTokens,
-    HasCrossover,
-    HasDecisions,
-    HasDistances,
-    HasFeatures,
-    HasListing,
-    HasMigration,
-    HasMutation,
-    HasNamedDecisions,
-    HasNeighborhoods,
-    HasNeighbors,
-    HasParts,
-    HasPool,
-    HasQuickChanges,
-    HasReadableKeys,
-    HasSpellings,
-    HasTokens,
-    HasVariables,
     PredicateError,
+    TreeDomain,
 )
-from bostruct.language import D, SearchSpace, siso_module
-from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
-
-CAPABILITIES = {getattr(contracts, name) for name in vars(contracts) if re.match("Has[A-Z]", name)}
-OF_DOMAINS = [one for one in CAPABILITIES if Domain in one.__mro__]
-
-
-def program():
-    return siso_module("Dense", {"units": D([1, 2])})
-
+from tests.permutations import Permutations, Swaps
 
 SPACE = bo.Space({"a": bool, "b": range(4)})
-NETWORKS = bo.mlp_domain()
-POSSESSIONS = [
-    (
-        SPACE,
-        {HasCandidates, HasNeighbors, HasNeighborhoods, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasCombinations, HasContinuous, HasListing, HasMigration, HasNamedDecisions, HasReadableKeys, HasVariables}
-        | {HasQuickChanges},
-    ),
-    (NETWORKS, {HasMutation, HasPool, HasMigration, HasArchitectures}),
-    (
-        SearchSpace(program),
-        {HasNeighbors, HasMutation, HasCrossover, HasTokens, HasChoices, HasDecisions}
-        | {HasNamedDecisions, HasArchitectures, HasSpellings, HasCostlyTokens},
-    ),
-    (bo.Space({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasMigration, HasParts}),
-    (
-        bo.joint_domain({"a": SPACE, "b": SPACE}),
-        {HasNeighbors, HasMutation, HasCrossover, HasPool, HasParts, HasChoices, HasDecisions, HasNamedDecisions},
-    ),
-    (bo.joint_domain({"a": SPACE, "b": NETWORKS}), {HasMutation, HasCrossover, HasPool, HasParts}),
-    (Permutations(4), set()),
-    (Mutable(4), {HasMutation}),
-    (Swaps(4), {HasMutation, HasNeighbors}),
-    (Distant(4), {HasMutation, HasNeighbors, HasDistances}),
-    (Described(4), {HasFeatures}),
-]
-
-
-@pytest.mark.parametrize(("domain", "expected"), POSSESSIONS, ids=lambda one: type(one).__name__)
-def test_each_domain_has_its_capabilities_and_no_other(domain, expected):
-    assert {one for one in OF_DOMAINS if has_capability(domain, one)} == expected
-    assert missing_members(domain, Domain) == []
-
-
-def test_every_capability_of_the_page_is_runtime_checkable_and_says_what_is_needed():
-    for capability in CAPABILITIES:
-        assert not isinstance(object(), capability)
-        assert not has_capability(object(), capability)
-        assert capability.__doc__.startswith(("A ", "An ")), capability
-
-
-def test_no_property_is_evaluated_to_find_out():
-    class Costly(Mutable):
-        @property
-        def size(self):
-            raise AssertionError("counted")
-
-        @property
-        def pool(self):
-            raise AssertionError("drawn")
-
-    assert has_capability(Costly(4), HasMutation)
-    assert has_capability(Costly(4), HasPool)
-
-
-def test_a_class_a_method_set_to_none_and_a_proxy():
-    class Still(Swaps):
-        mutate = None
-
-    class Proxy:
-        def __init__(self, domain):
-            self._domain = domain
-
-        def __getattr__(self, name):
-            return getattr(self._domain, name)
-
-    assert not has_capability(Swaps, HasNeighbors)
-    assert not has_capability(Still(4), HasMutation)
-    assert has_capability(Proxy(Swaps(4)), HasMutation)
-    assert missing_members(Proxy(Permutations(4)), HasMutation) == ["mutate"]
 
 
 def test_a_refusal_names_method_domain_and_what_is_missing():
-    assert require(SPACE, HasTokens, "smbo") is SPACE
-    words = "^method: smbo needs a domain whose points have tokens, got Swaps, which lacks tokens$"
+    assert require(SPACE.traits.tree, SPACE, TreeDomain, "mcts") is SPACE
+    words = r"^method: wrs needs a domain of named choices, got Swaps, which is no bostruct\.contracts\.ChoiceDomain$"
     with pytest.raises(DomainError, match=words):
-        require(Swaps(4), HasTokens, "smbo")
-    with pytest.raises(DomainError, match=r"which lacks coordinates, names, resample$"):
-        require(Swaps(4), HasChoices, "wrs")
+        require(Swaps(4).traits.choices, Swaps(4), ChoiceDomain, "wrs")
+    orders = bo.Space({"a": bool, "order": bo.Permutation(["x", "y", "z"])})
+    with pytest.raises(DomainError, match=r"got Space with the Permutation 'order' as the part 'p', which has none$"):
+        require(orders.traits.tree, orders, TreeDomain, "mcts", " as the part 'p'")
 
 
-@pytest.mark.parametrize(
-    ("method", "missing"),
-    [
-        ("annealing", "mutate"),
-        ("evolution", "mutate"),
-        ("regularized-evolution", "mutate"),
-        ("hill-climbing", "mutate"),
-        ("smbo", "tokens"),
-        ("smac", "mutate"),
-        ("wrs", "coordinates, names, resample"),
-        ("mcts", "decisions, options, roll_out"),
-    ],
-)
-def test_methods_refuse_at_the_door(method, missing):
-    said = f"^method: {method} needs .*, got Permutations, which lacks {missing}; auto .*random search Permutations$"
+@pytest.mark.parametrize(("method", "base"), [("wrs", "ChoiceDomain"), ("mcts", "TreeDomain"), ("tpe", "TreeDomain")])
+def test_methods_refuse_at_the_door(method, base):
+    said = rf"^method: {method} needs .*, got Permutations, which is no bostruct\.contracts\.{base}; auto .* search"
     with pytest.raises(DomainError, match=said):
         bo.Study(Permutations(4), method=method)
 
 
-def test_a_domain_that_is_not_finished_is_refused_by_what_it_lacks():
+def test_what_is_no_domain_is_refused_with_the_name_of_the_base():
     class Half:
-        def sample_unseen(self, seen, rng):
-            raise AssertionError((seen, rng))
-
         def sample(self, m, rng):
             raise AssertionError((m, rng))
 
-    with pytest.raises(TypeError, match=r"space: a domain has .*key, keys, take, join.*, which Half lacks"):
+    with pytest.raises(TypeError, match=r"space: expected .* which subclasses bostruct\.contracts\.Domain, got <"):
         bo.Study(Half())
 
 

@@ -77,7 +77,7 @@ ALLOWED: dict[str, set[str]] = {
     "door": ROOMS | {"cli"},  # bostruct/__init__.py, bostruct/__main__.py
 }
 # What the domains share, which knows none of them.
-COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz", "bostruct.domains.unseen"}
+COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
 WITH_CODE = {

@@ -75,7 +75,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
     if theirs.directions != goals.directions:
         wanted, got = goals.direction, " and ".join(theirs.directions)
         raise ValueError(f"{label}: expected a study that is to {wanted}, got one that is to {got}")
-    own = own if isinstance(own, Domain) and domain.reads_earlier_forms else None
+    own = own if domain.reads_earlier_forms else None
     read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
     with accept_rounded() as rounded:

@@ -8,9 +8,12 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from bostruct import __version__, methods
 from bostruct.checks import count_own_frames, hide_addresses, short_repr
 from bostruct.contracts import (
+    Batch,
     BostructError,
     Domain,
     DomainError,
@@ -51,7 +54,7 @@ class OtherVersion(UserWarning):
     """A study goes on with another version of bostruct than the one that made it."""
 
 
-class JsonDomain:
+class JsonDomain(Domain):
     """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file.
 
     description: of the study's domain, as JSON, which has the texts of Python objects; None for no such knowledge.
@@ -60,23 +63,18 @@ class JsonDomain:
     def __init__(self, description: ParsedJson = None) -> None:
         self.description = description
 
+    def sample(self, m: int, rng: np.random.Generator) -> Batch:
+        del m, rng
+        raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
+
     def decode(self, data: ParsedJson) -> Point:
         return data
-
-    def encode(self, x: Point) -> Json:
-        return x
 
     def present(self, x: Point) -> Presented:
         return show_objects(x, self.description)
 
     def key(self, x: Point) -> Hashable:
         return dump(x)
-
-    def keys(self, batch: list[Point]) -> list[Hashable]:
-        return [dump(x) for x in batch]
-
-    def join(self, *batches: list[Point]) -> list[Point]:
-        return [x for batch in batches for x in batch]
 
 
 def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:

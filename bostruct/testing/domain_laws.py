@@ -282,7 +282,7 @@ LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
     (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
     (lambda domain: domain.traits.local, _each(check_neighbor_chances, 1)),
     (lambda domain: domain, lambda domain, xs, _: check_spellings(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, rng: check_pool_of(domain, rng)),
+    (lambda domain: domain, lambda domain, _, rng: check_pool_of(domain, rng)),
     (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
     (lambda domain: domain, lambda domain, xs, _: check_candidates(domain, xs)),
     (lambda domain: domain, lambda domain, xs, _: check_tokens(domain, xs)),

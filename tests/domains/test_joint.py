@@ -22,7 +22,6 @@ from bostruct.testing.domain_laws import (
     check_seeding,
 )
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
-from tests.permutations import Permutations
 from tests.strategies import constrained_spaces, rngs, spaces
 
 TRAINING = bo.Space({"rate": bo.Ordinal([0.1, 0.01, 0.001]), "optimizer": ["sgd", "adam"], "augment": bool})
@@ -207,9 +206,8 @@ REFUSED_PARTS = [
     ([TRAINING], r"parts: expected a mapping from at least one name to a domain, got \[Space"),
     ({"": TRAINING}, "parts: expected names that are non-empty strings, got ''"),
     ({3: TRAINING}, "parts: expected names that are non-empty strings, got 3"),
-    ({"a": 7}, "parts: expected a domain with mutations, or a dict of variables; a is 7"),
-    ({"a": object()}, r"a is <object object>, which lacks size, "),
-    ({"a": Permutations(3)}, r"a is Permutations\(n=3\), which lacks mutate$"),
+    ({"a": 7}, r"parts: expected a domain, which subclasses bostruct\.contracts\.Domain, or a dict of .*; a is 7$"),
+    ({"a": object()}, r"a is <object object>$"),
     ({"a": {}}, "variables: expected 1 to 10000, got 0"),
 ]
 

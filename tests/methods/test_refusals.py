@@ -8,11 +8,10 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import DomainError
+from bostruct.contracts import Domain, DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, list_methods, refuse_conditions, refuse_numbers
+from bostruct.methods.refusals import domain_label, list_methods, refuse_numbers
 from examples.language_figures import figure_4
-from tests.methods.test_descriptions import Wrapped
 from tests.permutations import Swaps
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
@@ -26,7 +25,7 @@ def test_what_is_no_method_is_refused(given, hint):
         methods.searcher(given, BITS)
 
 
-class Words:
+class Words(Domain):
     """A domain of the user's own, of words."""
 
     def sample(self, m, rng):
@@ -110,15 +109,6 @@ def test_a_real_variable_of_a_part_is_named():
     named = r"the Real variable 'b\.c\.rate' and the Real variable 'b\.c\.other'"
     with pytest.raises(DomainError, match=rf"mcts cannot search {named}; auto, .* can, .*numbers$"):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
-
-
-def test_parts_and_variables_are_asked_for_and_types_are_not():
-    with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'b\.rate'"):
-        refuse_numbers("mcts", Wrapped(bo.joint_domain({"a": BITS, "b": RATES})))
-    with pytest.raises(DomainError, match="'n' has when="):
-        refuse_conditions("combo", Wrapped(bo.Space({"b": bool, "n": bo.Integer(1, 3, when={"b": True})})))
-    with pytest.raises(DomainError, match="got ArchitectureDomain as the part 'net'"):
-        methods.searcher("wrs", Wrapped(bo.Space({"b": bool, "net": bo.mlp_domain()})))
 
 
 @pytest.mark.parametrize(
