@@ -40,7 +40,7 @@ def test_a_refusal_names_method_domain_and_what_is_missing():
 
 @pytest.mark.parametrize(("method", "base"), [("wrs", "ChoiceDomain"), ("mcts", "TreeDomain"), ("tpe", "TreeDomain")])
 def test_methods_refuse_at_the_door(method, base):
-    said = rf"^method: {method} needs .*, got Permutations, which is no bostruct\.contracts\.{base}; auto .* search"
+    said = rf"^method: {method} needs .*, got Permutations, which is no bostruct\.contracts\.{base}; auto, .* search"
     with pytest.raises(DomainError, match=said):
         bo.Study(Permutations(4), method=method)
 

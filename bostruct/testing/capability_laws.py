@@ -50,7 +50,8 @@ def check_same_capabilities(domain: Domain, other: Domain) -> None:
     ours, theirs = ([name for name, one in d.traits._asdict().items() if one] for d in (domain, other))
     assert ours == theirs, (
         f"the domain rebuilt from to_json has the same traits: {type(domain).__name__} has "
-        f"{', '.join(ours) or 'nothing'}, the rebuilt {type(other).__name__} {', '.join(theirs) or 'nothing'}; two classes need two names in to_json"
+        f"{', '.join(ours) or 'nothing'}, the rebuilt {type(other).__name__} {', '.join(theirs) or 'nothing'}; two "
+        "classes need two names in to_json"
     )
 
 

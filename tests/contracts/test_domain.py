@@ -64,6 +64,11 @@ class Listed(Domain):
         return list(range(5)) if most >= 5 else None
 
 
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
 @pytest.mark.parametrize(
     ("domain", "traits"),
     [
@@ -148,7 +153,7 @@ def test_equal_settings_make_equal_domains_and_another_form_is_not_read():
     assert Necklace(3) == Necklace(3) != Necklace(4)
     assert Pairs() == Pairs() != Listed()
     assert hash(Pairs()) == hash(Pairs())
-    assert Necklace(3).to_json() == {"domain": "tests.contracts.test_domain:Necklace", "settings": {"n": 3}}
+    assert Necklace(3).to_json() == {"domain": f"{__name__}:Necklace", "settings": {"n": 3}}
     with pytest.raises(PointError, match="Necklace does not read points of its earlier forms"):
         Necklace(3).decode_from("rgb", Necklace(4).to_json())
     assert Necklace(3).decode_from("rgb", Necklace(3).to_json()) == "rgb"

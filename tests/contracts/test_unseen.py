@@ -26,8 +26,8 @@ class Counting:
         self.blocks.append(m)
         return SPACE.sample(m, rng)
 
-    def keys(self, batch):
-        return SPACE.keys(batch)
+    def key(self, x):
+        return SPACE.key(x)
 
 
 @given(st.sets(st.sampled_from(KEYS)), st.integers(0, 2**32 - 1))
