@@ -80,7 +80,7 @@ class Domain(ABC):
 
     @property
     def traits(self) -> DomainTraits:
-        """What the domain can do beyond its points."""
+        """The traits of the domain, by the bases of its class."""
         return DomainTraits.of(self)
 
     @abstractmethod
@@ -152,8 +152,9 @@ class Domain(ABC):
 
         point: in the form of `present`, or anything else.
         """
-        self.check(point)
-        return point
+        x = Domain.decode(self, point)  # a user may write lists for tuples
+        self.check(x)
+        return x
 
     def present(self, x: Point) -> Presented:
         """Return what an objective receives for a point: the inverse of `parse`.
@@ -528,7 +529,7 @@ class FeatureDomain(Domain):
 
 
 class DomainTraits(NamedTuple):
-    """What a domain can do beyond its points: each is the domain itself, or None. The one place where it is asked.
+    """The abilities of a domain beyond its points: each is the domain itself, or None.
 
     local: neighbors. choices: named choices. tree: decisions one after another. distances, features: of its points.
     mutable: True if it has changes of its own, so that a mutation is near the point.

@@ -74,7 +74,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def traits(self) -> DomainTraits:
-        """What a joint domain can do: neighbors, choices and decisions are there if all parts have them."""
+        """Neighbors, choices and decisions if all parts have them."""
         parts = [domain.traits for domain in self.domains]
         return DomainTraits(
             self if all(one.local for one in parts) else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from bostruct.checks import check_choice, missing_members, short_repr
+from bostruct.checks import check_choice, check_domain, missing_members, short_repr
 from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -127,7 +127,7 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     if isinstance(method, str):
         build = find_method(method)
         try:
-            built = build(domain)
+            built = build(check_domain(domain))
         except DomainError as error:
             is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
             if is_complete:

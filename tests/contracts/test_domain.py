@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Choice, Domain, DomainError, LocalDomain, PointError, SpaceExhausted, TreeDomain
+from bostruct.contracts import DomainError, PointError, SpaceExhausted
+from bostruct.contracts.domain import Choice, Domain, LocalDomain, TreeDomain
 from bostruct.language import D, SearchSpace, siso_module
 from bostruct.testing import check_domain
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
+from bostruct.contracts.domain import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
 
 SPACE = bo.Space({"a": [0, 1, 2, 3], "b": bool})
 KEYS = SPACE.keys(SPACE.enumerate())

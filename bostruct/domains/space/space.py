@@ -194,7 +194,7 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
 
     @property
     def traits(self) -> DomainTraits:
-        """What a space can do: one with a variable of several columns is no product of single choices."""
+        """Those of its bases; without single choices if a variable has several columns."""
         traits = super().traits
         return traits._replace(choices=None, tree=None) if self._wide else traits
 
