@@ -12,15 +12,8 @@ import bostruct as bo
 from bostruct.checks import has_capability
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.joint import OF_ALL_PARTS, Joint, JointPoint
+from bostruct.testing import domain_laws
 from bostruct.testing.change_laws import check_crossover, check_mutation
-from bostruct.testing.domain_laws import (
-    check_description,
-    check_domain,
-    check_enumeration,
-    check_keys,
-    check_points,
-    check_seeding,
-)
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 from tests.permutations import Permutations
 from tests.strategies import constrained_spaces, rngs, spaces
@@ -59,18 +52,18 @@ class TestLaws:
     @some_examples
     @given(st.lists(spaces(2), min_size=1, max_size=3), rngs())
     def test_of_spaces(self, parts, rng):
-        check_domain(joint(*parts), rng)
+        domain_laws.check_domain(joint(*parts), rng)
 
     @settings(parent=some_examples, max_examples=5)
     @given(spaces(2), constrained_spaces(2), rngs())
     def test_of_constrained_and_joint_parts(self, free, constrained, rng):
-        check_domain(joint(constrained, joint(free, constrained)), rng, rebuildable=False)
+        domain_laws.check_domain(joint(constrained, joint(free, constrained)), rng, rebuildable=False)
 
     @settings(parent=some_examples, max_examples=5)
     @given(spaces(1), constrained_spaces(1), rngs())
     def test_size_uniformity_and_exhaustion(self, free, constrained, rng):
         for domain in (joint(free, constrained), joint(constrained, free)):
-            check_enumeration(domain, every_point(domain), rng)
+            domain_laws.check_enumeration(domain, every_point(domain), rng)
 
     @pytest.mark.parametrize("part", [SMALL_CNN, SMALL_MLP, bo.cnn_domain()], ids=["small cnn", "small mlp", "cnn"])
     def test_of_an_architecture_and_a_space(self, part, rng):
@@ -78,10 +71,10 @@ class TestLaws:
         xs = domain.sample(4, rng)
         assert domain.sample(0, rng) == []
         assert domain.size == math.inf
-        check_points(domain, xs)
-        check_keys(domain, xs)
-        check_seeding(domain)
-        check_description(domain, rebuildable=True)
+        domain_laws.check_points(domain, xs)
+        domain_laws.check_keys(domain, xs)
+        domain_laws.check_seeding(domain)
+        domain_laws.check_description(domain, rebuildable=True)
         for x in xs:
             check_mutation(domain, x, rng)
             check_crossover(domain, x, xs[0], rng)

@@ -13,22 +13,11 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.architecture import domain as domain_module
+from bostruct.domains.architecture import modifiers
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
-from bostruct.domains.architecture.modifiers import (
-    MODIFIERS,
-    decrease_many,
-    decrease_single,
-    duplicate_path,
-    increase_many,
-    increase_single,
-    remove_layer,
-    skip,
-    swap_label,
-    wedge_layer,
-)
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
 from bostruct.domains.architecture.relabel import SWAPS, draw_label
 from bostruct.domains.architecture.value import Architecture
@@ -120,10 +109,14 @@ def test_a_small_domain_is_proposed_wholly_and_then_said_to_be_exhausted(name, r
 @pytest.mark.parametrize("chain", ["conv3-16 conv5-24 max-pool res3-16 fc-8 softmax", "relu-8 tanh-9 elu-9 linear"])
 def test_listed_changes_are_those_that_can_be_drawn(chain, rng):
     x = Architecture.chain(chain)
-    for step in (duplicate_path, skip, swap_label):  # one after the other: graphs with branches
+    for step in (
+        modifiers.duplicate_path,
+        modifiers.skip,
+        modifiers.swap_label,
+    ):  # one after the other: graphs with branches
         listed = {(y.layers, y.edges) for y in enumerate_changes(x) if y is not None}
         drawn = set()
-        for modifier, _ in MODIFIERS:
+        for modifier, _ in modifiers.MODIFIERS:
             for _ in range(200):
                 with contextlib.suppress(PointError):
                     y = modifier(x, rng)
@@ -255,7 +248,7 @@ def test_the_default_pool_keeps_what_fits():
 
 
 @pytest.mark.parametrize("times", [400, pytest.param(10_000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("modifier", [modifier for modifier, _ in MODIFIERS], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("modifier", [modifier for modifier, _ in modifiers.MODIFIERS], ids=lambda m: m.__name__)
 def test_a_modifier_gives_another_valid_architecture_or_says_why_not(modifier, times, rng):
     """On pools, and on what mutations have made of them."""
     parents = [*cnn_pool(), *mlp_pool(), *SMALL_MLP.pool, *SMALL_CNN.pool]
@@ -282,20 +275,20 @@ def changed_units(x: Architecture, y: Architecture) -> list[tuple[int, int]]:
 
 def test_units_change_by_an_eighth(rng):
     x = vgg(1)
-    for modifier, factor in ((increase_single, 1.125), (decrease_single, 0.875)):
+    for modifier, factor in ((modifiers.increase_single, 1.125), (modifiers.decrease_single, 0.875)):
         ((before, after),) = changed_units(x, modifier(x, rng))
         assert after == factor * before
     counts = set()
     for _ in range(60):
-        pairs = changed_units(x, increase_many(x, rng))
+        pairs = changed_units(x, modifiers.increase_many(x, rng))
         assert all(after == 1.125 * before for before, after in pairs)
         counts.add(len(pairs))
     assert counts == {5, 2, 3, 1}  # 10 layers with units in 2, 4 and 8 groups
     small = Architecture.chain("relu-12 relu-1 linear")
-    found = {pair for _ in range(40) for pair in changed_units(small, increase_single(small, rng))}
+    found = {pair for _ in range(40) for pair in changed_units(small, modifiers.increase_single(small, rng))}
     assert found == {(12, 14), (1, 2)}  # 13.5 rounds up; at least one unit
     with pytest.raises(PointError, match="too few layers"):
-        decrease_many(small, rng)
+        modifiers.decrease_many(small, rng)
 
 
 def test_swaps_follow_their_table(rng):
@@ -303,7 +296,7 @@ def test_swaps_follow_their_table(rng):
     drawn, reasons = [], []
     for _ in range(2000):
         try:
-            drawn.append(swap_label(x, rng).layers[1])
+            drawn.append(modifiers.swap_label(x, rng).layers[1])
         except PointError as refusal:
             reasons.append(str(refusal))
     assert all("a child of the input" in reason for reason in reasons)  # a pool cannot be first
@@ -318,7 +311,7 @@ def test_swaps_follow_their_table(rng):
 def test_a_wedge_takes_the_mean_of_its_neighbors(rng):
     x = Architecture.chain("relu-8 relu-25 linear")
     for _ in range(40):
-        new = [layer for layer in wedge_layer(x, rng).layers[1:-2] if layer not in x.layers]
+        new = [layer for layer in modifiers.wedge_layer(x, rng).layers[1:-2] if layer not in x.layers]
         assert {layer.units for layer in new} <= {8, 17, 25}
 
 
@@ -327,7 +320,7 @@ def test_a_removed_pool_leaves_its_halving_to_its_child(rng):
     seen = set()
     for _ in range(40):
         try:
-            seen.add(" ".join(map(str, remove_layer(x, rng).layers[1:-2])))
+            seen.add(" ".join(map(str, modifiers.remove_layer(x, rng).layers[1:-2])))
         except PointError as refusal:
             seen.add(str(refusal)[:25])
     assert "conv3-8 conv3-9/2 fc-8" in seen
@@ -337,11 +330,11 @@ def test_a_removed_pool_leaves_its_halving_to_its_child(rng):
 def test_duplicated_paths_and_skips(rng):
     x = vgg(2)
     for _ in range(50):
-        y = duplicate_path(x, rng)
+        y = modifiers.duplicate_path(x, rng)
         assert len(y) > len(x)
         assert len(y.edges) == len(x.edges) + len(y) - len(x) + 1
         try:
-            z = skip(x, rng)
+            z = modifiers.skip(x, rng)
         except PointError:
             continue
         pools = sum(layer.label == "avg-pool" for layer in z.layers)
@@ -367,7 +360,7 @@ def test_mutation_says_where_bounds_leave_nothing(rng, monkeypatch):
     domain = ArchitectureDomain(MLP, bounds, (x,))
     assert domain.mutate(x, rng).layers[1].label in SIGMOIDS  # swapping is the only way
     frozen = ArchitectureDomain(MLP, dataclasses.replace(bounds, max_mass=8.0), (x,))
-    monkeypatch.setattr(domain_module, "_MODIFIERS", [wedge_layer] * len(MODIFIERS))
+    monkeypatch.setattr(domain_module, "_MODIFIERS", [modifiers.wedge_layer] * len(modifiers.MODIFIERS))
     with pytest.raises(DomainError, match="no valid change of this architecture"):
         frozen.mutate(x, rng)
 
@@ -419,7 +412,7 @@ def test_labels_without_units_get_none(rng):
     family = MLP.with_label(Label("norm", units=False), {"relu": 0.5}, "mlp with norm")
     start = Architecture.chain("relu-16 tanh-16 linear", family)
     domain = mlp_domain(Bounds(min_layers=4), pool=[start], family=family)
-    for modifier in (wedge_layer, swap_label):
+    for modifier in (modifiers.wedge_layer, modifiers.swap_label):
         made = [modifier(start, rng) for _ in range(200)]
         assert any(layer == Layer("norm") for x in made for layer in x.layers)
         for x in made:
