@@ -200,6 +200,20 @@ class TestLaws:
         assert counts[1:] == pytest.approx([667] * 3, abs=100)
 
 
+COUNTS = [
+    (TRAINED, INFINITE),
+    (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}), INFINITE),
+    (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: True]), INFINITE),
+    (bo.Space({"a": bool, "inner": {"pair": bo.joint_domain({"x": {"y": bo.Real(0.0, 1.0)}})}}), INFINITE),
+    (bo.Space({"a": bool, "inner": {"x": bo.Real(0.0, 1.0)}}, [lambda _: True]), INFINITE),
+    (bo.Space({"a": bo.Integer(1, 9, when={"p": lambda _: True}), "p": SearchSpace(endless)}), INFINITE),
+    (bo.Space({"a": bool, "p": SearchSpace(endless)}, [lambda _: True]), AtLeast(1)),
+    (bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER}), AtLeast(1)),
+    (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}, [lambda _: True]), AtLeast(1)),
+    (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}), Exact(6 * 10**9)),
+]
+
+
 class TestForm:
     def test_a_point_is_one_dict_in_the_order_given(self, rng):
         for x in TRAINED.sample(20, rng):
@@ -209,21 +223,7 @@ class TestForm:
             assert TRAINED.parse(point) == x
             assert TRAINED.decode(TRAINED.encode(x)) == x
 
-    @pytest.mark.parametrize(
-        ("space", "count"),
-        [
-            (TRAINED, INFINITE),
-            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}), INFINITE),
-            (bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: True]), INFINITE),
-            (bo.Space({"a": bool, "inner": {"pair": bo.joint_domain({"x": {"y": bo.Real(0.0, 1.0)}})}}), INFINITE),
-            (bo.Space({"a": bool, "inner": {"x": bo.Real(0.0, 1.0)}}, [lambda _: True]), INFINITE),
-            (bo.Space({"a": bo.Integer(1, 9, when={"p": lambda _: True}), "p": SearchSpace(endless)}), INFINITE),
-            (bo.Space({"a": bool, "p": SearchSpace(endless)}, [lambda _: True]), AtLeast(1)),
-            (bo.Space({"a": bo.Integer(1, 10**9, when={"inner": is_deep}), "inner": INNER}), AtLeast(1)),
-            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}, [lambda _: True]), AtLeast(1)),
-            (bo.Space({"a": bo.Integer(1, 10**9), "inner": INNER}), Exact(6 * 10**9)),
-        ],
-    )
+    @pytest.mark.parametrize(("space", "count"), COUNTS)
     def test_the_count_is_infinite_where_a_number_is_real(self, space, count):
         assert space.count() == count
 

@@ -16,6 +16,25 @@ from bostruct.kernels.otmann.table import both_distances
 from bostruct.problems.fcnet import FCNetError, fcnet
 from tests.problems.tables import DATA, needs_data
 
+REFUSED_ERRORS = [
+    (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
+    (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
+    (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
+    (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),
+    (np.array(1.0), "naval_propulsion: expected rows of real numbers"),
+    (np.ones((2, 3, 0)), "naval_propulsion: expected positive errors of shape"),
+    (np.full((2, 3, 4), np.nan), "naval_propulsion: expected positive errors of shape"),
+]
+
+
+REFUSED_SPACES = [
+    ("[" * 100_000, "space: expected JSON"),
+    ('[["a", [1, 2]], ["a", [1, 2, 3]]]', "space: expected each name once, got 'a' twice"),
+    ('[["a", []], ["b", [1, 2, 3]]]', "space: "),
+    ('[["", [1, 2]], ["b", [1, 2, 3]]]', "space: "),
+    (np.array([{}], dtype=object), "space: expected JSON"),
+]
+
 
 class TestPerceptrons:
     SPACE = (("activation", ["relu", "tanh"]), ("rate", [0.1, 0.01, 0.001]))
@@ -101,33 +120,13 @@ class TestPerceptrons:
         with pytest.raises(ValueError, match="space: expected JSON"):
             problems.load(f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion")
 
-    @pytest.mark.parametrize(
-        ("errors", "said"),
-        [
-            (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
-            (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
-            (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
-            (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),
-            (np.array(1.0), "naval_propulsion: expected rows of real numbers"),
-            (np.ones((2, 3, 0)), "naval_propulsion: expected positive errors of shape"),
-            (np.full((2, 3, 4), np.nan), "naval_propulsion: expected positive errors of shape"),
-        ],
-    )
+    @pytest.mark.parametrize(("errors", "said"), REFUSED_ERRORS)
     @pytest.mark.filterwarnings("error")
     def test_errors_that_are_no_finite_numbers_are_refused_with_the_file(self, tmp_path, errors, said):
         with pytest.raises(ValueError, match=rf"file: .*f\.npz: {said}"):
             problems.load(self.stored(tmp_path, errors))
 
-    @pytest.mark.parametrize(
-        ("space", "said"),
-        [
-            ("[" * 100_000, "space: expected JSON"),
-            ('[["a", [1, 2]], ["a", [1, 2, 3]]]', "space: expected each name once, got 'a' twice"),
-            ('[["a", []], ["b", [1, 2, 3]]]', "space: "),
-            ('[["", [1, 2]], ["b", [1, 2, 3]]]', "space: "),
-            (np.array([{}], dtype=object), "space: expected JSON"),
-        ],
-    )
+    @pytest.mark.parametrize(("space", "said"), REFUSED_SPACES)
     def test_a_hostile_space_is_refused_with_the_file(self, tmp_path, space, said):
         np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)), space=space)
         with pytest.raises(ValueError, match=rf"file: .*f\.npz: {said}"):

@@ -150,36 +150,36 @@ def test_python_sat_reads_the_same(tmp_path, suffix, text):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("p wcnf 2\n1 1 0\n", "line 1: expected 'p wcnf variables clauses"),
-        ("p cnf 2 1\n1 0\n", "line 1: expected 'p wcnf"),
-        ("p wcnf 0 1\n1 1 0\n", "line 1: expected at least one variable"),
-        ("p wcnf 2 x\n", "line 1: expected 'p wcnf"),
-        ("c\np wcnf 2 1 9\np wcnf 2 1 9\n", "line 3: expected one header, before the clauses"),
-        ("1 1 0\np wcnf 2 1 9\n", "line 2: expected one header"),
-        ("p wcnf 2 1 9\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
-        ("p wcnf 2 1 9\n1 1 2\n", "line 2: expected literals that end with one 0"),
-        ("p wcnf 2 1 9\n1 1 0 2 0\n", "line 2: expected literals that end with one 0"),
-        ("p wcnf 2 1 9\n1\n", "line 2: expected literals that end"),
-        ("p wcnf 2 1 9\n1 a 0\n", "line 2: expected integers"),
-        ("1_0 1 0\n", "line 1: expected a positive weight or h, got '1_0'"),
-        ("1_0.5 1 0\n", "line 1: expected a positive weight or h"),
-        ("p wcnf 20 1 9\n1 1_0 0\n", "line 2: expected integers"),
-        ("p wcnf 2_0 1 9\n1 1 0\n", "line 1: expected 'p wcnf"),
-        ("p wcnf 2 1 9\nh 1 0\n", "line 2: expected a weight, got 'h'"),
-        ("p wcnf 2 1 9\n0 1 0\n", "line 2: expected a weight above 0"),
-        ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight above 0"),
-        ("nan 1 0\n", "line 1: expected a weight above 0"),
-        ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
-        ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
-        ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
-        ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
-        ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
-        ("", "expected at least one clause"),
-    ],
-)
+MALFORMED = [
+    ("p wcnf 2\n1 1 0\n", "line 1: expected 'p wcnf variables clauses"),
+    ("p cnf 2 1\n1 0\n", "line 1: expected 'p wcnf"),
+    ("p wcnf 0 1\n1 1 0\n", "line 1: expected at least one variable"),
+    ("p wcnf 2 x\n", "line 1: expected 'p wcnf"),
+    ("c\np wcnf 2 1 9\np wcnf 2 1 9\n", "line 3: expected one header, before the clauses"),
+    ("1 1 0\np wcnf 2 1 9\n", "line 2: expected one header"),
+    ("p wcnf 2 1 9\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
+    ("p wcnf 2 1 9\n1 1 2\n", "line 2: expected literals that end with one 0"),
+    ("p wcnf 2 1 9\n1 1 0 2 0\n", "line 2: expected literals that end with one 0"),
+    ("p wcnf 2 1 9\n1\n", "line 2: expected literals that end"),
+    ("p wcnf 2 1 9\n1 a 0\n", "line 2: expected integers"),
+    ("1_0 1 0\n", "line 1: expected a positive weight or h, got '1_0'"),
+    ("1_0.5 1 0\n", "line 1: expected a positive weight or h"),
+    ("p wcnf 20 1 9\n1 1_0 0\n", "line 2: expected integers"),
+    ("p wcnf 2_0 1 9\n1 1 0\n", "line 1: expected 'p wcnf"),
+    ("p wcnf 2 1 9\nh 1 0\n", "line 2: expected a weight, got 'h'"),
+    ("p wcnf 2 1 9\n0 1 0\n", "line 2: expected a weight above 0"),
+    ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight above 0"),
+    ("nan 1 0\n", "line 1: expected a weight above 0"),
+    ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
+    ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
+    ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
+    ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
+    ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
+    ("", "expected at least one clause"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MALFORMED)
 def test_a_malformed_file_is_refused_with_its_line(tmp_path, text, message):
     path = saved(tmp_path / "bad.wcnf", text)
     with pytest.raises(ValueError, match=message) as caught:
@@ -343,11 +343,7 @@ def test_frb_has_the_shape_of_the_published_files():
 
 # the published files, where the user has them
 
-FILES = {
-    28: "maxcut-johnson8-2-4.clq.wcnf",
-    43: "maxcut-hamming8-2.clq.wcnf",
-    60: "frb-frb10-6-4.wcnf",
-}
+FILES = {28: "maxcut-johnson8-2-4.clq.wcnf", 43: "maxcut-hamming8-2.clq.wcnf", 60: "frb-frb10-6-4.wcnf"}
 
 
 def published(d: int, weights: str):
@@ -357,14 +353,14 @@ def published(d: int, weights: str):
     return maxsat(Path(folder) / "maxsat" / FILES[d], weights)
 
 
-@pytest.mark.parametrize(
-    ("d", "leading", "values"),
-    [
-        (28, "1100000010001111110101111000", (-0.000017, None, 11.716564, -6.595564, 0.665870)),
-        (43, "1100000010001111110101111000", (0.000080, None, 2.722383, 11.795439, 8.698286)),
-        (60, "1100000010001111110101111000", (-195.652710, 195.652756, -45.079826, -68.049095, -14.668816)),
-    ],
-)
+PUBLISHED_VALUES = [
+    (28, "1100000010001111110101111000", (-0.000017, None, 11.716564, -6.595564, 0.665870)),
+    (43, "1100000010001111110101111000", (0.000080, None, 2.722383, 11.795439, 8.698286)),
+    (60, "1100000010001111110101111000", (-195.652710, 195.652756, -45.079826, -68.049095, -14.668816)),
+]
+
+
+@pytest.mark.parametrize(("d", "leading", "values"), PUBLISHED_VALUES)
 def test_published_maxsat_values(d, leading, values):
     problem = published(d, "standardized")
     initial = problem.initial(1)
@@ -375,14 +371,14 @@ def test_published_maxsat_values(d, leading, values):
             assert got == pytest.approx(golden, abs=1e-4)  # theirs is summed in float32
 
 
-@pytest.mark.parametrize(
-    ("d", "text", "value"),
-    [
-        (28, "1011101100101000010100010110", -38.162146),
-        (43, "1010011001101100000001111011011111000111110", -92.740416),
-        (60, "0" * 60, -195.652710),
-    ],
-)
+PUBLISHED_OPTIMA = [
+    (28, "1011101100101000010100010110", -38.162146),
+    (43, "1010011001101100000001111011011111000111110", -92.740416),
+    (60, "0" * 60, -195.652710),
+]
+
+
+@pytest.mark.parametrize(("d", "text", "value"), PUBLISHED_OPTIMA)
 def test_published_maxsat_optima(d, text, value):
     problem = published(d, "standardized")
     if d == 43:

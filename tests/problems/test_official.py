@@ -21,6 +21,20 @@ from tests.problems.nats_files import CODES, SEEDS, accuracy, cell_string, nats_
 load: Any = problems.load
 
 
+REFUSED_NUMBERS = [
+    (
+        {"epochs": float("inf")},
+        "expected finite numbers of epochs and accuracies: cannot convert float infinity to integer",
+    ),
+    (
+        {"eval_acc1es": {"x-valid@199": 10**400}},
+        "expected finite numbers of epochs and accuracies: int too large to convert to float",
+    ),
+    ({"eval_acc1es": {"x-valid@199": 1e300}}, r"expected accuracies in percent, got 1e\+300 for cifar100"),
+    ({"eval_acc1es": {"x-valid@199": -np.inf}}, "expected accuracies in percent, got -inf for cifar100"),
+]
+
+
 class TestNats:
     def test_the_folder_gives_the_arrays_of_the_last_epoch(self, nats):
         arrays = official.read_nats(nats)
@@ -82,21 +96,7 @@ class TestNats:
             load(f"nasbench201:file={nats}")
 
     @pytest.mark.filterwarnings("error")
-    @pytest.mark.parametrize(
-        ("changed", "said"),
-        [
-            (
-                {"epochs": float("inf")},
-                "expected finite numbers of epochs and accuracies: cannot convert float infinity to integer",
-            ),
-            (
-                {"eval_acc1es": {"x-valid@199": 10**400}},
-                "expected finite numbers of epochs and accuracies: int too large to convert to float",
-            ),
-            ({"eval_acc1es": {"x-valid@199": 1e300}}, r"expected accuracies in percent, got 1e\+300 for cifar100"),
-            ({"eval_acc1es": {"x-valid@199": -np.inf}}, "expected accuracies in percent, got -inf for cifar100"),
-        ],
-    )
+    @pytest.mark.parametrize(("changed", "said"), REFUSED_NUMBERS)
     def test_numbers_of_no_training_are_refused_with_the_file(self, nats, tmp_path, changed, said):
         results = nats_results(1)
         results["200"]["all_results"]["cifar100", 888].update(changed)

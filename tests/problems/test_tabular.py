@@ -119,16 +119,16 @@ def claim_size(path: Path, shape: tuple[int, ...]) -> None:
         archive.writestr("a.npy", header.getvalue() + bytes(64))
 
 
-@pytest.mark.parametrize(
-    ("array", "said"),
-    [
-        (np.array(3.0), r"a: expected rows of real numbers, got float64 of shape \(\)"),
-        (np.array(["x", "y"]), "a: expected rows of real numbers, got <U1"),
-        (np.ones((2, 6)) * 1j, "a: expected rows of real numbers, got complex128"),
-        (np.array([1.0, math.inf]), "a: expected finite numbers"),
-        (np.array([1e300], dtype=np.longdouble) ** 10, "a: expected finite numbers"),
-    ],
-)
+REFUSED_ARRAYS = [
+    (np.array(3.0), r"a: expected rows of real numbers, got float64 of shape \(\)"),
+    (np.array(["x", "y"]), "a: expected rows of real numbers, got <U1"),
+    (np.ones((2, 6)) * 1j, "a: expected rows of real numbers, got complex128"),
+    (np.array([1.0, math.inf]), "a: expected finite numbers"),
+    (np.array([1e300], dtype=np.longdouble) ** 10, "a: expected finite numbers"),
+]
+
+
+@pytest.mark.parametrize(("array", "said"), REFUSED_ARRAYS)
 def test_arrays_that_are_no_rows_of_finite_numbers_are_refused(tmp_path, array, said):
     np.savez(tmp_path / "t.npz", a=array)
     with pytest.raises(ValueError, match=rf"file: .*t\.npz: {said}"):
@@ -141,27 +141,23 @@ def test_a_claimed_size_that_nobody_has_is_refused(tmp_path):
         tabular.read_arrays(str(tmp_path / "t.npz"), ("a",))
 
 
-@pytest.mark.parametrize(
-    ("codes", "values", "said"),
-    [
-        (np.arange(6), np.ones(6), "expected at least one row of 6 integers"),
-        (
-            np.ones((2, 5)),
-            np.ones(2),
-            r"expected at least one row of 6 integers, a code of nasbench201, got float64 of shape \(2, 5\)",
-        ),
-        (np.full((2, 6), 0.5), np.ones(2), "expected at least one row of 6 integers"),
-        (np.ones((0, 6)), np.ones(0), "expected at least one row of 6 integers"),
-        (np.ones((2, 6)), np.ones((2, 1)), r"expected one finite value for each of 2 networks, got shape \(2, 1\)"),
-        (
-            np.full((2, 6), 5, dtype=np.uint8),
-            np.ones(2),
-            "arch: expected codes that are integers from 0 to 4, got 5",
-        ),
-        (np.full((2, 6), -1), np.ones(2), "arch: expected codes that are integers from 0 to 4, got -1"),
-        (np.ones((2, 6)), np.array([1.0, MISSING]), "expected one finite value for each of 2 networks"),
-    ],
-)
+REFUSED_TABLES = [
+    (np.arange(6), np.ones(6), "expected at least one row of 6 integers"),
+    (
+        np.ones((2, 5)),
+        np.ones(2),
+        r"expected at least one row of 6 integers, a code of nasbench201, got float64 of shape \(2, 5\)",
+    ),
+    (np.full((2, 6), 0.5), np.ones(2), "expected at least one row of 6 integers"),
+    (np.ones((0, 6)), np.ones(0), "expected at least one row of 6 integers"),
+    (np.ones((2, 6)), np.ones((2, 1)), r"expected one finite value for each of 2 networks, got shape \(2, 1\)"),
+    (np.full((2, 6), 5, dtype=np.uint8), np.ones(2), "arch: expected codes that are integers from 0 to 4, got 5"),
+    (np.full((2, 6), -1), np.ones(2), "arch: expected codes that are integers from 0 to 4, got -1"),
+    (np.ones((2, 6)), np.array([1.0, MISSING]), "expected one finite value for each of 2 networks"),
+]
+
+
+@pytest.mark.parametrize(("codes", "values", "said"), REFUSED_TABLES)
 def test_a_table_of_other_shapes_is_refused(codes, values, said):
     with pytest.raises(ValueError, match=f"file: f: {said}"):
         tabular.check_table("f", "nasbench201", codes, values)

@@ -144,6 +144,25 @@ def expression(code: tuple[int, ...]) -> str:
     return tensors[3]
 
 
+REFUSED_POINTS = [
+    ("|none~0|", "is not in the table of nasbench201; it has '.none~0."),
+    ([0, 1, 2], "the code \\(0, 1, 2\\) is not in the table"),
+    ([[0], 1, 2, 3, 4, 0], "is not in the table"),
+    (bo.Architecture.chain("conv3-16 softmax"), "expected an architecture of the family cell, got one of cnn"),
+    ({"family": "cell", "layers": ["ip", "classifier", "op"], "edges": [[0, 1], [1, 2]]}, "is not in the table"),
+    (3.0, "expected an Architecture, got 3.0"),
+]
+
+
+REFUSED_TABLES = [
+    ("nasbench301", None, "space: expected one of nasbench201"),
+    ("nasbench201", ((0, 0, 0, 0, 0, 5),), r"codes\[0\]: expected choices below"),
+    ("nasbench201", ((0, 0, 0),), r"codes\[0\]: expected choices below"),
+    ("nasbench201", ((0,) * 6, (0,) * 6), "none twice"),
+    ("nasbench201", (), "at least one"),
+]
+
+
 class TestDomain:
     @pytest.mark.parametrize("space", ["nasbench201", "transnas-micro"])
     def test_keeps_the_laws_of_domains(self, space, cells, micro):
@@ -204,34 +223,12 @@ class TestDomain:
         whole = bo.minimize(n_layers, micro, method="evolution", n_trials=14, seed=1)
         assert [t.point for t in whole.trials] == [t.point for t in result.trials]
 
-    @pytest.mark.parametrize(
-        ("point", "said"),
-        [
-            ("|none~0|", "is not in the table of nasbench201; it has '.none~0."),
-            ([0, 1, 2], "the code \\(0, 1, 2\\) is not in the table"),
-            ([[0], 1, 2, 3, 4, 0], "is not in the table"),
-            (bo.Architecture.chain("conv3-16 softmax"), "expected an architecture of the family cell, got one of cnn"),
-            (
-                {"family": "cell", "layers": ["ip", "classifier", "op"], "edges": [[0, 1], [1, 2]]},
-                "is not in the table",
-            ),
-            (3.0, "expected an Architecture, got 3.0"),
-        ],
-    )
+    @pytest.mark.parametrize(("point", "said"), REFUSED_POINTS)
     def test_refuses_what_the_table_does_not_hold(self, cells, point, said):
         with pytest.raises(PointError, match=said):
             cells.parse(point)
 
-    @pytest.mark.parametrize(
-        ("space", "codes", "said"),
-        [
-            ("nasbench301", None, "space: expected one of nasbench201"),
-            ("nasbench201", ((0, 0, 0, 0, 0, 5),), r"codes\[0\]: expected choices below"),
-            ("nasbench201", ((0, 0, 0),), r"codes\[0\]: expected choices below"),
-            ("nasbench201", ((0,) * 6, (0,) * 6), "none twice"),
-            ("nasbench201", (), "at least one"),
-        ],
-    )
+    @pytest.mark.parametrize(("space", "codes", "said"), REFUSED_TABLES)
     def test_refuses_what_is_no_table(self, space, codes, said):
         with pytest.raises(DomainError, match=said):
             TableDomain(space, codes)

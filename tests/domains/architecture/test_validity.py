@@ -38,11 +38,7 @@ REFUSED = [
     (["ip", "conv3-8", "softmax", "op"], [0, 1], "expected pairs"),
     (["ip", "relu-8", "relu-8", "linear", "op"], [*CHAIN, (3, 4), (2, 1)], "the edges have a cycle: 1 > 2 > 1"),
     (["ip", "relu-8", "linear", "op"], [(0, 1), (1, 2), (2, 3), (1, 0)], "cycle: 0 > 1 > 0"),
-    (
-        ["ip", "relu-8", "relu-8", "linear", "op"],
-        [(0, 1), (1, 3), (2, 3), (3, 4)],
-        r"2 \(relu-8\) has no parents",
-    ),
+    (["ip", "relu-8", "relu-8", "linear", "op"], [(0, 1), (1, 3), (2, 3), (3, 4)], r"2 \(relu-8\) has no parents"),
     (["ip", "relu-8", "relu-8", "linear", "op"], [(0, 1), (0, 2), (1, 3), (3, 4)], r"2 \(relu-8\) has no children"),
     (["ip", "relu-8", "op"], [(0, 1), (1, 2)], r"expected a decision layer \(linear or softmax\) before the output"),
     (

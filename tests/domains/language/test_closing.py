@@ -88,15 +88,15 @@ def test_hyperparameters_of_one_name_are_numbered_from_the_second_on():
     assert space.decode(space.encode(trace)) == trace
 
 
-@pytest.mark.parametrize(
-    ("made", "match"),
-    [
-        (None, "two dicts; got None"),
-        ([1, 2, 3], "two dicts"),
-        (({}, {}), "at least one output"),
-        (({"in": 3}, {"out": 4}), "expected an input as 'in', got 3"),
-    ],
-)
+WRONG_RETURNS = [
+    (None, "two dicts; got None"),
+    ([1, 2, 3], "two dicts"),
+    (({}, {}), "at least one output"),
+    (({"in": 3}, {"out": 4}), "expected an input as 'in', got 3"),
+]
+
+
+@pytest.mark.parametrize(("made", "match"), WRONG_RETURNS)
 def test_wrong_returns(made, match):
     check_refusal(lambda: made, errors.PortNames, match)
 

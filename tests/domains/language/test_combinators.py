@@ -185,15 +185,15 @@ def test_a_chain_may_begin_with_outputs_alone():
     assert formulas(continued) == ["B(A(x))"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "position"),
-    [
-        (lambda: [siso_module("A"), module("B", {}, ["in0"])], 1),
-        (lambda: [module("A", {}, ["in"], ["out0"]), siso_module("B")], 0),
-        (lambda: [siso_module("A"), (None, siso_module("B")[1])], 1),
-        (lambda: [(siso_module("A")[0], None), siso_module("B")], 0),
-    ],
-)
+WITHOUT_PORTS = [
+    (lambda: [siso_module("A"), module("B", {}, ["in0"])], 1),
+    (lambda: [module("A", {}, ["in"], ["out0"]), siso_module("B")], 0),
+    (lambda: [siso_module("A"), (None, siso_module("B")[1])], 1),
+    (lambda: [(siso_module("A")[0], None), siso_module("B")], 0),
+]
+
+
+@pytest.mark.parametrize(("parts", "position"), WITHOUT_PORTS)
 def test_parts_inside_a_chain_need_their_ports(parts, position):
     expected = rf"io_lst: expected an input 'in' of each part but the first and .*; got .* at {position}$"
     check_refusal(lambda: combinators.siso_sequential(parts()), LanguageError, expected)

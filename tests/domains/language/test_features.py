@@ -26,17 +26,17 @@ def finished(builder, seed=0):
     return sample_walk(begin(builder, 20), np.random.default_rng(seed), 100)
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("Conv2D-0.filters", "Conv2D.filters"),
-        ("SISORepeat-0/Conv2D-13.filters", "Conv2D.filters"),
-        ("SISOOr-0[a-1]/SISOOr-2[3]/Conv2D-3.filters", "Conv2D.filters"),
-        ("width", "width"),
-        ("S-0/rate-2", "rate"),
-        ("D-0", "D"),
-    ],
-)
+CHOICE_KINDS = [
+    ("Conv2D-0.filters", "Conv2D.filters"),
+    ("SISORepeat-0/Conv2D-13.filters", "Conv2D.filters"),
+    ("SISOOr-0[a-1]/SISOOr-2[3]/Conv2D-3.filters", "Conv2D.filters"),
+    ("width", "width"),
+    ("S-0/rate-2", "rate"),
+    ("D-0", "D"),
+]
+
+
+@pytest.mark.parametrize(("path", "kind"), CHOICE_KINDS)
 def test_the_kind_of_a_choice_is_its_name_without_place_and_number(path, kind):
     assert choice_kind(path) == kind
 

@@ -205,18 +205,18 @@ def test_hyperparameters_know_their_values_and_what_they_depend_on():
     assert not is_hyperparameter([1, "a"])
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: DependentHyperparameter(3, {"x": D([1])}), "fn: expected a function of a dict, got 3"),  # type: ignore[arg-type]
-        (lambda: DependentHyperparameter(len, {}), r"hyperps: expected a dict from names to hyperparameters, got \{\}"),
-        (lambda: DependentHyperparameter(len, {"x": 1}), "hyperps: expected a dict from names to hyperparameters"),  # type: ignore[dict-item]
-        (lambda: Module("two words", {}, PORTS), "name: expected text without spaces"),
-        (lambda: Module("a[0]", {}, PORTS), "name: expected text without spaces"),
-        (lambda: Module(3, {}, PORTS), "name: expected text without spaces"),  # type: ignore[arg-type]
-        (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value that is written alike"),
-    ],
-)
+REFUSED = [
+    (lambda: DependentHyperparameter(3, {"x": D([1])}), "fn: expected a function of a dict, got 3"),  # type: ignore[arg-type]
+    (lambda: DependentHyperparameter(len, {}), r"hyperps: expected a dict from names to hyperparameters, got \{\}"),
+    (lambda: DependentHyperparameter(len, {"x": 1}), "hyperps: expected a dict from names to hyperparameters"),  # type: ignore[dict-item]
+    (lambda: Module("two words", {}, PORTS), "name: expected text without spaces"),
+    (lambda: Module("a[0]", {}, PORTS), "name: expected text without spaces"),
+    (lambda: Module(3, {}, PORTS), "name: expected text without spaces"),  # type: ignore[arg-type]
+    (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value that is written alike"),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED)
 def test_what_is_written_wrongly_is_refused_by_name(make, words):
     with build_into(Fragment("", None)), pytest.raises(LanguageError, match=words):
         make()

@@ -22,14 +22,7 @@ from bostruct.domains.language.hyperparameters import (
     OneOfKFactorial,
     independent_ancestors,
 )
-from bostruct.language import (
-    DependentHyperparameter,
-    Exact,
-    SearchSpace,
-    siso_module,
-    siso_optional,
-    siso_sequential,
-)
+from bostruct.language import DependentHyperparameter, Exact, SearchSpace, siso_module, siso_optional, siso_sequential
 from tests.domains.language.refusals import check_refusal
 
 
@@ -68,17 +61,17 @@ def test_logarithmic_integers_stay_in_their_range(a, b, steps):
     assert list(found) == sorted(found)
 
 
-@pytest.mark.parametrize(
-    ("make", "wanted"),
-    [
-        (lambda: IntRange(10**12 + 1, 10**12 + 9, 3), (10**12 + 1, 10**12 + 5, 10**12 + 9)),
-        (lambda: IntRange(2**53 - 2, 2**53, 3), (2**53 - 2, 2**53 - 1, 2**53)),
-        (lambda: FloatRange(1e9 + 0.0001, 1e9 + 0.0003, 3), (1e9 + 0.0001, 1e9 + 0.0002, 1e9 + 0.0003)),
-        (lambda: FloatRange(-1e308, 1e308, 3), (-1e308, 0.0, 1e308)),
-        (lambda: FloatRange(1e-5, 0.1, 5, log=True), (1e-5, 1e-4, 1e-3, 1e-2, 0.1)),
-        (lambda: IntRange(1, 1_000, 5, log=True), (1, 6, 32, 178, 1_000)),
-    ],
-)
+VALUES = [
+    (lambda: IntRange(10**12 + 1, 10**12 + 9, 3), (10**12 + 1, 10**12 + 5, 10**12 + 9)),
+    (lambda: IntRange(2**53 - 2, 2**53, 3), (2**53 - 2, 2**53 - 1, 2**53)),
+    (lambda: FloatRange(1e9 + 0.0001, 1e9 + 0.0003, 3), (1e9 + 0.0001, 1e9 + 0.0002, 1e9 + 0.0003)),
+    (lambda: FloatRange(-1e308, 1e308, 3), (-1e308, 0.0, 1e308)),
+    (lambda: FloatRange(1e-5, 0.1, 5, log=True), (1e-5, 1e-4, 1e-3, 1e-2, 0.1)),
+    (lambda: IntRange(1, 1_000, 5, log=True), (1, 6, 32, 178, 1_000)),
+]
+
+
+@pytest.mark.parametrize(("make", "wanted"), VALUES)
 def test_values(make, wanted):
     assert values(make) == wanted
 
@@ -96,19 +89,19 @@ def test_choices_of_k_things_and_of_their_orders(k):
     assert values(Bool) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: OneOfK(0), "k: expected at least 1, got 0"),
-        (lambda: OneOfKFactorial(101), "k: expected between 1 and 100, got 101"),
-        (lambda: IntRange(3, 2), "high: expected between 3 and"),
-        (lambda: IntRange(0, 5, log=True), "low: expected at least 1, got 0"),
-        (lambda: IntRange(1, 5, 0), "steps: expected between 1 and"),
-        (lambda: FloatRange(0.0, 1.0, 3, log=True), "low: expected"),
-        (lambda: FloatRange(1.0, 0.5, 3), "high: expected"),
-        (lambda: FloatRange(0.0, float("inf"), 3), "high: expected"),
-    ],
-)
+REFUSED_RANGES = [
+    (lambda: OneOfK(0), "k: expected at least 1, got 0"),
+    (lambda: OneOfKFactorial(101), "k: expected between 1 and 100, got 101"),
+    (lambda: IntRange(3, 2), "high: expected between 3 and"),
+    (lambda: IntRange(0, 5, log=True), "low: expected at least 1, got 0"),
+    (lambda: IntRange(1, 5, 0), "steps: expected between 1 and"),
+    (lambda: FloatRange(0.0, 1.0, 3, log=True), "low: expected"),
+    (lambda: FloatRange(1.0, 0.5, 3), "high: expected"),
+    (lambda: FloatRange(0.0, float("inf"), 3), "high: expected"),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED_RANGES)
 def test_ranges_that_are_none_are_refused_by_the_argument(make, words):
     with pytest.raises(ValueError, match=words):
         values(make)

@@ -37,22 +37,22 @@ def one(value=0, implementation=None):
     return SearchSpace(lambda: lang.siso_module("M", {"x": value}, implementation)).program()
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (step, other_step),
-        (scaled(2), scaled(3)),
-        (partial(step, 1), partial(step, 2)),
-        (lang.PlainFunction(step), lang.PlainFunction(other_step)),
-        (lang.PlainFunction(step), lang.SklearnStep(step)),
-        (lang.TorchLayer(scaled(np.add)), lang.TorchLayer(scaled(np.multiply))),
-        (None, step),
-        (lambda x: x + 1, lambda x: x * 2),
-        (lambda x: x + 1, lambda x: x + 2),
-        (lambda x: x + 1, lambda x: x + True),
-        (partial(step, lambda: np.add), partial(step, lambda: np.subtract)),
-    ],
-)
+UNEQUAL = [
+    (step, other_step),
+    (scaled(2), scaled(3)),
+    (partial(step, 1), partial(step, 2)),
+    (lang.PlainFunction(step), lang.PlainFunction(other_step)),
+    (lang.PlainFunction(step), lang.SklearnStep(step)),
+    (lang.TorchLayer(scaled(np.add)), lang.TorchLayer(scaled(np.multiply))),
+    (None, step),
+    (lambda x: x + 1, lambda x: x * 2),
+    (lambda x: x + 1, lambda x: x + 2),
+    (lambda x: x + 1, lambda x: x + True),
+    (partial(step, lambda: np.add), partial(step, lambda: np.subtract)),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), UNEQUAL)
 def test_programs_of_other_implementations_differ(first, second):
     assert one(implementation=first) == one(implementation=first)
     assert one(implementation=first) != one(implementation=second)

@@ -58,15 +58,15 @@ def test_it_is_a_mapping_that_nobody_can_change():
         x.c = 1  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ([("a", 1)], r"trace: expected a mapping from places to values, got \[\('a', 1\)\]"),
-        ("a", "trace: expected a mapping"),
-        ({"a": {1}}, "a: expected None, bools, numbers"),
-        ({"a": float("nan")}, "a: expected finite numbers, got nan"),
-    ],
-)
+NO_TRACES = [
+    ([("a", 1)], r"trace: expected a mapping from places to values, got \[\('a', 1\)\]"),
+    ("a", "trace: expected a mapping"),
+    ({"a": {1}}, "a: expected None, bools, numbers"),
+    ({"a": float("nan")}, "a: expected finite numbers, got nan"),
+]
+
+
+@pytest.mark.parametrize(("given", "words"), NO_TRACES)
 def test_what_is_no_trace_is_refused(given, words):
     with pytest.raises(TraceError, match=words):
         Trace(given)

@@ -30,16 +30,16 @@ def test_values_survive_json_and_are_keys(value):
     assert {stored: 1}[stored] == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [
-        (np.int64(3), 3),
-        (np.float32(0.5), 0.5),
-        (np.bool_(True), True),
-        (np.str_("a"), "a"),
-        ([1, [2, [np.int8(3)]]], (1, (2, (3,)))),
-    ],
-)
+STORED = [
+    (np.int64(3), 3),
+    (np.float32(0.5), 0.5),
+    (np.bool_(True), True),
+    (np.str_("a"), "a"),
+    ([1, [2, [np.int8(3)]]], (1, (2, (3,)))),
+]
+
+
+@pytest.mark.parametrize(("given", "stored"), STORED)
 def test_numbers_of_numpy_and_lists_are_stored_as_python_has_them(given, stored):
     found = as_value("x", given)
     assert found == stored
@@ -60,28 +60,28 @@ def test_what_is_no_value_is_refused_with_the_way_out(value):
         as_value("x", value)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        "abc",
-        {},
-        {1: 2},
-        3,
-        [],
-        [1, True],
-        [1, 1.0],
-        [lambda: 1],
-        [{"a": {1, 2}}],
-        [{"a": float("nan")}],
-        [{"a": 1}, {"a": 1}],
-        [{"a": 1}, '{"a": 1}'],
-        [print, print],
-        [b"x"],
-        [float("nan")],
-        [float("inf")],
-        [(1, float("-inf"))],
-    ],
-)
+REFUSED = [
+    "abc",
+    {},
+    {1: 2},
+    3,
+    [],
+    [1, True],
+    [1, 1.0],
+    [lambda: 1],
+    [{"a": {1, 2}}],
+    [{"a": float("nan")}],
+    [{"a": 1}, {"a": 1}],
+    [{"a": 1}, '{"a": 1}'],
+    [print, print],
+    [b"x"],
+    [float("nan")],
+    [float("inf")],
+    [(1, float("-inf"))],
+]
+
+
+@pytest.mark.parametrize("values", REFUSED)
 def test_values_that_cannot_be_chosen(values):
     check_refusal(lambda: conv2d(lang.D(values)), LanguageError, "values:")
 

@@ -9,12 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.space.choices import (
-    ChoiceVariable,
-    check_choices,
-    path_graph,
-    to_python,
-)
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph, to_python
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph
 
 
@@ -42,20 +37,20 @@ def test_two_choices_in_a_row_are_a_complete_graph():
     assert path_graph(3) == PathGraph(3)
 
 
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ("ab", "a sequence of choices"),
-        ({1, 2}, "a sequence of choices"),
-        (3, "a sequence of choices"),
-        ([1], "2 to 1000 choices, got 1"),
-        (range(1001), "2 to 1000 choices, got 1001"),
-        ([1, 1.0], "distinct choices, got 1.0"),
-        ([[1], [1]], "distinct choices"),
-        ([math.nan, 1], "must equal itself"),
-        ([np.zeros(2), 1], "must equal itself"),
-    ],
-)
+NO_CHOICES = [
+    ("ab", "a sequence of choices"),
+    ({1, 2}, "a sequence of choices"),
+    (3, "a sequence of choices"),
+    ([1], "2 to 1000 choices, got 1"),
+    (range(1001), "2 to 1000 choices, got 1001"),
+    ([1, 1.0], "distinct choices, got 1.0"),
+    ([[1], [1]], "distinct choices"),
+    ([math.nan, 1], "must equal itself"),
+    ([np.zeros(2), 1], "must equal itself"),
+]
+
+
+@pytest.mark.parametrize(("choices", "message"), NO_CHOICES)
 def test_what_is_no_list_of_choices_is_refused(choices, message):
     with pytest.raises(DomainError, match=f"Kind: .*{message}"):
         check_choices("Kind", choices)

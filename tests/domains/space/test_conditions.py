@@ -85,19 +85,16 @@ def test_a_point_has_what_its_conditions_ask_for_and_nothing_else():
         assert set(space.names(x)) == {one.path for one in space.coordinates(x)} == set(point)
 
 
-@pytest.mark.parametrize(
-    ("point", "message"),
-    [
-        ({"a": 0, "b": "x", "d": True}, "b: expected no value, for it exists where a is one of 1, 2; got 'x'"),
-        (
-            {"a": 1, "c": True, "d": True, "e": 1},
-            "b: expected a value, for it exists where a is one of 1, 2; it",
-        ),
-        ({"a": 1, "b": "x", "c": False, "d": True, "e": 1}, "e: expected no value, for it exists where c is True; got"),
-        ({"a": 1, "b": "x", "c": True, "d": True, "e": 3}, r"e: expected one of \[1, 2, 4, 8\], got 3"),
-        ({"b": "x"}, "point: missing a, d"),
-    ],
-)
+REFUSED_POINTS = [
+    ({"a": 0, "b": "x", "d": True}, "b: expected no value, for it exists where a is one of 1, 2; got 'x'"),
+    ({"a": 1, "c": True, "d": True, "e": 1}, "b: expected a value, for it exists where a is one of 1, 2; it"),
+    ({"a": 1, "b": "x", "c": False, "d": True, "e": 1}, "e: expected no value, for it exists where c is True; got"),
+    ({"a": 1, "b": "x", "c": True, "d": True, "e": 3}, r"e: expected one of \[1, 2, 4, 8\], got 3"),
+    ({"b": "x"}, "point: missing a, d"),
+]
+
+
+@pytest.mark.parametrize(("point", "message"), REFUSED_POINTS)
 def test_points_that_break_conditions_are_refused_by_name(point, message):
     with pytest.raises(bo.BostructError, match=message):
         finite_space().parse(point)
@@ -118,30 +115,24 @@ def never(value: object) -> bool:
     return value == "nothing"
 
 
-@pytest.mark.parametrize(
-    ("variables", "message"),
-    [
-        ({"a": bo.Binary(when={"b": True}), "b": bo.Binary(when={"a": True})}, "run in a circle: a on b on a"),
-        ({"a": bo.Binary(when={"a": True})}, "run in a circle: a on a"),
-        (
-            {"rate": bool, "b": bo.Binary(when={"rat": True})},
-            "b: when: there is no variable 'rat'.*mean 'rate'",
-        ),
-        ({"a": bool, "b": bo.Binary(when={"a": 3})}, r"b: when: a: expected one of \[False, True\], got 3"),
-        ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 2]})}, r"for any of several values give OneOf\(1, 2\)"),
-        ({"a": [1, 2], "b": bo.Binary(when={"a": {1, 2}})}, r"for any of several values give OneOf\(1, 2\)"),
-        ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"expected one of \[1, 2\], got \[1, 9\]$"),
-        ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
-        (
-            {"a": [1, 2], "b": bo.Binary(when={"a": 1}), "c": bo.Binary(when={"a": 2, "b": True})},
-            "c: when: no point has this variable, a is 2 and b is True",
-        ),
-        (
-            {"a": [1, 2], "b": bo.Binary(when={"a": lambda a: a.x})},
-            "b: when: <lambda> failed for a = 1: Attr",
-        ),
-    ],
-)
+REFUSED_CONDITIONS = [
+    ({"a": bo.Binary(when={"b": True}), "b": bo.Binary(when={"a": True})}, "run in a circle: a on b on a"),
+    ({"a": bo.Binary(when={"a": True})}, "run in a circle: a on a"),
+    ({"rate": bool, "b": bo.Binary(when={"rat": True})}, "b: when: there is no variable 'rat'.*mean 'rate'"),
+    ({"a": bool, "b": bo.Binary(when={"a": 3})}, r"b: when: a: expected one of \[False, True\], got 3"),
+    ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 2]})}, r"for any of several values give OneOf\(1, 2\)"),
+    ({"a": [1, 2], "b": bo.Binary(when={"a": {1, 2}})}, r"for any of several values give OneOf\(1, 2\)"),
+    ({"a": [1, 2], "b": bo.Binary(when={"a": [1, 9]})}, r"expected one of \[1, 2\], got \[1, 9\]$"),
+    ({"a": [1, 2], "b": bo.Binary(when={"a": never})}, "b: when: no point has this variable, a satisfies never"),
+    (
+        {"a": [1, 2], "b": bo.Binary(when={"a": 1}), "c": bo.Binary(when={"a": 2, "b": True})},
+        "c: when: no point has this variable, a is 2 and b is True",
+    ),
+    ({"a": [1, 2], "b": bo.Binary(when={"a": lambda a: a.x})}, "b: when: <lambda> failed for a = 1: Attr"),
+]
+
+
+@pytest.mark.parametrize(("variables", "message"), REFUSED_CONDITIONS)
 def test_conditions_that_cannot_be_are_refused_by_name(variables, message):
     with pytest.raises(bo.DomainError, match=message):
         bo.Space(variables)

@@ -54,16 +54,16 @@ def test_what_is_no_edge_is_refused(edge, message):
         graphs.weighted_graph_from_json(2, [edge])
 
 
-@pytest.mark.parametrize(
-    ("graph", "message"),
-    [
-        (3, "a networkx graph"),
-        (nx.DiGraph([(0, 1)]), "undirected"),
-        (nx.MultiGraph([(0, 1)]), "simple"),
-        (nx.empty_graph(1), "2 to 1000 nodes"),
-        (nx.Graph([(0, 1), (2, 3)]), "connected"),
-    ],
-)
+NO_GRAPHS = [
+    (3, "a networkx graph"),
+    (nx.DiGraph([(0, 1)]), "undirected"),
+    (nx.MultiGraph([(0, 1)]), "simple"),
+    (nx.empty_graph(1), "2 to 1000 nodes"),
+    (nx.Graph([(0, 1), (2, 3)]), "connected"),
+]
+
+
+@pytest.mark.parametrize(("graph", "message"), NO_GRAPHS)
 def test_what_is_no_graph_is_refused(graph, message):
     with pytest.raises(DomainError, match=message):
         graphs.weighted_graph(graph)

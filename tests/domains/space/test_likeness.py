@@ -15,12 +15,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.given_table import find_rows
-from bostruct.domains.space.likeness import (
-    GivenMatrix,
-    count_degrees,
-    likeness_from_json,
-    likeness_to_json,
-)
+from bostruct.domains.space.likeness import GivenMatrix, count_degrees, likeness_from_json, likeness_to_json
 from bostruct.domains.space.registry import variable_from_json
 
 BASES = ["K2CO3", "NaOH", "Et3N"]
@@ -121,10 +116,7 @@ def replaced(i: int, j: int, value: float, matrix: np.ndarray = DISTANCES) -> np
 
 
 REFUSED: list[tuple[dict[str, object], str]] = [
-    (
-        {"distances": replaced(0, 1, 9.0)},
-        "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'",
-    ),
+    ({"distances": replaced(0, 1, 9.0)}, "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'"),
     ({"distances": replaced(0, 1, np.nan)}, "distances: expected finite numbers, got nan between 'K2CO3' and 'NaOH'"),
     ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\), as there are 3 choices, got \(2, 2\)"),
     ({"distances": -DISTANCES}, "distances: expected distances from 0, got -3.0 between"),
@@ -132,10 +124,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"distances": np.zeros((3, 3))}, "distances: expected choices that are not all the same, got zeros alone"),
     ({"distances": "near"}, r"distances: expected numbers \(3, 3\), got 'near'"),
     ({"kernel": replaced(0, 1, 9.0, KERNEL)}, "kernel: expected a symmetric matrix, got 9.0"),
-    (
-        {"kernel": replaced(2, 2, 0.0, KERNEL)},
-        "kernel: expected a positive diagonal, got 0.0 for 'Et3N'$",
-    ),
+    ({"kernel": replaced(2, 2, 0.0, KERNEL)}, "kernel: expected a positive diagonal, got 0.0 for 'Et3N'$"),
     ({"distances": [[0, 10**5000, 1], [1, 0, 1], [1, 1, 0]]}, "distances: expected finite numbers, got an int beyond"),
     ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),

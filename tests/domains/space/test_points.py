@@ -21,14 +21,14 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     check_row(space, row)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (3, "point: expected a dict with the keys"),
-        ({"a": 1, "z": 2}, "point: unknown name 'z'"),
-        ({"a": 1}, "point: missing d; expected"),
-    ],
-)
+WRONG_NAMES = [
+    (3, "point: expected a dict with the keys"),
+    ({"a": 1, "z": 2}, "point: unknown name 'z'"),
+    ({"a": 1}, "point: missing d; expected"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG_NAMES)
 def test_names_are_checked_first(given, message):
     with pytest.raises(bo.BostructError, match=message):
         check_names(finite_space(), given)

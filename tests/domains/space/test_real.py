@@ -129,16 +129,16 @@ def test_numbers_that_people_write_come_back_as_they_are(value):
         assert (space.parse(space.present(x)) == x).all()
 
 
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [
-        (142538517.05840316, 142717276.72870505),
-        (3402.1069932136174, 3409.906517706),
-        (1e300, 1.01e300),
-        (1e-200, 1e200),
-        (1e-300, 1e10),
-    ],
-)
+LOGARITHMIC = [
+    (142538517.05840316, 142717276.72870505),
+    (3402.1069932136174, 3409.906517706),
+    (1e300, 1.01e300),
+    (1e-200, 1e200),
+    (1e-300, 1e10),
+]
+
+
+@pytest.mark.parametrize(("low", "high"), LOGARITHMIC)
 def test_each_number_of_a_narrow_or_wide_logarithmic_range_is_found_again(low, high):
     variable = bo.Real(low, high, log=True)
     for vertex in [0, 1, len(variable) - 1, *np.random.default_rng(0).integers(len(variable), size=500).tolist()]:

@@ -33,20 +33,17 @@ def test_arrays_and_their_scalars_are_plain_names():
     assert [repr(name) for name in found] == ["'saw'", "'mill'"]
 
 
-@pytest.mark.parametrize(
-    ("resources", "message"),
-    [
-        (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
-        ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
-        ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
-        (
-            {"a": [1, 2, 3], "b": 1},
-            r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]",
-        ),
-        ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
-        ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
-    ],
-)
+REFUSED = [
+    (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
+    ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
+    ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
+    ({"a": [1, 2, 3], "b": 1}, r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]"),
+    ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
+    ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
+]
+
+
+@pytest.mark.parametrize(("resources", "message"), REFUSED)
 def test_others_are_refused(resources, message):
     with pytest.raises(DomainError, match=message):
         bo.Permutation({"a": 2, "b": 1}, resources=resources)

@@ -103,11 +103,7 @@ REFUSED = [
     ([1.0, float("nan")], 5, r"Sequence: each letter must equal itself and be comparable, got nan"),
     ({"A", "B"}, 5, r"Sequence: expected a sequence of letters, got "),
     (range(101), 5, r"Sequence: expected 2 to 100 letters, got 101"),
-    (
-        "AB",
-        1,
-        r"Sequence: length: expected an integer .*, or \(shortest, longest\) with 1 <= .*, got 1$",
-    ),
+    ("AB", 1, r"Sequence: length: expected an integer .*, or \(shortest, longest\) with 1 <= .*, got 1$"),
     ("AB", 501, r"Sequence: length: expected an integer from 2 to 500, .*, got 501"),
     ("AB", (5, 3), r"Sequence: length: .*, got \(5, 3\)"),
     ("AB", (0, 3), r"Sequence: length: .*, got \(0, 3\)"),

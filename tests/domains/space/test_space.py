@@ -50,6 +50,16 @@ def test_variables_of_one_size_are_drawn_as_those_of_several_are(size):
     assert rng.bit_generator.state == again.bit_generator.state
 
 
+EXTREMES = {
+    "one variable": {"one": bool},
+    "1000 choices": {"many": list(range(1000))},
+    "1000 in a row": {"long": range(1000)},
+    "400 variables": {f"x{i}": bool for i in range(400)},
+    "large product": {f"x{i}": list(range(1000)) for i in range(7)},
+    "large graph": {"path": bo.Graph(nx.path_graph(1000)), "ring": bo.Graph(nx.cycle_graph(7))},
+}
+
+
 class TestLaws:
     @some_examples
     @given(spaces(), rngs())
@@ -76,20 +86,9 @@ class TestLaws:
     def test_size_uniformity_and_exhaustion_with_constraints(self, space, rng):
         check_enumeration(space, space.enumerate(), rng)
 
-    @pytest.mark.parametrize(
-        "variables",
-        [
-            {"one": bool},
-            {"many": list(range(1000))},
-            {"long": range(1000)},
-            {f"x{i}": bool for i in range(400)},
-            {f"x{i}": list(range(1000)) for i in range(7)},
-            {"path": bo.Graph(nx.path_graph(1000)), "ring": bo.Graph(nx.cycle_graph(7))},
-        ],
-        ids=["one variable", "1000 choices", "1000 in a row", "400 variables", "large product", "large graph"],
-    )
-    def test_the_ends_of_what_is_allowed(self, variables, rng):
-        check_domain(bo.Space(variables), rng, m=2)
+    @pytest.mark.parametrize("name", EXTREMES)
+    def test_the_ends_of_what_is_allowed(self, name, rng):
+        check_domain(bo.Space(EXTREMES[name]), rng, m=2)
 
 
 class TestPoints:

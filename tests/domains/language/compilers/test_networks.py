@@ -146,15 +146,15 @@ def test_sums_of_unlike_shapes_are_told_with_all_of_them():
         SearchSpace(builder).program().to_torch((3, 4))
 
 
-@pytest.mark.parametrize(
-    ("shapes", "message"),
-    [
-        ({"x": (2, 3)}, "expected x, ht; got x"),
-        ((2, 3), r"expected a dict with the program's inputs \(x, ht\)"),
-        ({"x": (2, 3), "ht": "four"}, "ht: expected a shape or a tensor, got 'four'"),
-        ({"x": (2, 3), "ht": (2, 3), "z": (2, 3)}, "expected x, ht; got x, ht, z"),
-    ],
-)
+REFUSED_INPUTS = [
+    ({"x": (2, 3)}, "expected x, ht; got x"),
+    ((2, 3), r"expected a dict with the program's inputs \(x, ht\)"),
+    ({"x": (2, 3), "ht": "four"}, "ht: expected a shape or a tensor, got 'four'"),
+    ({"x": (2, 3), "ht": (2, 3), "z": (2, 3)}, "expected x, ht; got x, ht, z"),
+]
+
+
+@pytest.mark.parametrize(("shapes", "message"), REFUSED_INPUTS)
 def test_inputs_that_are_wrong_are_refused(shapes, message):
     with pytest.raises(CompileError, match=message):
         drawn(enas_space).to_torch(shapes)
