@@ -220,8 +220,7 @@ class TestForm:
             point = TRAINED.present(x)
             deep = len(point["network"].layers) > 6
             assert list(point) == ["rate", "network", *(["decay"] if deep else []), "batch"]
-            assert TRAINED.parse(point) == x
-            assert TRAINED.decode(TRAINED.encode(x)) == x
+            assert (TRAINED.parse(point), TRAINED.decode(TRAINED.encode(x))) == (x, x)
 
     @pytest.mark.parametrize(("space", "count"), COUNTS)
     def test_the_count_is_infinite_where_a_number_is_real(self, space, count):
@@ -324,12 +323,9 @@ def test_a_constraint_that_no_point_satisfies_and_one_that_fails(rng):
     never = bo.Space({"rate": bo.Real(0.0, 1.0), "inner": INNER}, [lambda _: False])
     with pytest.raises(DomainError, match=r"no point that satisfies all 1 was found in 5\d\d\d draws"):
         never.sample(1, rng)
-    asks = bo.Space(
-        {"inner": INNER, "rate": bo.Real(0.0, 1.0, when={"inner": is_deep})}, [lambda point: point["rate"] > 0.5]
-    )
-    with pytest.raises(
-        DomainError, match=r"asks for rate, which .* has not: it exists where .*; use point.get\('rate'\)"
-    ):
+    rules = [lambda point: point["rate"] > 0.5]
+    asks = bo.Space({"inner": INNER, "rate": bo.Real(0.0, 1.0, when={"inner": is_deep})}, rules)
+    with pytest.raises(DomainError, match=r"asks for rate, which .* has not: it exists .*; use point.get\('rate'\)"):
         asks.sample(100, rng)
 
 
@@ -419,7 +415,5 @@ def test_a_list_of_domains_is_no_choice():
 
 
 def test_a_method_that_cannot_search_names_some_that_can():
-    with pytest.raises(
-        DomainError, match=r"the part 'network', .* annealing, .* and random search a Space with another"
-    ):
+    with pytest.raises(DomainError, match=r"the part 'network', .* annealing, .* search a Space with another"):
         bo.minimize(cost, TRAINED, 1, method="wrs", progress=False)

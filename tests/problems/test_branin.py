@@ -15,8 +15,7 @@ def test_branin_values_and_minimum():
     rows = np.array([(0, 0), (25, 25), (50, 50), (6, 42), (27, 7), (0, 50), (48, 8), (27, 8), (6, 41)])
     golden = [308.129059, 24.129965, 145.872208, 0.448188, 0.449314, 17.508297, 0.403770, 0.414719, 0.427672]
     np.testing.assert_allclose(problem.evaluate(rows), golden, rtol=2e-7, atol=1e-6)
-    assert problem.optimal_vertices == (48, 8)
-    assert problem.optimal_point == {"x1": 9.4, "x2": 2.4}
+    assert (problem.optimal_vertices, problem.optimal_point) == ((48, 8), {"x1": 9.4, "x2": 2.4})
     assert problem.space.variables["x1"].graph.weight == 50.0
     assert problem.space.variables["x1"].choices[::25] == (-5.0, 2.5, 10.0)
     assert problem.initial_points(4)[0] == {"x1": 2.5, "x2": 7.5}

@@ -55,9 +55,8 @@ class TestPerceptrons:
         assert drawn == set(trainings)
         noisy = problems.load(f"{spec},noise_seed=1,relabel=4")
         assert noisy.noise_free(noisy.optimal_point) == pytest.approx(quiet.optimum)
-        np.testing.assert_array_equal(
-            pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
-        )
+        moved = pickle.loads(pickle.dumps(noisy))
+        np.testing.assert_array_equal(moved.evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1)))
 
     NETWORKS = (
         ("activation_fn_1", ["relu", "tanh"]),
@@ -79,13 +78,11 @@ class TestPerceptrons:
                 first, second = (f"{point[f'activation_fn_{k}']}-{point[f'n_units_{k}']}" for k in (1, 2))
                 network = bo.Architecture.chain(f"{first} {second} linear", "mlp")
                 parts = {"network": network, "training": {"rate": point["rate"]}}
-                assert joint(parts) == plain(point)
-                assert joint.noise_free(parts) == plain.noise_free(point)
+                assert (joint(parts), joint.noise_free(parts)) == (plain(point), plain.noise_free(point))
             assert joint.noise_free(joint.optimal_point) == joint.optimum == plain.optimum
             moved = pickle.loads(pickle.dumps(joint))
-            np.testing.assert_array_equal(
-                moved.evaluate(joint.initial_points(2)), joint.evaluate(joint.initial_points(2))
-            )
+            points = joint.initial_points(2)
+            np.testing.assert_array_equal(moved.evaluate(points), joint.evaluate(points))
 
     def test_a_joint_table_is_searched_by_distances_between_its_networks(self, tmp_path, monkeypatch):
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 1)).astype(np.float32)

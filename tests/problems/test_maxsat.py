@@ -79,10 +79,8 @@ def breakable_formulas(draw):
     formula = draw(formulas())
     kept = draw(st.lists(st.booleans(), min_size=formula.n_variables, max_size=formula.n_variables))
     literals = [v if positive else -v for v, positive in enumerate(kept, 1)]
-    clauses = tuple(
-        (*c, draw(st.sampled_from(literals))) if w == math.inf else c
-        for c, w in zip(formula.clauses, formula.weights, strict=True)
-    )
+    pairs = zip(formula.clauses, formula.weights, strict=True)
+    clauses = tuple((*c, draw(st.sampled_from(literals))) if w == math.inf else c for c, w in pairs)
     return Formula(formula.n_variables, (*clauses, (draw(st.sampled_from(literals)),)), (*formula.weights, math.inf))
 
 
@@ -145,9 +143,8 @@ def test_python_sat_reads_the_same(tmp_path, suffix, text):
     pairs = list(zip(ours.clauses, ours.weights, strict=True))
     assert theirs.nv == ours.n_variables
     assert [tuple(c) for c in theirs.hard] == [c for c, w in pairs if math.isinf(w)]
-    assert [(tuple(c), float(w)) for c, w in zip(theirs.soft, theirs.wght, strict=True)] == [
-        (c, w) for c, w in pairs if not math.isinf(w)
-    ]
+    soft = [(tuple(c), float(w)) for c, w in zip(theirs.soft, theirs.wght, strict=True)]
+    assert soft == [(c, w) for c, w in pairs if not math.isinf(w)]
 
 
 MALFORMED = [
@@ -204,8 +201,7 @@ def test_a_file_as_a_problem(tmp_path):
     assert problems.load(f"maxsat:file={path}").name == problem.name
     assert problem({"x1": True, "x2": False, "x3": False}) == 7.5
     assert problem({"x1": False, "x2": True, "x3": True}) == 2 * 8.5
-    assert len(problem.initial_points(25)) == 20
-    assert prove_optimum(problem).optimum == 3.0
+    assert (len(problem.initial_points(25)), prove_optimum(problem).optimum) == (20, 3.0)
     with pytest.raises(ValueError, match="weights: expected one of raw, standardized"):
         maxsat(path, "native")
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -387,8 +383,7 @@ def test_published_maxsat_optima(d, text, value):
         assert problem.best_known == problem.evaluate(np.array([bits(text)]))[0]
         assert problem.optimum_source.startswith("not proved")
         return
-    assert problem.optimal_vertices == bits(text)
-    assert problem.optimum == pytest.approx(value, abs=2e-4)
+    assert (problem.optimal_vertices, problem.optimum) == (bits(text), pytest.approx(value, abs=2e-4))
     for other in (problem, relabel(problem, 2)):
         neighbors = other.space.neighbors(np.array(other.optimal_vertices))
         assert other.evaluate(neighbors).min() >= other.optimum

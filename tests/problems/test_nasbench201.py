@@ -90,8 +90,7 @@ class TestLookAlike:
         points = problem.initial_points(1)
         assert len(set(points)) == 4
         for other in (again, moved):
-            assert other.name == problem.name
-            assert other.space == problem.space
+            assert (other.name, other.space) == (problem.name, problem.space)
             np.testing.assert_array_equal(other.evaluate(points), problem.evaluate(points))
 
     def test_a_method_of_architectures_searches_a_table(self, tmp_path):

@@ -22,10 +22,7 @@ load: Any = problems.load
 
 
 REFUSED_NUMBERS = [
-    (
-        {"epochs": float("inf")},
-        "expected finite numbers of epochs and accuracies: cannot convert float infinity to integer",
-    ),
+    ({"epochs": np.inf}, "expected finite numbers of epochs and accuracies: cannot convert float infinity to integer"),
     (
         {"eval_acc1es": {"x-valid@199": 10**400}},
         "expected finite numbers of epochs and accuracies: int too large to convert to float",
@@ -53,9 +50,8 @@ class TestNats:
 
     def test_the_problem_is_that_of_an_npz_of_the_same_numbers(self, nats, tmp_path):
         file = tmp_path / "made.npz"
-        done = subprocess.run(
-            [sys.executable, "-m", "bostruct.problems.official", nats, file], capture_output=True, text=True, check=True
-        )
+        command = [sys.executable, "-m", "bostruct.problems.official", nats, file]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
         assert done.stdout == f"4 architectures in {file}\n"
         whole = {index: nats_results(index) for index in range(4)}
         whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
@@ -219,8 +215,7 @@ class TestFCNet:
             told = load(f"{name}:file={tmp_path / 'f.npz'},data=naval_propulsion{noise}")
             for place in (file, tmp_path):  # the file, or the folder of it
                 found = load(f"{name}:file={place},data=naval_propulsion{noise}")
-                assert found.space == told.space
-                assert found.optimum == told.optimum
+                assert (found.space, found.optimum) == (told.space, told.optimum)
                 for point in told.initial_points(1):
                     assert found(point) == told(point)
 

@@ -48,10 +48,8 @@ class TestPth:
         assert told.keys() == found.keys()
         for name in told:
             np.testing.assert_array_equal(told[name], found[name])
-        assert (
-            load(f"nasbench201:file={file},data=cifar10").optimum
-            == load(f"nasbench201:file={nats},data=cifar10").optimum
-        )
+        first, second = (load(f"nasbench201:file={place},data=cifar10") for place in (file, nats))
+        assert first.optimum == second.optimum
 
     def test_curves_are_not_held(self, tmp_path):
         def with_curves(training):

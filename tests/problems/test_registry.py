@@ -69,8 +69,7 @@ def test_an_empty_batch_has_no_values(problem):
 def test_the_name_loads_the_same_problem(problem):
     again = problems.load(problem.name)
     rows = some_points(problem)
-    assert again.name == problem.name
-    assert again.space == problem.space
+    assert (again.name, again.space) == (problem.name, problem.space)
     np.testing.assert_array_equal(again.evaluate(rows), problem.evaluate(rows))
 
 
@@ -123,8 +122,7 @@ def test_noise_free_is_the_value_where_there_is_no_noise(problem):
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_relabeling_keeps_optimum_and_initial_values(problem, seed):
     other = relabel(problem, seed)
-    assert other.space == problem.space
-    assert other.optimum == problem.optimum
+    assert (other.space, other.optimum) == (problem.space, problem.optimum)
     if other.optimal_point is not None:
         assert other(other.optimal_point) == pytest.approx(problem.optimum, abs=1e-9)
     for config in problem.configs[:3]:
@@ -138,9 +136,8 @@ def test_relabeling_keeps_neighbors_neighbors(problem):
     other = relabel(problem, 3)
     x = problem.initial(problem.configs[0])[0]
     y = other.initial(problem.configs[0])[0]
-    np.testing.assert_allclose(
-        np.sort(problem.evaluate(problem.space.neighbors(x))), np.sort(other.evaluate(other.space.neighbors(y)))
-    )
+    near, moved = (np.sort(p.evaluate(p.space.neighbors(one))) for p, one in ((problem, x), (other, y)))
+    np.testing.assert_allclose(near, moved)
 
 
 def test_relabeling_moves_a_patterned_optimum_and_depends_on_the_seed():

@@ -38,8 +38,7 @@ def rng() -> np.random.Generator:
 def test_laws_of_a_domain(name, rng):
     domain = DOMAINS[name]
     xs = domain.sample(4, rng)
-    assert len(xs) == 4
-    assert domain.sample(0, rng) == []
+    assert (len(xs), domain.sample(0, rng)) == (4, [])
     check_points(domain, xs)
     check_keys(domain, xs)
     check_seeding(domain)
@@ -196,8 +195,7 @@ def test_a_pool_may_be_written():
     pool = ["sep3-16 conv3-32/2 softmax", branched, ["conv3-8", ("conv3", 16), "softmax"], vgg(1).to_json()]
     domain = cnn_domain(pool=[*pool[:3], pool[3] | {"family": family.name}], family=family)
     assert {x.family for x in domain.pool} == {family}
-    assert str(domain.pool[1]) == branched
-    assert domain.parse(branched) == domain.pool[1]
+    assert (str(domain.pool[1]), domain.parse(branched)) == (branched, domain.pool[1])
     assert mlp_domain(pool=["relu-8 tanh-8 linear"]).pool == (Architecture.chain("relu-8 tanh-8 linear"),)
     with pytest.raises(DomainError, match=r"pool\[1\]: layer 1: label 'sep3' is unknown; the family cnn knows"):
         cnn_domain(pool=["conv3-16 conv3-16 softmax", "sep3-16 softmax"])
@@ -232,9 +230,8 @@ def test_bounds_that_make_no_sense():
 def test_the_default_pool_keeps_what_fits():
     small = cnn_domain(Bounds(max_layers=16))
     assert [len(x) for x in small.pool] == [10, 13, 16, 13, 15]
-    with pytest.raises(
-        DomainError, match=r"no architecture of the default pool is within the bounds \(the smallest: .*\); pass pool="
-    ):
+    words = r"no architecture of the default pool is within the bounds \(the smallest: .*\); pass pool="
+    with pytest.raises(DomainError, match=words):
         cnn_domain(Bounds(max_layers=9))
     with pytest.raises(DomainError, match="expected at least one architecture"):
         cnn_domain(pool=[])
@@ -366,8 +363,7 @@ def test_mutation_says_where_bounds_leave_nothing(rng, monkeypatch):
 
 
 def test_public_names():
-    assert bo.cnn_domain() == cnn_domain()
-    assert bo.mlp_domain() == mlp_domain()
+    assert (bo.cnn_domain(), bo.mlp_domain()) == (cnn_domain(), mlp_domain())
     assert bo.Architecture is Architecture
 
 
@@ -394,9 +390,8 @@ def test_a_label_of_ones_own_is_as_likely_a_swap_as_a_published_one(image, rng):
     for other, chance in SWAPS["conv3"].items():
         assert drawn.count(other) / 7000 == pytest.approx(6 / 7 * chance, abs=0.02)
     assert "sep3" not in {draw_label(family, "max-pool", rng) for _ in range(100)}  # they may not be matched
-    assert {draw_label(family, "sep3", rng) for _ in range(500)} == {
-        f"{kind}{k}" for kind in ("conv", "res") for k in (3, 5, 7)
-    }
+    names = {f"{kind}{k}" for kind in ("conv", "res") for k in (3, 5, 7)}
+    assert {draw_label(family, "sep3", rng) for _ in range(500)} == names
 
 
 def test_a_family_without_the_published_labels_draws_its_own(rng):

@@ -97,9 +97,8 @@ def test_the_order_is_the_first_of_all_topological_ones_or_a_cycle_is_named(grap
     whole = nx.DiGraph(pairs)
     whole.add_nodes_from(range(n))
     if nx.is_directed_acyclic_graph(whole):
-        assert validity.topological_order(*validity.adjacency(edges, n)) == list(
-            nx.lexicographical_topological_sort(whole)
-        )
+        order = list(nx.lexicographical_topological_sort(whole))
+        assert validity.topological_order(*validity.adjacency(edges, n)) == order
         return
     with pytest.raises(PointError, match="the edges have a cycle: ") as caught:
         validity.topological_order(*validity.adjacency(edges, n))

@@ -79,6 +79,5 @@ def shallow_and_wide(program: Any) -> float:
 def wiring_cost(program: Any) -> float:
     """An objective on `genetic_stages`: some bits help, some pairs of bits help more."""
     bits = list(program.trace.values())
-    return (
-        sum(((i * 7) % 5 - 2.0) * bit for i, bit in enumerate(bits)) - 3.0 * bits[0] * bits[5] - 2.0 * bits[9] * bits[1]
-    )
+    bonus = 3.0 * bits[0] * bits[5] + 2.0 * bits[9] * bits[1]
+    return sum(((i * 7) % 5 - 2.0) * bit for i, bit in enumerate(bits)) - bonus

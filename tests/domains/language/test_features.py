@@ -76,7 +76,7 @@ def test_a_cache_finds_each_result_once_and_forgets_what_was_not_asked_for_longe
     assert [squares(n) for n in (1, 2, 3, 1, 1, 2)] == [1, 4, 9, 1, 1, 4]
     assert found == [1, 2, 3]
     squares(4)  # in the place of 3
-    assert (squares(1), squares(2), squares(3)) == (1, 4, 9)
+    assert [squares(n) for n in (1, 2, 3)] == [1, 4, 9]
     assert found == [1, 2, 3, 4, 3]
     squares.add(9, 80)
     assert squares(9) == 80

@@ -114,8 +114,7 @@ def test_a_function_holds_its_closure_then_its_defaults():
     def fn(x, y=3, *, z=4):
         return a, b, x, y, z
 
-    assert closure_values(fn) == [1, [2], 3, 4]
-    assert closure_values(step) == []
+    assert (closure_values(fn), closure_values(step)) == ([1, [2], 3, 4], [])
 
     def early():
         return late

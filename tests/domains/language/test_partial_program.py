@@ -79,8 +79,7 @@ def test_an_end_has_a_program_and_nothing_else_has():
     end = space.specify([1, "b"])
     with pytest.raises(TraceError, match=r"it has a value already|open are none"):
         end.assign("SISORepeat-0/M-0.x", "a")
-    assert len(end.program()) == 1
-    assert end.specify([]) == end
+    assert (len(end.program()), end.specify([])) == (1, end)
 
 
 def test_what_is_drawn_keeps_what_was_given():
@@ -88,8 +87,7 @@ def test_what_is_drawn_keeps_what_was_given():
     for _ in range(10):
         end = space.complete({"SISORepeat-0.num_reps": 3}, rng)
         assert end.is_terminal
-        assert end.trace["SISORepeat-0.num_reps"] == 3
-        assert space.replay(end.trace) == end
+        assert (end.trace["SISORepeat-0.num_reps"], space.replay(end.trace)) == (3, end)
     fixed = space.assign("SISORepeat-0.num_reps", 2)
     assert {fixed.complete({}, rng).trace["SISORepeat-0.num_reps"] for _ in range(5)} == {2}
 
@@ -136,8 +134,7 @@ def test_equal_by_builder_and_trace_and_sent_by_both():
     assert len({space, two, PartialProgram(endless), PartialProgram(repeated)}) == 3
     assert space != "repeated"
     moved = pickle.loads(pickle.dumps(two))
-    assert moved == two
-    assert (moved.max_depth, moved.max_decisions) == (7, 9)
+    assert (moved, moved.max_depth, moved.max_decisions) == (two, 7, 9)
     assert repr(two) == "PartialProgram(repeated, {'SISORepeat-0.num_reps': 2})"
     assert repr(space) == "PartialProgram(repeated)"
 

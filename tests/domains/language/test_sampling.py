@@ -53,8 +53,7 @@ def rng():
 def test_each_value_of_each_choice_is_equally_likely(draw):
     walk, generator, m = begin(repeated, 10), rng(), 2_100
     counts = Counter(draw(walk, generator, 10).trace() for _ in range(m))
-    assert len(walk) == 0
-    assert len(counts) == 14
+    assert (len(walk), len(counts)) == (0, 14)
     assert chi_square(counts, {x: m / 3 / 2 ** (len(x) - 1) for x in counts}) < 34.5  # p = 0.001 at 13 degrees
 
 
@@ -69,9 +68,7 @@ def test_evenly_drawn_programs_are_uniform():
 
 
 def test_programs_that_cannot_be_counted_cannot_be_drawn_evenly():
-    with pytest.raises(
-        DomainError, match=r"by: 'architecture' draws .* needs their number, but it is .*; by='decision'"
-    ):
+    with pytest.raises(DomainError, match=r"by: 'architecture' draws .* needs their number, .*; by='decision'"):
         follow(begin(endless, 50), program_uniform_policy(rng(), 1_000), 100)
     assert follow(begin(three, 5), program_uniform_policy(rng(), 1), 100).next() is None  # nothing opens another choice
 
@@ -136,8 +133,7 @@ def test_traces_values_and_positions_lead_to_the_same_end():
         end = replay(walk, x)
         assert end.trace() == specify(walk, list(x.values())).trace() == x
         made = [h.positions[value] for h, value in zip(end.chosen, x.values(), strict=True)]
-        assert follow_decisions(walk, made).trace() == x
-        assert complete(walk, x, rng(), 10).trace() == x
+        assert (follow_decisions(walk, made).trace(), complete(walk, x, rng(), 10).trace()) == (x, x)
     assert len(walk) == 0
     assert follow_decisions(walk, [2]).next() is not None
 

@@ -88,8 +88,7 @@ def test_spaces_too_large_to_list_give_up_after_as_many_draws_as_they_say(rng, m
 
 
 def test_sizes_are_counts_or_infinite():
-    assert SearchSpace(two_of(7)).size == 49
-    assert SearchSpace(endless).size == math.inf
+    assert (SearchSpace(two_of(7)).size, SearchSpace(endless).size) == (49, math.inf)
 
 
 def test_points_are_read_in_every_form_that_users_have(rng):
@@ -127,8 +126,7 @@ def test_neighbors_are_sampled_without_repetition_listed_or_drawn(rng, monkeypat
 def test_choices_are_drawn_anew_by_name_and_the_others_kept(rng):
     space = SearchSpace(layers_of_kinds)
     x = space.complete({"SISORepeat-0.num_reps": 3}, rng).trace
-    assert space.names(x) == tuple(x)
-    assert space.resample(x, [], rng) == x
+    assert (space.names(x), space.resample(x, [], rng)) == (tuple(x), x)
     for name in x:
         others = [space.resample(x, [name], rng) for _ in range(20)]
         assert len({y.get(name) for y in others}) > 1
@@ -139,8 +137,7 @@ def test_decisions_are_positions_that_lead_back(rng):
     space = SearchSpace(layers_of_kinds)
     for x in space.sample(10, rng):
         made = space.decisions(x)
-        assert space.roll_out(made, rng) == x
-        assert space.options(made) == 0
+        assert (space.roll_out(made, rng), space.options(made)) == (x, 0)
         for n in range(len(made)):
             assert space.options(made[:n]) > made[n]
             assert space.decisions(space.roll_out(made[:n], rng))[:n] == made[:n]
@@ -165,8 +162,7 @@ def test_fingerprints_tell_spaces_apart_that_show_or_build_other_things():
         return lambda: siso_or([lambda: siso_module(kind), lambda: siso_module("B")], D([0, 1]))
 
     prints = [SearchSpace(builder).fingerprint for builder in (two_of(2), two_of(3), leaf("A"), leaf("C"))]
-    assert len(set(prints)) == 4
-    assert SearchSpace(leaf("A")).fingerprint == prints[2]
+    assert (len(set(prints)), SearchSpace(leaf("A")).fingerprint) == (4, prints[2])
     assert SearchSpace(leaf("A")).assign("SISOOr-0.idx", 0).fingerprint != prints[2]
     description = SearchSpace(layers_of_kinds).to_json()
     assert (description["domain"], description["builder"]) == ("language", "layers_of_kinds")

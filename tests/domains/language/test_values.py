@@ -54,9 +54,7 @@ def test_numbers_that_json_has_not_are_refused(value):
 
 @pytest.mark.parametrize("value", [{1, 2}, {"a": 1}, print, b"x", 1j, np.zeros(2), [print]])
 def test_what_is_no_value_is_refused_with_the_way_out(value):
-    with pytest.raises(
-        LanguageError, match=r"x: expected None, bools, numbers, .* to choose between parts use siso_or"
-    ):
+    with pytest.raises(LanguageError, match=r"x: expected None, bools, .* to choose between parts use siso_or"):
         as_value("x", value)
 
 
@@ -83,7 +81,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("values", REFUSED)
 def test_values_that_cannot_be_chosen(values):
-    check_refusal(lambda: conv2d(lang.D(values)), LanguageError, "values:")
+    check_refusal(lambda: conv2d(lang.D(values)), "values:")
 
 
 @pytest.mark.parametrize("name", [None, "a", "_a1", "a-b+c", "1_in_2", "3x"])
@@ -93,9 +91,7 @@ def test_names_are_letters_digits_and_a_few_signs(name):
 
 @pytest.mark.parametrize("name", ["", "+1", "a b", "a/b", "a.b", "a[0]", "-a", 3, "a\n"])
 def test_other_names_are_refused(name):
-    with pytest.raises(
-        LanguageError, match=r"name: expected letters, digits, '_', '\+' and '-', not beginning with '\+'"
-    ):
+    with pytest.raises(LanguageError, match=r"name: expected letters, digits, '_', .* and '-', not beginning with '\+'"):
         as_name(name)
 
 
@@ -195,7 +191,5 @@ def test_spaces_whose_names_stand_for_other_functions_are_counted_apart():
 
 def test_what_cannot_be_told_apart_asks_for_names():
     for options in ([print, print], [{"a": 1}, {"a": 1}]):
-        check_refusal(lambda options=options: conv2d(lang.D(options)), LanguageError, r"equal.*name them, D\(\{'name'")
-    check_refusal(
-        lambda: conv2d(lang.D([lambda: 1])), LanguageError, r"anything by a name of yours, D\(\{'name': value"
-    )
+        check_refusal(lambda options=options: conv2d(lang.D(options)), r"equal.*name them, D\(\{'name'")
+    check_refusal(lambda: conv2d(lang.D([lambda: 1])), r"anything by a name of yours, D\(\{'name': value")

@@ -32,8 +32,7 @@ def test_numpy_scalars_become_the_values_they_stand_for():
 
 
 def test_two_choices_in_a_row_are_a_complete_graph():
-    assert path_graph(2) == CompleteGraph(2)
-    assert path_graph(2, 3.0) == PathGraph(2, 3.0)
+    assert (path_graph(2), path_graph(2, 3.0)) == (CompleteGraph(2), PathGraph(2, 3.0))
     assert path_graph(3) == PathGraph(3)
 
 
@@ -61,8 +60,7 @@ def test_choices_that_can_change_are_found_by_equality_and_copied():
     assert variable.parse(["a"]) == [0]
     shown = variable.present([0])
     shown.append("b")
-    assert variable.choices[0] == ["a"]
-    assert variable.encode([1]) == {"vertex": 1}
+    assert (variable.choices[0], variable.encode([1])) == (["a"], {"vertex": 1})
     assert variable.decode({"vertex": 1}) == [1]
     for data in ({"vertex": 4}, {"vertex": True}, {}, "d"):
         with pytest.raises(PointError):
@@ -103,8 +101,7 @@ def test_who_changes_an_item_does_not_change_the_variable(build):
     items[0].append(9)
     items[2]["a"].append(9)
     items[3][1].append(9)
-    assert repr(variable) == before
-    assert variable.describe() == described
+    assert (repr(variable), variable.describe()) == (before, described)
 
 
 def test_items_without_change_stay_the_same_objects_and_those_without_copies_are_kept():

@@ -44,8 +44,7 @@ def test_lists_and_draws_are_those_of_the_definition(a, b, has_graph, leaps, rng
     row = draw(rng, 6, int(rng.integers(min(a, b), max(a, b) + 1)))
     expected = list_by_hand(row, exchanges, leaps)
     listed = exchanges.list_all(row, leaps)
-    assert len(listed) == len(expected)
-    assert set(map(tuple, listed.tolist())) == expected
+    assert (len(listed), set(map(tuple, listed.tolist()))) == (len(expected), expected)
     np.testing.assert_array_equal(exchanges.draw(row, 40, rng, leaps), listed)
     few = exchanges.draw(row, 3, rng, leaps).tolist()
     assert len(set(map(tuple, few))) == min(3, len(expected))
@@ -90,9 +89,8 @@ def test_moves_there_and_back_are_as_likely_from_draws_even_over_sizes(smallest,
     n_shares, exchanges = 2_400, Exchanges(5, smallest, largest)
     rows = [np.array([(code >> i) & 1 for i in range(5)]) for code in range(32)]
     rows = [row for row in rows if smallest <= row.sum() <= largest]
-    led = {
-        tuple(row): Counter(tuple(exchanges.move(row, (k + 0.5) / n_shares)) for k in range(n_shares)) for row in rows
-    }
+    shares = [(k + 0.5) / n_shares for k in range(n_shares)]
+    led = {tuple(row): Counter(tuple(exchanges.move(row, share)) for share in shares) for row in rows}
     for row, counts in led.items():
         assert (row in counts) == (sum(row) in (0, 5))  # where there is nothing to exchange
         for other, count in counts.items():

@@ -35,8 +35,7 @@ def read_slowly(data: dict[str, object]) -> list[int] | None:
 def test_it_finds_what_the_variables_find(data: dict[str, object]) -> None:
     row = KnownValues(SPACE.variables).read(data)
     if row is not None:
-        assert row.dtype == np.int64
-        assert row.tolist() == read_slowly(data)
+        assert (row.dtype, row.tolist()) == (np.int64, read_slowly(data))
 
 
 def test_it_reads_all_that_a_space_writes() -> None:
@@ -57,9 +56,8 @@ def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) ->
 def test_it_shows_and_writes_what_the_variables_do() -> None:
     listed = bo.Space({"a": [0, 2, 1.0, None, "x"], "b": bool, "c": range(3), "n": bo.Integer(-3, 3)})
     for x in listed.sample(50, np.random.default_rng(0)):
-        expected = {
-            name: one.present([column]) for (name, one), column in zip(listed.variables.items(), x, strict=True)
-        }
+        pairs = zip(listed.variables.items(), x, strict=True)
+        expected = {name: one.present([column]) for (name, one), column in pairs}
         found = KnownValues(listed.variables).write(x)
         assert found is not None
         assert found == expected == listed.present(x) == listed.encode(x)

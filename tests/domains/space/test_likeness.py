@@ -63,9 +63,8 @@ def test_frames_are_read_by_their_labels():
     assert bo.Categorical(BASES, distances=shuffled) == bo.Categorical(BASES, distances=DISTANCES)
     table = pd.DataFrame({"pKa": [10.3, 15.7, 10.8, 1.0]}, index=[*BASES, "another"])
     assert bo.Categorical(BASES, descriptors=table.iloc[[3, 1, 2, 0]]) == bo.Categorical(BASES, descriptors=table[:3])
-    assert bo.Categorical(BASES, descriptors=table[:3]) == bo.Categorical(
-        BASES, descriptors={"pKa": [10.3, 15.7, 10.8]}
-    )
+    one_column = {"pKa": [10.3, 15.7, 10.8]}
+    assert bo.Categorical(BASES, descriptors=table[:3]) == bo.Categorical(BASES, descriptors=one_column)
     assert find_rows("t", ["b", [1]], ["a", "b", [1]]) == [1, 2]
 
 

@@ -15,8 +15,7 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     space = finite_space()
     point = {"c": False, "a": 1, "b": "y", "d": True}
     row = read_row(space, point, lambda variable, value: variable.parse(value))
-    assert row.tolist() == [0, 1, 1, 1, ABSENT]
-    assert present_row(space, row) == point
+    assert (row.tolist(), present_row(space, row)) == ([0, 1, 1, 1, ABSENT], point)
     assert encode_row(space, row) == point
     check_row(space, row)
 

@@ -29,9 +29,7 @@ def objective(point):
     return (math.log10(point["rate"]) + 2.5) ** 2 + (point["x"] - 1.234) ** 2 + (point["kind"] == "a")
 
 
-@given(
-    st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100.0, 101.0)]), st.integers(0, GRID_STEPS)
-)
+@given(st.sampled_from([bo.Real(-5, 5), bo.Real(1e-6, 1e3, log=True), bo.Real(100, 101)]), st.integers(0, GRID_STEPS))
 def test_every_step_is_found_again_from_its_value(variable, vertex):
     value = variable.present([vertex])
     assert variable.parse(value) == [vertex]
@@ -72,9 +70,8 @@ def median_best(method):
 
 @pytest.mark.parametrize("method", ["combo", "bocs", "smbo", "mcts"])
 def test_methods_without_a_place_for_them_refuse_by_name(method):
-    with pytest.raises(
-        DomainError, match=r"method: .* cannot search the Real variable 'rate' and the Real variable 'x'; auto, .* can"
-    ):
+    words = r"method: .* cannot search the Real variable 'rate' and the Real variable 'x'; auto, .* can"
+    with pytest.raises(DomainError, match=words):
         bo.minimize(objective, SPACE, 5, method=method)
 
 

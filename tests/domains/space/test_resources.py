@@ -51,8 +51,7 @@ def test_others_are_refused(resources, message):
 
 def test_a_file_has_them():
     found = Permutation.from_json(SHOP.to_json())
-    assert found == SHOP
-    assert found.resources == SHOP.resources
+    assert (found, found.resources) == (SHOP, SHOP.resources)
     assert repr(found) == "Permutation({'a': 2, 'b': 1}, resources={'a': ['saw', 'mill'], 'b': ['mill']})"
     assert "resources" not in bo.Permutation(["a", "b"]).to_json()
     assert bo.Permutation({"a": 2, "b": 1}) != SHOP

@@ -61,10 +61,7 @@ REFUSED_VARIABLES = [
 
 
 REFUSED_KINDS = [
-    (
-        lambda: bo.Categorical("abc"),
-        "Categorical: expected a sequence of choices, got 'abc'; a text is one value: list",
-    ),
+    (lambda: bo.Categorical("abc"), "Categorical: expected a sequence of choices, got 'abc'; .* one value: list"),
     (lambda: bo.Categorical({"a", "b"}), "Categorical: expected a sequence of choices, got {"),
     (lambda: bo.Ordinal(5), "Ordinal: expected a sequence of choices, got 5"),
     (lambda: bo.Categorical(itertools.count()), "Categorical: expected 2 to 1000 choices, got more; Candidates takes"),
@@ -79,10 +76,7 @@ REFUSED_KINDS = [
     (lambda: bo.Graph(nx.path_graph(1001)), "Graph: expected 2 to 1000 nodes, got 1001"),
     (lambda: bo.Graph(loop()), "Graph: expected no self loops, got one at node number 1"),
     (lambda: bo.Graph({"a": ["b"]}), "Graph: expected a networkx graph, got {'a'"),
-    (
-        lambda: bo.Graph(nx.Graph([(0, 1, {"weight": 0})])),
-        r"Graph: expected edge weights from 1e-300 to 1e\+300, got 0",
-    ),
+    (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": 0})])), r"Graph: expected edge weights from 1e-300 to 1e.300, got 0"),
     (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": "1"})])), "Graph: expected edge weights .*, got '1'"),
 ]
 

@@ -45,8 +45,7 @@ def test_identities_with_hyperparameters_are_not_the_backends_business():
         return lang.siso_sequential([carrier, scaled(2)])
 
     program = SearchSpace(builder).specify([1]).program()
-    assert len(program) == 2
-    assert program.to_function()(21) == 42
+    assert (len(program), program.to_function()(21)) == (2, 42)
     assert program.compile(Depth(), {"in": 0}) == {"out": 1}
 
 
@@ -68,8 +67,7 @@ def test_values_are_forgotten_once_nothing_reads_them():
 
     chain = SearchSpace(lambda: lang.siso_sequential([lang.function_module("Link", fn) for _ in range(10)]))
     assert isinstance(chain.program().to_function()(0), Big)
-    assert len(most) == 10
-    assert max(most) == 2
+    assert (len(most), max(most)) == (10, 2)
 
 
 def test_a_function_of_several_outputs_that_lacks_one_is_named():
@@ -104,9 +102,8 @@ def test_the_same_plan_carries_other_values():
         visited.append(position)
         return f"{wiring.steps[position].path}({', '.join(given.values())})"
 
-    assert flow.propagate(wiring, join, {"in": "x"}) == {
-        "out": "SISORepeat-0/Combine-0(SISORepeat-0/Scale-0(x), SISORepeat-0/Scale-1(x))"
-    }
+    joined = "SISORepeat-0/Combine-0(SISORepeat-0/Scale-0(x), SISORepeat-0/Scale-1(x))"
+    assert flow.propagate(wiring, join, {"in": "x"}) == {"out": joined}
     assert visited == [0, 1, 2]
 
 

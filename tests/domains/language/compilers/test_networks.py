@@ -257,8 +257,7 @@ OPS = [
 @pytest.mark.parametrize(("op", "shape", "count"), OPS)
 def test_ready_modules_keep_or_halve_sizes_and_have_the_parameters_of_their_kind(op, shape, count):
     net = fixed(op).to_torch((2, 3, 7, 7))
-    assert net(torch.randn(2, 3, 7, 7)).shape == shape
-    assert parameters(net) == count
+    assert (net(torch.randn(2, 3, 7, 7)).shape, parameters(net)) == (shape, count)
 
 
 @pytest.mark.parametrize("op", [lambda: ops.conv2d(4, 2), lambda: ops.max_pool(2, 1), lambda: ops.avg_pool(4, 2)])

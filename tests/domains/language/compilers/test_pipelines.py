@@ -159,7 +159,7 @@ def test_what_scikit_learn_cannot_express_is_refused_by_name():
         (two_outputs, r"one output; the program has a, b"),
         (lang.identity, "at least one estimator"),
         (
-            lambda: lang.siso_module("Abstract", {"k": 3}),
+            partial(lang.siso_module, "Abstract", {"k": 3}),
             r"Abstract-0\(k=3\): to_sklearn compiles .* stands for nothing",
         ),
         (lambda: sklearn_module("F", lambda: {}), r"F-0\(\): expected a scikit-learn estimator, got \{\}"),
