@@ -87,3 +87,18 @@ def first_file(results):
     infos = {index: {"full": own["200"], "less": own["12"]} for index, own in results.items()}
     archs = [own["200"]["arch_str"] for own in results.values()]
     return {"meta_archs": archs, "total_archs": len(archs), "arch2infos": infos, "evaluated_indexes": set(results)}
+
+
+def all_results():
+    """What the files of the fixture `nats` hold: the second architecture has a training less."""
+    return {i: nats_results(i, SEEDS | {"cifar10-valid": (999, 777)} if i == 1 else SEEDS) for i in range(len(CODES))}
+
+
+class Trap:
+    """Makes a file where it is read by a pickle that trusts it."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self):
+        return (self.place.touch, ())

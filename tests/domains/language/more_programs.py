@@ -8,6 +8,23 @@ from typing import Any
 from bostruct import language as lang
 
 
+def step(_values: Any, x: Any) -> Any:
+    return x
+
+
+def other_step(_values: Any, x: Any) -> Any:
+    return x
+
+
+def scaled(factor: Any) -> Any:
+    return lambda _values, x: factor * x
+
+
+def one(value: Any = 0, implementation: Any = None) -> Any:
+    """Return the program of one module, with a value and what it stands for."""
+    return lang.SearchSpace(lambda: lang.siso_module("M", {"x": value}, implementation)).program()
+
+
 def conv2d(filters: Any) -> Any:
     return lang.siso_module("Conv2D", {"filters": filters})
 

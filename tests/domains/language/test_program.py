@@ -18,24 +18,7 @@ from bostruct.domains.language.program import Program, Source, build_program, re
 from bostruct.domains.language.sampling import sample_walk
 from bostruct.domains.language.trace import Trace
 from bostruct.language import D, SearchSpace, siso_module
-from tests.domains.language.more_programs import layers_of_kinds
-
-
-def step(_values, x):
-    return x
-
-
-def other_step(_values, x):
-    return x
-
-
-def scaled(factor):
-    return lambda _values, x: factor * x
-
-
-def one(value=0, implementation=None):
-    return SearchSpace(lambda: lang.siso_module("M", {"x": value}, implementation)).program()
-
+from tests.domains.language.more_programs import layers_of_kinds, one, other_step, scaled, step
 
 UNEQUAL = [
     (step, other_step),

@@ -15,6 +15,7 @@ from bostruct.domains.language import errors
 from bostruct.domains.language import space as space_module
 from bostruct.domains.language.space import SearchSpace
 from bostruct.language import D, Infeasible, Trace, TraceError, siso_module, siso_or
+from bostruct.testing import check_domain
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, layers_of_kinds
 
@@ -39,14 +40,15 @@ def test_what_is_no_point_or_generator_is_refused_by_name():
             call(0)
     with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
         space.sample(-1, rng)
-    with pytest.raises(TraceError, match="hyperparameter: expected one, or its place as text, got 3"):
-        space.assign(3, 1)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TraceError, match=r"expected one of \[1, 2, 4\], got \(1,\)"):
-        space.assign("SISORepeat-0.num_reps", [1])
-    with pytest.raises(TraceError, match="zz: no such choice or value"):
-        space.complete({"zz": 1}, rng)
-    with pytest.raises(TraceError, match=r"SISORepeat-0\.num_reps: no such choice or value"):
-        space.complete({"SISORepeat-0.num_reps": 3}, rng)
+    for place, value, words in (
+        (3, 1, "hyperparameter: expected one, or its place as text, got 3"),
+        ("SISORepeat-0.num_reps", [1], r"expected one of \[1, 2, 4\], got \(1,\)"),
+    ):
+        with pytest.raises(TraceError, match=words):
+            space.assign(place, value)
+    for place, value in (("zz", 1), ("SISORepeat-0.num_reps", 3)):
+        with pytest.raises(TraceError, match=f"{place}: no such choice or value"):
+            space.complete({place: value}, rng)
     assert len(repr(space.present(x))) < 250
 
 
@@ -133,16 +135,13 @@ def test_choices_are_drawn_anew_by_name_and_the_others_kept(rng):
         assert all(y[path] == x[path] for y in others for path in y if path in x and path != name)
 
 
-def test_decisions_are_positions_that_lead_back(rng):
-    space = SearchSpace(layers_of_kinds)
-    for x in space.sample(10, rng):
-        made = space.decisions(x)
-        assert (space.roll_out(made, rng), space.options(made)) == (x, 0)
-        for n in range(len(made)):
-            assert space.options(made[:n]) > made[n]
-            assert space.decisions(space.roll_out(made[:n], rng))[:n] == made[:n]
-    part = space.assign("SISORepeat-0.num_reps", 1)
-    assert part.options(()) == 2  # what was assigned is no decision any more
+def test_laws(rng):
+    check_domain(SearchSpace(layers_of_kinds), rng, rebuildable=False)
+
+
+def test_what_was_assigned_is_no_decision_any_more(rng):
+    part = SearchSpace(layers_of_kinds).assign("SISORepeat-0.num_reps", 1)
+    assert part.options(()) == 2
     assert len(part.decisions(part.sample(1, rng)[0])) == len(part.sample(1, rng)[0]) - 1 or part.size == 5
 
 
