@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -117,23 +115,6 @@ def test_long_steps_of_ordered_variables_halve():
 def test_values_of_a_real_are_not_listed_but_lie_on_a_grid():
     assert Real(0.0, 2.0).parse(1.0) == [GRID_STEPS // 2]
     assert Real(1e-2, 1e2, log=True).present([GRID_STEPS // 2]) == 1.0
-
-
-REFUSED = [
-    lambda: Categorical(["a"]),
-    lambda: Ordinal([1, 1]),
-    lambda: Integer(3, 3),
-    lambda: Real(1.0, 1.0),
-    lambda: Fidelity([3, 1]),
-    lambda: Fidelity([0, 1]),
-    lambda: Graph(nx.DiGraph([(0, 1)])),
-]
-
-
-@pytest.mark.parametrize("build", REFUSED)
-def test_what_is_no_variable_is_refused(build: Callable[[], Any]):
-    with pytest.raises(DomainError):
-        build()
 
 
 class TestTheContract:
