@@ -216,9 +216,8 @@ def even_only():
     return lang.substitution_module("Even", fn, {"a": D(range(4)), "b": D(range(4))}, ["in"], ["out"])
 
 
-def test_infeasible_programs_are_counted_as_none_and_never_drawn():
+def test_infeasible_programs_are_counted_as_none_and_never_drawn(rng):
     space = SearchSpace(even_only)
-    rng = np.random.default_rng(0)
     assert space.count() == lang.Exact(16)
     traces = list(space.enumerate())
     assert len(traces) == 16

@@ -68,7 +68,7 @@ def test_positions_that_are_given_are_no_orders():
     assert space.coordinates(x)[0].order is None
 
 
-def test_an_order_moves_far_where_none_nearby_is_feasible():
+def test_an_order_moves_far_where_none_nearby_is_feasible(rng):
     def only_two(dh):
         if dh["p"] not in (0, 16):  # 0123 and 2301
             raise lang.Infeasible("neither")
@@ -77,7 +77,6 @@ def test_an_order_moves_far_where_none_nearby_is_feasible():
     space = lang.SearchSpace(
         lambda: lang.substitution_module("S", only_two, {"p": lang.OneOfKFactorial(4)}, ["in"], ["out"])
     )
-    rng = np.random.default_rng(0)
     x, y = (space.replay({"S-0.p": p}).trace for p in (0, 16))
     assert space.neighbors(x) == []
     assert (space.mutate(x, rng), space.mutate(y, rng)) == (y, x)

@@ -20,17 +20,12 @@ from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, layers_of_kinds
 
 
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
 def two_of(n):
     return lambda: siso_module("M", {"a": D(range(n)), "b": D(range(n))})
 
 
-def test_what_is_no_point_or_generator_is_refused_by_name():
-    space, rng = SearchSpace(figure_4), np.random.default_rng(0)
+def test_what_is_no_point_or_generator_is_refused_by_name(rng):
+    space = SearchSpace(figure_4)
     x = space.sample(1, rng)[0]
     assert space.present(dict(x)) == space.present(x)
     assert space.mutate(dict(x), rng) != x
