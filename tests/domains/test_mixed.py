@@ -43,24 +43,12 @@ def agrees(point: dict) -> bool:
 
 
 INNER = {"depth": [1, 2, 3], "wide": bool}
-SMALL = bo.Space(
-    {
-        "optimizer": ["sgd", "adam"],
-        "inner": INNER,
-        "momentum": bo.Ordinal([0.0, 0.5, 0.9], when={"optimizer": "sgd", "inner": is_deep}),
-        "rate": bo.Categorical(["low", "high"], when={"inner": WIDE}),
-    },
-    [agrees],
-)
-TRAINED = bo.Space(
-    {
-        "rate": bo.Real(1e-5, 1e-1, log=True),
-        "network": SMALL_CNN,
-        "decay": bo.Real(0.0, 1.0, when={"network": lambda network: len(network.layers) > 6}),
-        "batch": bo.Integer(1, 100_000, log=True),
-    }
-)
-
+MOMENTUM = bo.Ordinal([0.0, 0.5, 0.9], when={"optimizer": "sgd", "inner": is_deep})
+RATE = bo.Categorical(["low", "high"], when={"inner": WIDE})
+SMALL = bo.Space({"optimizer": ["sgd", "adam"], "inner": INNER, "momentum": MOMENTUM, "rate": RATE}, [agrees])
+LOG_RATE, BATCH = bo.Real(1e-5, 1e-1, log=True), bo.Integer(1, 100_000, log=True)
+DECAY = bo.Real(0.0, 1.0, when={"network": lambda network: len(network.layers) > 6})
+TRAINED = bo.Space({"rate": LOG_RATE, "network": SMALL_CNN, "decay": DECAY, "batch": BATCH})
 SPARSE = bo.Space({"k": list(range(900)), "inner": {"b": bool}}, [lambda point: point["k"] % 400 == 0])
 
 

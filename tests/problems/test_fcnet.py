@@ -39,9 +39,9 @@ REFUSED_SPACES = [
 class TestPerceptrons:
     SPACE = (("activation", ["relu", "tanh"]), ("rate", [0.1, 0.01, 0.001]))
 
-    def stored(self, tmp_path: Path, errors: np.ndarray) -> str:
-        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(self.SPACE))
-        return f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion"
+    def stored(self, tmp_path: Path, errors: np.ndarray, name: str = "fcnet", space: object = SPACE) -> str:
+        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(space))
+        return f"{name}:file={tmp_path / 'f.npz'},data=naval_propulsion"
 
     def test_values_are_logarithms_of_trainings(self, tmp_path):
         errors = np.random.default_rng(0).uniform(0.01, 1e4, (2, 3, 4)).astype(np.float32)
@@ -58,21 +58,16 @@ class TestPerceptrons:
         moved = pickle.loads(pickle.dumps(noisy))
         np.testing.assert_array_equal(moved.evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1)))
 
-    NETWORKS = (
-        ("activation_fn_1", ["relu", "tanh"]),
-        ("rate", [0.1, 0.01, 0.001]),
-        ("n_units_2", [16, 32, 64, 128, 256, 512]),
-        ("activation_fn_2", ["relu", "tanh"]),
-        ("n_units_1", [16, 32, 64, 128, 256, 512]),
-    )
+    FUNCTIONS, UNITS = ["relu", "tanh"], [16, 32, 64, 128, 256, 512]
+    NETWORKS = (("activation_fn_1", FUNCTIONS), ("rate", [0.1, 0.01, 0.001]), ("n_units_2", UNITS))
+    NETWORKS += (("activation_fn_2", FUNCTIONS), ("n_units_1", UNITS))
 
     def test_networks_and_their_training_are_parts_of_a_point(self, tmp_path):
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 4)).astype(np.float32)
-        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
-        given = f"file={tmp_path / 'j.npz'},data=naval_propulsion"
+        spec = self.stored(tmp_path, errors, "fcnet-joint", self.NETWORKS)
         for noise in ("", ",noise_seed=3"):
-            plain, joint = problems.load(f"fcnet:{given}{noise}"), problems.load(f"fcnet-joint:{given}{noise}")
-            assert (joint.space.size, joint.name) == (plain.space.size, f"fcnet-joint:{given}{noise}")
+            plain, joint = problems.load(f"{spec}{noise}".replace("-joint", "", 1)), problems.load(f"{spec}{noise}")
+            assert (joint.space.size, joint.name) == (plain.space.size, f"{spec}{noise}")
             assert joint.space.part("network", joint.space.sample(1, np.random.default_rng(0)))[0].family == MLP
             for point in plain.initial_points(1):
                 first, second = (f"{point[f'activation_fn_{k}']}-{point[f'n_units_{k}']}" for k in (1, 2))
@@ -86,8 +81,7 @@ class TestPerceptrons:
 
     def test_a_joint_table_is_searched_by_distances_between_its_networks(self, tmp_path, monkeypatch):
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 1)).astype(np.float32)
-        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
-        joint = problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+        joint = problems.load(self.stored(tmp_path, errors, "fcnet-joint", self.NETWORKS))
         measured: list[int] = []
 
         def counted(xs, ys, settings):
@@ -104,15 +98,13 @@ class TestPerceptrons:
         shape = (2, 3, 6, 2, 5, 1)
         changed = (*self.NETWORKS[:4], ("n_units_1", [16, 32, 64, 128, 256]))
         for listed, dims in ((changed, shape), (self.NETWORKS[:4], shape[:4] + shape[5:])):
-            np.savez(tmp_path / "j.npz", naval_propulsion=np.ones(dims), space=json.dumps(listed))
             with pytest.raises(ValueError, match="space: expected n_units_1 of 16, 32, 64, 128, 256, 512; got"):
-                problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+                problems.load(self.stored(tmp_path, np.ones(dims), "fcnet-joint", listed))
 
     def test_a_file_of_another_form_is_refused(self, tmp_path):
-        with pytest.raises(ValueError, match="expected positive errors of shape"):
-            problems.load(self.stored(tmp_path, np.zeros((2, 3, 4))))
-        with pytest.raises(ValueError, match="expected positive errors of shape"):
-            problems.load(self.stored(tmp_path, np.ones((3, 2, 4))))
+        for errors in (np.zeros((2, 3, 4)), np.ones((3, 2, 4))):
+            with pytest.raises(ValueError, match="expected positive errors of shape"):
+                problems.load(self.stored(tmp_path, errors))
         np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)))
         with pytest.raises(ValueError, match="space: expected JSON"):
             problems.load(f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion")

@@ -30,9 +30,8 @@ def test_initial_points_are_drawn_given_or_made_for_a_seed():
     assert Problem(cost, SPACE, initial=0).initial_points(0) == []
     point = {"a": 1, "b": True}
     assert Problem(cost, SPACE, initial=[point]).initial_points(7) == [point]
-    assert Problem(cost, SPACE, initial=lambda seed: [{"a": seed, "b": True}]).initial_points(2) == [
-        {"a": 2, "b": True}
-    ]
+    made = Problem(cost, SPACE, initial=lambda seed: [{"a": seed, "b": True}])
+    assert made.initial_points(2) == [{"a": 2, "b": True}]
 
 
 def test_drawn_points_are_distinct_points_of_the_domain():

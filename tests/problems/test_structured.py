@@ -115,26 +115,16 @@ class TestOptimaAgreeWithEnumeration:
         assert problem.optimum == min(one["value"] for one in told if one["constraints"]["weight"] <= limit)
         assert measure(problem, problem.optimal_point)["constraints"]["weight"] <= limit
 
-    def test_qap(self, seed):
-        problem = qap(5, seed)
-        assert problem.optimum == pytest.approx(_least_of_orders(problem, 5))
-
-    def test_tsp(self, seed):
-        problem = tsp(6, seed)
-        assert problem.optimum == pytest.approx(_least_of_orders(problem, 6))
-
-    def test_ordering(self, seed):
-        problem = ordering(6, seed)
-        assert problem.optimum == pytest.approx(_least_of_orders(problem, 6))
+    @pytest.mark.parametrize(("make", "n"), [(qap, 5), (tsp, 6), (ordering, 6)])
+    def test_orders(self, make, n, seed):
+        problem = make(n, seed)
+        least = min(measure(problem, {"order": order}) for order in itertools.permutations(range(n)))
+        assert problem.optimum == pytest.approx(least)
 
     def test_coverage(self, seed):
         problem = max_coverage(14, 3, seed)
         least = min(measure(problem, {"nodes": chosen}) for chosen in itertools.combinations(range(14), 3))
         assert problem.optimum == pytest.approx(least)
-
-
-def _least_of_orders(problem: StructuredProblem, n: int) -> float:
-    return min(measure(problem, {"order": order}) for order in itertools.permutations(range(n)))
 
 
 def test_exact_methods_solve_cases_that_are_solved_by_hand():

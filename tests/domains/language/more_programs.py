@@ -33,13 +33,8 @@ def layers_of_kinds() -> Any:
     """One to three layers, each dense (of 1 to 4 units on a scale) or an activation: 5 + 25 + 125 = 155 programs."""
 
     def layer() -> Any:
-        return lang.siso_or(
-            {
-                "dense": lambda: lang.siso_module("Dense", {"units": lang.FloatRange(1.0, 4.0, 4)}),
-                "relu": lambda: lang.siso_module("ReLU"),
-            },
-            lang.D(["dense", "relu"]),
-        )
+        dense = lambda: lang.siso_module("Dense", {"units": lang.FloatRange(1.0, 4.0, 4)})  # noqa: E731
+        return lang.siso_or({"dense": dense, "relu": lambda: lang.siso_module("ReLU")}, lang.D(["dense", "relu"]))
 
     return lang.siso_repeat(layer, lang.D([1, 2, 3]))
 

@@ -108,10 +108,9 @@ def test_hyperparameters_belong_to_parts_that_enclose_their_use():
 
     with pytest.raises(errors.ForeignHyperparameter, match=r"SISOOptional-1.*made in SISOOptional-0\[1\]"):
         SearchSpace(space).sample(1, np.random.default_rng(0))
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        D([1, 2])
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        conv2d(3)
+    for make, given in ((D, [1, 2]), (conv2d, 3)):
+        with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
+            make(given)
 
 
 def test_modules_are_numbered_by_kind_and_named_by_their_place():
@@ -135,12 +134,8 @@ def test_a_part_encloses_itself_and_what_is_built_inside():
     left, right = (Fragment(host.path, host) for host in hosts)
     with build_into(left):
         deeper = Fragment("A-0/B-0", Module("B", {}, PORTS))
-    assert root.encloses(root)
-    assert root.encloses(deeper)
-    assert left.encloses(deeper)
-    assert not right.encloses(deeper)
-    assert not deeper.encloses(left)
-    assert not left.encloses(right)
+    assert all(part.encloses(other) for part, other in ((root, root), (root, deeper), (left, deeper)))
+    assert not any(part.encloses(other) for part, other in ((right, deeper), (deeper, left), (left, right)))
 
 
 def test_properties_are_sorted_and_constants_kept_apart():
@@ -193,9 +188,7 @@ def test_hyperparameters_know_their_values_and_what_they_depend_on():
     assert (h.values, h.positions) == ((1, "a", (2, 3)), {1: 0, "a": 1, (2, 3): 2})
     assert list(both.parents) == ["a", "b"]
     assert (str(h), str(both)) == ("D([1, 'a', (2, 3)])", "DependentHyperparameter of a, b")
-    assert is_hyperparameter(h)
-    assert is_hyperparameter(both)
-    assert not is_hyperparameter([1, "a"])
+    assert [is_hyperparameter(one) for one in (h, both, [1, "a"])] == [True, True, False]
 
 
 REFUSED = [

@@ -50,11 +50,8 @@ def test_ports_have_the_names_that_are_given_in_their_order():
 def test_names_of_ports_are_sequences_of_distinct_texts():
     check_refusal(lambda: module("M", {}, "in"), "M: expected a sequence of input names, got 'in'")
     check_refusal(lambda: module("M", {}, [], "out"), "M: expected a sequence of output names, got 'out'")
-    check_refusal(
-        lambda: substitution_module("S", lambda _: None, {}, [], ["x", "y", "x"]),
-        "S: two of its outputs have one name: x, y, x",
-        errors.NameClash,
-    )
+    twice = lambda: substitution_module("S", lambda _: None, {}, [], ["x", "y", "x"])  # noqa: E731
+    check_refusal(twice, "S: two of its outputs have one name: x, y, x", errors.NameClash)
 
 
 def test_what_takes_the_place_may_have_some_of_the_ports_where_that_is_said():
@@ -108,10 +105,8 @@ def test_a_promise_that_nothing_opens_is_kept_or_refused():
 def test_functions_and_keys_of_substitutions_are_checked_when_they_are_written():
     names = (["in"], ["out"])
     check_refusal(lambda: substitution_module("S", 3, {}, *names), "substitution_fn: expected a function")  # type: ignore[arg-type]
-    check_refusal(
-        lambda: substitution_module("S", lambda _: None, {"a": D([1])}, *names, keyed_by=["b"]),
-        r"keyed_by: expected some of \['a'\], got \['b'\]",
-    )
+    unknown = lambda: substitution_module("S", lambda _: None, {"a": D([1])}, *names, keyed_by=["b"])  # noqa: E731
+    check_refusal(unknown, r"keyed_by: expected some of \['a'\], got \['b'\]")
 
 
 def steps_space(hidden_choices, opening=(0, 1)):

@@ -7,7 +7,6 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from bostruct import language as lang
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language import sampling
 from bostruct.domains.language.beginning import begin
@@ -55,16 +54,6 @@ def test_each_value_of_each_choice_is_equally_likely(draw):
     counts = Counter(draw(walk, generator, 10).trace() for _ in range(m))
     assert (len(walk), len(counts)) == (0, 14)
     assert chi_square(counts, {x: m / 3 / 2 ** (len(x) - 1) for x in counts}) < 34.5  # p = 0.001 at 13 degrees
-
-
-def test_evenly_drawn_programs_are_uniform():
-    space = SearchSpace(lambda: lang.siso_repeat(lambda: lang.siso_module("M", {"x": D([1, 2])}), D([1, 2, 3])))
-    n, m = 14, 2_800
-    drawn = Counter(space.sample(m, np.random.default_rng(0), by="architecture"))
-    assert len(drawn) == n
-    assert sum((count - m / n) ** 2 / (m / n) for count in drawn.values()) < 35  # chi square, 13 degrees: p = 0.001
-    short = sum(len(trace) == 2 for trace in space.sample(m, np.random.default_rng(0)))
-    assert 0.28 * m < short < 0.39 * m
 
 
 def test_programs_that_cannot_be_counted_cannot_be_drawn_evenly():

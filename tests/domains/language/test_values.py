@@ -31,12 +31,9 @@ def test_values_survive_json_and_are_keys(value):
 
 
 STORED = [
-    (np.int64(3), 3),
-    (np.float32(0.5), 0.5),
-    (np.bool_(True), True),
-    (np.str_("a"), "a"),
+    (np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a"),
     ([1, [2, [np.int8(3)]]], (1, (2, (3,)))),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("given", "stored"), STORED)
@@ -59,24 +56,10 @@ def test_what_is_no_value_is_refused_with_the_way_out(value):
 
 
 REFUSED = [
-    "abc",
-    {},
-    {1: 2},
-    3,
-    [],
-    [1, True],
-    [1, 1.0],
-    [lambda: 1],
-    [{"a": {1, 2}}],
-    [{"a": float("nan")}],
-    [{"a": 1}, {"a": 1}],
-    [{"a": 1}, '{"a": 1}'],
-    [print, print],
-    [b"x"],
-    [float("nan")],
-    [float("inf")],
+    "abc", {}, {1: 2}, 3, [], [1, True], [1, 1.0], [lambda: 1], [{"a": {1, 2}}], [{"a": float("nan")}],
+    [{"a": 1}, {"a": 1}], [{"a": 1}, '{"a": 1}'], [print, print], [b"x"], [float("nan")], [float("inf")],
     [(1, float("-inf"))],
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("values", REFUSED)
@@ -91,7 +74,9 @@ def test_names_are_letters_digits_and_a_few_signs(name):
 
 @pytest.mark.parametrize("name", ["", "+1", "a b", "a/b", "a.b", "a[0]", "-a", 3, "a\n"])
 def test_other_names_are_refused(name):
-    with pytest.raises(LanguageError, match=r"name: expected letters, digits, '_', .* and '-', not beginning with '\+'"):
+    with pytest.raises(
+        LanguageError, match=r"name: expected letters, digits, '_', .* and '-', not beginning with '\+'"
+    ):
         as_name(name)
 
 

@@ -19,14 +19,9 @@ from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_domain, check_kernel, check_variable
 from tests.strategies import choices, rngs, spaces, variables
 
-SOLVENTS = pd.DataFrame(
-    {
-        "polarity": [6.4, 4.0, 5.8, 3.1],
-        "boiling": [153.0, 66.0, 82.0, 69.0],
-        "kind": ["amide", "ether", "nitrile", "ether"],
-    },
-    index=["DMF", "THF", "MeCN", "hexane"],
-)
+NUMBERS = {"polarity": [6.4, 4.0, 5.8, 3.1], "boiling": [153.0, 66.0, 82.0, 69.0]}
+KINDS = {"kind": ["amide", "ether", "nitrile", "ether"]}
+SOLVENTS = pd.DataFrame(NUMBERS | KINDS, index=["DMF", "THF", "MeCN", "hexane"])
 BITS = np.random.default_rng(0).integers(0, 2, (9, 12))
 
 
@@ -60,16 +55,10 @@ def draw_alike(draw: st.DrawFn):
     if draw(st.booleans()):
         table |= {f"b{i}": rng.integers(0, 2, n) for i in range(9)}
     features = rng.normal(size=(n, 2))
-    return draw(
-        st.sampled_from(
-            [
-                Candidates(table | {"label": labels}, label="label"),
-                Candidates(table),
-                bo.Categorical(labels, descriptors=table),
-                bo.Categorical(labels, kernel=features @ features.T + np.eye(n)),
-            ]
-        )
-    )
+    rows = [Candidates(table | {"label": labels}, label="label"), Candidates(table)]
+    kernel = features @ features.T + np.eye(n)
+    categories = [bo.Categorical(labels, descriptors=table), bo.Categorical(labels, kernel=kernel)]
+    return draw(st.sampled_from(rows + categories))
 
 
 @settings(max_examples=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -65,16 +66,10 @@ class Unhashable:
         return Unhashable(self.name, True)
 
 
-@pytest.mark.parametrize(
-    "build",
-    [
-        bo.Categorical,
-        bo.Ordinal,
-        bo.Permutation,
-        lambda items: bo.Subset(items, size=1),
-        lambda items: bo.Sequence(items, 2),
-    ],
-)
+KINDS = [bo.Categorical, bo.Ordinal, bo.Permutation, partial(bo.Subset, size=1), partial(bo.Sequence, length=2)]
+
+
+@pytest.mark.parametrize("build", KINDS)
 def test_who_changes_an_item_does_not_change_the_variable(build):
     items = [[1], [2], {"a": [3]}, (4, [5])]
     variable = build(items)

@@ -68,8 +68,7 @@ def test_a_point_that_is_drawn_anew_is_valid_or_the_same():
         assert (y.sum(), y[[1, 2, 5]].tolist()) == (3, [1, 1, 0])
 
 
-def test_a_roll_out_keeps_what_was_decided():
-    rng = np.random.default_rng(0)
+def test_a_roll_out_keeps_what_was_decided(rng):
     for _ in range(10):
         x = roll_out(BITS, (0, 1, 0), rng)
         assert (x[:3].tolist(), x.sum()) == ([0, 1, 0], 3)

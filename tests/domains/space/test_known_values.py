@@ -12,15 +12,8 @@ from bostruct.contracts import PointError
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.points import check_names, read_row
 
-SPACE = bo.Space(
-    {
-        "a": [0, 2, 1.0],
-        "b": bool,
-        "c": bo.Real(-1.0, 1.0),
-        "d": bo.Integer(1, 5_000, log=True),
-        "e": bo.Categorical(range(3)),
-    }
-)
+NUMBERS = {"c": bo.Real(-1.0, 1.0), "d": bo.Integer(1, 5_000, log=True)}
+SPACE = bo.Space({"a": [0, 2, 1.0], "b": bool, **NUMBERS, "e": bo.Categorical(range(3))})
 SCALARS = [True, False, None, 0, 1, 2, 5_000, 0.0, -0.0, 1.0, 2.0, 0.25, float("nan"), 10**400, "1", [0], {"vertex": 1}]
 
 
@@ -62,12 +55,8 @@ def test_it_shows_and_writes_what_the_variables_do() -> None:
         assert found is not None
         assert found == expected == listed.present(x) == listed.encode(x)
         assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
-    for variable in (
-        bo.Real(0.0, 1.0),
-        bo.Categorical([(1, 2), "x"]),
-        bo.Categorical([[1], "x"]),
-        bo.Permutation([1, 2]),
-    ):
+    lists = [bo.Categorical([(1, 2), "x"]), bo.Categorical([[1], "x"]), bo.Permutation([1, 2])]
+    for variable in (bo.Real(0.0, 1.0), *lists):
         assert KnownValues({"b": bo.Binary(), "a": variable}).write(np.zeros(3, dtype=np.int64)) is None
 
 
@@ -77,9 +66,8 @@ def test_all_else_is_left_to_the_slow_way(data: object) -> None:
 
 
 @pytest.mark.parametrize("variable", [bo.Permutation(["x", "y"]), bo.Binary(when={"b": True})])
-def test_spaces_with_other_variables_are_not_known(variable: object) -> None:
+def test_spaces_with_other_variables_are_not_known(variable: object, rng: np.random.Generator) -> None:
     space = bo.Space({"b": bool, "a": variable})
-    rng = np.random.default_rng(0)
     for x in space.sample(20, rng):
         data = space.encode(x)
         assert KnownValues(space.variables).read(data) is None

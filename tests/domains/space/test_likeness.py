@@ -68,6 +68,14 @@ def test_frames_are_read_by_their_labels():
     assert find_rows("t", ["b", [1]], ["a", "b", [1]]) == [1, 2]
 
 
+def read_column(choices: list[object], table: pd.DataFrame) -> list[float]:
+    """The only descriptor of choices, in their order."""
+    found = likeness_of(bo.Categorical(choices, descriptors=table))
+    assert isinstance(found, Descriptors)
+    (column,) = found.numbers.values()
+    return column.tolist()
+
+
 def test_labels_that_are_numbers_or_bools_are_labels():
     matrix = pd.DataFrame([[1.0, 0.9, 0.1], [0.9, 1.0, 0.2], [0.1, 0.2, 1.0]])
     found = likeness_of(bo.Categorical([2, 1, 0], kernel=matrix))
@@ -75,21 +83,13 @@ def test_labels_that_are_numbers_or_bools_are_labels():
     assert found.matrix[0, 1] == matrix.loc[2, 1]
     assert bo.Categorical(["a", "b", "c"], kernel=matrix) == bo.Categorical(["a", "b", "c"], kernel=matrix.to_numpy())
     for index, order in ([False, True], [20.0, 10.0]), ([True, False], [10.0, 20.0]), ([0, 1], [10.0, 20.0]):
-        table = pd.DataFrame({"pKa": [10.0, 20.0]}, index=index)
-        found = likeness_of(bo.Categorical([True, False], descriptors=table))
-        assert isinstance(found, Descriptors)
-        assert found.numbers["pKa"].tolist() == order
-    table = pd.DataFrame({"pKa": [10.0, 20.0, 40.0]})
-    found = likeness_of(bo.Categorical([2, 0], descriptors=table))
-    assert isinstance(found, Descriptors)
-    assert found.numbers["pKa"].tolist() == [40.0, 10.0]
+        assert read_column([True, False], pd.DataFrame({"pKa": [10.0, 20.0]}, index=index)) == order
+    assert read_column([2, 0], pd.DataFrame({"pKa": [10.0, 20.0, 40.0]})) == [40.0, 10.0]
 
 
 def test_numbers_of_rows_that_name_some_choices_only_are_refused():
     table = pd.DataFrame({"x": [0.0, 10.0, 20.0, 30.0]})
-    found = likeness_of(bo.Categorical([1, 2, 3], descriptors=table))
-    assert isinstance(found, Descriptors)
-    assert found.numbers["x"].tolist() == [10.0, 20.0, 30.0]
+    assert read_column([1, 2, 3], table) == [10.0, 20.0, 30.0]
     message = r"expected an index that has all choices, or none; got 0 to 2, which has \[1, 2\] and may number the rows"
     with pytest.raises(DomainError, match=message):
         bo.Categorical([1, 2, 3], descriptors=table[:3])

@@ -66,8 +66,7 @@ def test_trials_stay_data_where_resources_are_said_later():
     assert SHOP.has_values_of(bo.Permutation({"a": 2, "b": 1}).to_json())
 
 
-def test_laws():
-    rng = np.random.default_rng(0)
+def test_laws(rng):
     check_variable(SHOP, rng)
     check_domain(bo.Space({"p": bo.Permutation(dict.fromkeys("abc", 3), resources=dict.fromkeys("abc", 0))}), rng)
 

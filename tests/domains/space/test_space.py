@@ -256,11 +256,7 @@ def test_changes_made_together_are_settled_and_valid():
     space = bo.Space(variables, constraints=[lambda p: p["c"] < 3 or not p["a"]])
     rng, x = np.random.default_rng(0), space.parse({"a": False, "c": 2})
     near = space.sample_neighborhoods(x[None], 100, rng)[0]
-    assert [space.present(one) for one in near] == [
-        {"a": True, "b": "x", "c": 2},
-        {"a": False, "c": 1},
-        {"a": False, "c": 3},
-    ]
+    assert list(map(space.present, near)) == [{"a": True, "b": "x", "c": 2}, {"a": False, "c": 1}, {"a": False, "c": 3}]
     together = space.combine(x, space.take(near, [0, 1, 2]), [1, 2, 7])
     expected = {"a": True, "b": "x", "c": 1}  # of two changes of c the first counts
     assert [space.present(one) for one in together] == [{"a": True, "b": "x", "c": 2}, expected, expected]

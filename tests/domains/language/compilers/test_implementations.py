@@ -55,7 +55,7 @@ def test_implementations_that_cannot_be_called_are_refused(make):
 def test_parameters_that_an_estimator_does_not_have_are_refused_when_the_space_is_written():
     with pytest.raises(LanguageError, match=r"PCA: expected some of n_components, .*; got components, n"):
         SearchSpace(lambda: sklearn_module("PCA", PCA, {"components": 3, "n": 1, "whiten": True}))
-    with pytest.raises(LanguageError, match="make: expected an estimator class or a Python .*, got <class 'dict'>"):
+    with pytest.raises(LanguageError, match=r"make: expected an estimator class or a Python .*, got <class 'dict'>"):
         SearchSpace(lambda: sklearn_module("F", dict))
 
 
