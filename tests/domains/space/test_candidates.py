@@ -91,20 +91,6 @@ def test_a_table_is_searched_for_what_is_alike():
     assert found.best_value == worth.max()
 
 
-def test_a_study_resumes_exactly(tmp_path):
-    space = bo.Space({"solvent": Candidates(SOLVENTS), "bits": Candidates(BITS)})
-
-    def objective(point):
-        return float(SOLVENTS.loc[point["solvent"], "polarity"] - BITS[point["bits"]].sum())
-
-    whole = bo.minimize(objective, space, 16, seed=3)
-    for n in (12, 16):
-        with bo.Study(space, seed=3, storage=tmp_path / "runs.db") as study:
-            parts = study.optimize(objective, n)
-    assert [t.point for t in parts.trials] == [t.point for t in whole.trials]
-    assert bo.Study.load(tmp_path / "runs.db").domain == space
-
-
 def test_importance_takes_candidates_for_choices():
     space = bo.Space({"solvent": Candidates(SOLVENTS), "b": bool})
     result = bo.minimize(lambda p: len(p["solvent"]) + 0.1 * p["b"], space, 8, method="random", seed=0)

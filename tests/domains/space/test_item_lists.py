@@ -1,4 +1,4 @@
-"""Orders, subsets and sequences alike: large ones, studies that resume, and trials where items are listed otherwise."""
+"""Orders, subsets and sequences alike: large ones, trials where items are listed otherwise, and studies that resume."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import Permutation, Sequence, Subset
+from bostruct import Candidates, Permutation, Sequence, Subset
 
 LARGE = {
     "an order of 500": Permutation(range(500)),
@@ -34,6 +34,8 @@ RESUMED = {
         lambda subset: sum(map(ord, subset)) % 7,
     ),
     "sequence": (Sequence("ABC", (2, 6)), lambda text: -text.count("AB") + 0.1 * len(text)),
+    "row": (Candidates({"x": range(20), "t": list("abcde") * 4}), lambda row: abs(row - 7.0)),
+    "row of bits": (Candidates(np.random.default_rng(0).integers(0, 2, (20, 12))), lambda row: abs(row - 7.0)),
 }
 
 
