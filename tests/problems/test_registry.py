@@ -11,6 +11,7 @@ from bostruct import problems
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.graphs import PathGraph
 from bostruct.problems.base import SpaceProblem, prove_by_enumeration, relabel
+from bostruct.problems.entries import GOALS, STRUCTURES
 from bostruct.problems.registry import ENTRIES, old_name
 
 SPECS = [
@@ -20,7 +21,7 @@ SPECS = [
 ]  # fmt: skip
 ELSEWHERE = {"maxsat", "landscape", "nasbench201", "nasbench101", "nasbench-macro", "fcnet", "fcnet-joint"}
 ELSEWHERE |= {"transnas-macro", "transnas-micro"}
-ELSEWHERE |= {"knapsack", "biknapsack", "qap", "tsp", "ordering", "coverage", "motifs"}  # test_structured.py
+STRUCTURED = [name for name, entry in ENTRIES.items() if entry.group in (GOALS, STRUCTURES)]
 DETERMINISTIC = [spec for spec in SPECS if not spec.startswith("pest")]
 
 
@@ -29,12 +30,18 @@ def problem(request) -> SpaceProblem:
     return problems.load(request.param)
 
 
+@pytest.fixture(scope="module", params=[*SPECS, *STRUCTURED])
+def any_problem(request):
+    """Also the problems with limits, several objectives, orders, subsets and sequences, of test_structured.py."""
+    return problems.load(request.param)
+
+
 def some_points(problem: SpaceProblem, m: int = 40) -> np.ndarray:
     return problem.space.sample(m, np.random.default_rng(5))
 
 
 def test_every_registered_problem_is_covered_here():
-    assert {spec.partition(":")[0] for spec in SPECS} | ELSEWHERE == set(problems.names())
+    assert {spec.partition(":")[0] for spec in (*SPECS, *STRUCTURED)} | ELSEWHERE == set(problems.names())
 
 
 def test_a_batch_equals_its_points_one_by_one(problem):
@@ -84,22 +91,25 @@ def test_enumeration_agrees_with_the_optimum(problem):
     assert prove_by_enumeration(problem).optimum == pytest.approx(problem.optimum, abs=1e-9)
 
 
-def test_initial_points_are_valid_repeatable_and_differ_between_configurations(problem):
-    first, second = problem.configs[:2]
-    points = problem.initial_points(first)
-    assert points == problem.initial_points(first)
-    assert points != problem.initial_points(second)
-    assert len(points) == (2 if problem.name == "branin" else 20)
+def test_initial_points_are_valid_repeatable_and_differ_between_configurations(any_problem):
+    first, second = any_problem.configs[:2]
+    points = any_problem.initial_points(first)
+    assert points == any_problem.initial_points(first)
+    assert points != any_problem.initial_points(second)
+    usual = 20 if isinstance(any_problem, SpaceProblem) else 10
+    assert len(points) == (2 if any_problem.name == "branin" else usual)
     for point in points:
-        problem.space.parse(point)
-    with pytest.raises(ValueError, match="config: expected one of"):
-        problem.initial_points(10_000)
+        any_problem.space.parse(point)
+    for config in (26, 10_000):
+        with pytest.raises(ValueError, match="config: expected one of"):
+            any_problem.initial_points(config)
 
 
-def test_a_problem_travels_to_a_worker(problem):
-    rows = some_points(problem)
-    moved = pickle.loads(pickle.dumps(relabel(problem, 1)))
-    np.testing.assert_array_equal(moved.evaluate(rows), relabel(problem, 1).evaluate(rows))
+def test_a_problem_travels_to_a_worker(any_problem):
+    sent = relabel(any_problem, 1) if isinstance(any_problem, SpaceProblem) else any_problem
+    moved = pickle.loads(pickle.dumps(sent))
+    points = [sent.space.present(x) for x in some_points(sent)]
+    assert [moved(point) for point in points] == [sent(point) for point in points]
 
 
 def test_noise_free_is_the_value_where_there_is_no_noise(problem):
