@@ -1,7 +1,5 @@
 """Structures as choices: what each column says, which values stand for all, and what is no choice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rejection: a point that was not seen, after as few draws as can be, or none."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import accumulate
 

@@ -1,7 +1,5 @@
 """Branin on a grid: values of the published code, the formula done plainly, the minimum over all points."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small tables of trained networks: what is published of them, and look-alikes of invented values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

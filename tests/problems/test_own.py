@@ -1,7 +1,5 @@
 """A problem of the user's own: what it is made of, what is refused, and the points that its runs begin with."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,7 +1,5 @@
 """What every architecture must satisfy: each refusal by its words, and what the checks return."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import networkx as nx

@@ -1,7 +1,5 @@
 """The outermost part of a space: built once, and refused where its function never ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

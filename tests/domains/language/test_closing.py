@@ -1,7 +1,5 @@
 """Parts whose function has returned: what is refused, by name, and what is fixed then."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Larger parts made of smaller ones: which modules there are, what each reads, and what is refused."""
 
-from __future__ import annotations
-
 from itertools import islice, permutations
 from math import factorial
 

@@ -1,7 +1,5 @@
 """Counts of spaces whose parts reach hyperparameters through objects, or nest without end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Programs that several traces build: one point each, listed once, drawn once, exhausted when all were seen."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs as coordinates and tokens: what is counted, and that nothing is built for it twice."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The spaces that the paper prints hold as many programs as it says, and are sampled, enumerated and searched."""
 
-from __future__ import annotations
-
 import time
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """What spaces are made of: which ports may be connected, which parts enclose which, how things are called."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np

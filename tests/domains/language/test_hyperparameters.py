@@ -1,7 +1,5 @@
 """Grids of numbers: inside their ranges, ascending, exact where they are integers."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import pairwise

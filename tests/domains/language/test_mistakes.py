@@ -2,8 +2,6 @@
 are absent, one by one.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """Modules: their ports, and parts that take the place of one."""
 
-from __future__ import annotations
-
 import pickle
 from functools import partial
 

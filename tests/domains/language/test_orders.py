@@ -1,7 +1,5 @@
 """Orders as positions, the changes of an order in a program, and what of it models are told."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

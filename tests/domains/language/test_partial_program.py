@@ -1,7 +1,5 @@
 """Programs with choices left open: values that are assigned make another, and lead to the same by every way."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Programs as values: their nodes, what makes two of them equal, and that it is the same in every process."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

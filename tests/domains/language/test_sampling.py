@@ -1,7 +1,5 @@
 """Ways through a space: followed, drawn, completed; how likely each is, and when a draw is given up."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Modules that are written alike: equal keys where the same would be built, other keys where it would not."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

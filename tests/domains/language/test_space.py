@@ -1,7 +1,5 @@
 """Spaces of programs as domains: what they draw, list and refuse; the laws are in test_laws.py."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Draws that grow without end: when they are led to one, and by which values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

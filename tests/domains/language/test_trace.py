@@ -1,7 +1,5 @@
 """Traces: values by place, immutable, equal in any order, and kept by JSON and pickles."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """Even draws: each trace by the same chance, at the cost of one walk, however many modules there are."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values of hyperparameters: what can be chosen, in its stored form."""
 
-from __future__ import annotations
-
 import json
 import pickle
 

@@ -1,7 +1,5 @@
 """A space as a tree of decisions, and its points as coordinates and tokens."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

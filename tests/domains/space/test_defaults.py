@@ -1,7 +1,5 @@
 """The `default=` of variables: checked at the door, and in a variable's JSON only where it is given."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx

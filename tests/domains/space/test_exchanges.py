@@ -1,7 +1,5 @@
 """How a subset becomes another: lists, draws and moves against what the definitions say."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

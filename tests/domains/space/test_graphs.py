@@ -1,7 +1,5 @@
 """The graphs of choices: neighbors, Laplacians, and the networkx graphs that they are made of."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

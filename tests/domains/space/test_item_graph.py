@@ -1,7 +1,5 @@
 """A graph of items as users give it: what is read, and what is refused by name."""
 
-from __future__ import annotations
-
 import networkx as nx
 import pytest
 

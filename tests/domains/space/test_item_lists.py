@@ -1,7 +1,5 @@
 """Orders, subsets and sequences alike: large ones, trials where items are listed otherwise, and studies that resume."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

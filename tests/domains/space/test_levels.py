@@ -1,7 +1,5 @@
 """Listed numbers that meet floats: which number counts as a level, wherever a user gives one."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings

@@ -1,7 +1,5 @@
 """Changes of points under conditions: what a change makes exist, and what it takes away."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Reals and integers of any range: searched by the methods that can, refused by name by the others, kept by files."""
 
-from __future__ import annotations
-
 import math
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Orders of items as a variable: the laws, what users write and read, refusals, and how orders are crossed."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 

@@ -1,7 +1,5 @@
 """Points in their three forms, where conditions decide which variables there are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

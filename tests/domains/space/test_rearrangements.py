@@ -1,7 +1,5 @@
 """Swaps, moves and reversals of a row: all of them, each once, and back again."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The resources of the items of an order: what is read, what is refused by name, and what stays as it was without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sequences of letters as a variable: the laws, what users write and read, refusals, edits and crossings."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

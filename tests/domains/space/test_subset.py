@@ -1,7 +1,5 @@
 """Subsets of items as a variable: the laws, what users write and read, refusals, and studies over them."""
 
-from __future__ import annotations
-
 import json
 import math
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Values on their way through a program: the plan, what a backend is given, how arguments are bound."""
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What modules stand for: kept with the module, and refused where it is not what it should be."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest
