@@ -85,9 +85,8 @@ def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeyp
     give_graphs(monkeypatch, type("Eager", (Graphs,), {"record": False}))
     expected = train(lambda: Asking(modes), data, recipe, 1)
     give_graphs(monkeypatch, Recording)
-    with pytest.warns(
-        UserWarning, match=r"without CUDA graphs.* waits for the device at .*test_cuda_graphs.py:"
-    ) as told:
+    words = r"without CUDA graphs.* waits for the device at .*test_cuda_graphs.py:"
+    with pytest.warns(UserWarning, match=words) as told:
         found = train(lambda: Asking(modes), data, recipe, 1)
     assert len(told) == 1
     assert Recording.captures == 0
@@ -217,8 +216,7 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
         found.append(train(built(architecture, given), given, recipe, 3))
         assert graphs.captures
     replayed, eager = found
-    assert replayed.epochs == eager.epochs
-    assert replayed.test_error == eager.test_error
+    assert (replayed.epochs, replayed.test_error) == (eager.epochs, eager.test_error)
     monkeypatch.undo()
     usual = train(built(architecture, given), given, recipe, 3)  # optimizers that are not fused round otherwise
     assert usual.epochs[0].loss == pytest.approx(eager.epochs[0].loss, rel=1e-4)
