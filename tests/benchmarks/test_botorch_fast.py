@@ -63,15 +63,12 @@ def test_losses_and_slopes_are_those_of_gpytorch(kind):
 
     if kind == "rbf":
         prior = gpytorch.priors.LogNormalPrior(math.sqrt(2.0) + 0.5 * math.log(x.shape[1]), math.sqrt(3.0))
-        covariance = gpytorch.kernels.RBFKernel(
-            ard_num_dims=x.shape[1],
-            lengthscale_prior=prior,
-            lengthscale_constraint=gpytorch.constraints.GreaterThan(0.025, transform=None, initial_value=1.0),
-        )
+        least = gpytorch.constraints.GreaterThan(0.025, transform=None, initial_value=1.0)
+        scales = {"ard_num_dims": x.shape[1], "lengthscale_constraint": least}
+        covariance = gpytorch.kernels.RBFKernel(lengthscale_prior=prior, **scales)
     else:
-        base = Distances(
-            ard_num_dims=x.shape[1], lengthscale_constraint=gpytorch.constraints.GreaterThan(LEAST_HAMMING)
-        )
+        least = gpytorch.constraints.GreaterThan(LEAST_HAMMING)
+        base = Distances(ard_num_dims=x.shape[1], lengthscale_constraint=least)
         covariance = gpytorch.kernels.ScaleKernel(base)
     likelihood = gpytorch.likelihoods.GaussianLikelihood(
         noise_prior=gpytorch.priors.LogNormalPrior(*NOISE_PRIOR),
@@ -176,12 +173,8 @@ def test_climbs_end_where_no_neighbor_is_better_and_avoid_what_is_known():
     for start in starts:  # one after the other, by hand
         at = [int(v) for v in start]
         while True:
-            ways = [
-                [*at[:i], value, *at[i + 1 :]]
-                for i, size in enumerate(SIZES)
-                for value in range(size)
-                if value != at[i]
-            ]
+            places = [(i, value) for i, size in enumerate(SIZES) for value in range(size) if value != at[i]]
+            ways = [[*at[:i], value, *at[i + 1 :]] for i, value in places]
             best = max(ways, key=lambda way: allowed[tuple(way)])
             if allowed[tuple(best)] <= allowed[tuple(at)]:
                 break
