@@ -52,6 +52,14 @@ def test_a_limit_is_what_all_trials_with_values_have():
     assert (len(model._completed.read()), len(model._failed.read())) == (1, 1)  # c > 0, of which nothing is known
 
 
+def test_trials_that_disappear_are_forgotten():
+    study = make_study(trial(0.1), trial(0.2))
+    seen = SeenTrials(study)
+    read(seen, study)
+    model = seen.update(study, study.trials[1:], SPACE, "random")  # as a pruner of brackets shows them
+    assert len(model._completed.read()) == 1
+
+
 def test_running_trials_are_known_by_what_was_suggested_or_by_their_parameters():
     running = TrialState.RUNNING
     study = make_study(trial(0.1), trial(0.2, None, state=running), create_trial(state=running), trial(0.3))
@@ -72,15 +80,12 @@ def test_a_suggestion_is_neither_finished_nor_running():
     assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == exhausted
 
 
-def test_trials_that_disappear_are_forgotten_and_no_longer_counted_for_limits():
-    """A pruner of brackets shows a part of the trials."""
+def test_numbers_that_disappear_are_no_longer_counted_for_limits():
     study = make_study(trial(0.1, constraints={"a": -1.0}), trial(0.2), trial(0.3, constraints={"a": -1.0}))
     seen = SeenTrials(study)
     assert read(seen, study).goals.limits == ()
     model = seen.update(study, study.trials[:1], SPACE, "random")
     assert [limit.name for limit in model.goals.limits] == ["a"]
-    assert len(model._completed.read()) == 1
-    assert len(seen.update(study, study.trials[1:], SPACE, "random")._completed.read()) == 2
 
 
 def test_a_point_that_the_space_has_not_is_named():
