@@ -21,16 +21,7 @@ from bostruct.checks import (
     short_repr,
     try_mutation,
 )
-from bostruct.contracts import (
-    Domain,
-    DomainError,
-    HasChoices,
-    HasMutation,
-    HasNeighbors,
-    HasPool,
-    HasTokens,
-    PredicateError,
-)
+from bostruct.contracts import Domain, DomainError, HasMutation, HasTokens, PredicateError
 from bostruct.language import D, SearchSpace, siso_module
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
 
@@ -88,7 +79,7 @@ def test_no_property_is_evaluated_to_find_out():
             raise AssertionError("drawn")
 
     assert has_capability(Costly(4), HasMutation)
-    assert has_capability(Costly(4), HasPool)
+    assert has_capability(Costly(4), contracts.HasPool)
 
 
 def test_a_class_a_method_set_to_none_and_a_proxy():
@@ -102,7 +93,7 @@ def test_a_class_a_method_set_to_none_and_a_proxy():
         def __getattr__(self, name):
             return getattr(self._domain, name)
 
-    assert not has_capability(Swaps, HasNeighbors)
+    assert not has_capability(Swaps, contracts.HasNeighbors)
     assert not has_capability(Still(4), HasMutation)
     assert has_capability(Proxy(Swaps(4)), HasMutation)
     assert missing_members(Proxy(Permutations(4)), HasMutation) == ["mutate"]
@@ -114,7 +105,7 @@ def test_a_refusal_names_method_domain_and_what_is_missing():
     with pytest.raises(DomainError, match=words):
         require(Swaps(4), HasTokens, "smbo")
     with pytest.raises(DomainError, match=r"which lacks coordinates, names, resample$"):
-        require(Swaps(4), HasChoices, "wrs")
+        require(Swaps(4), contracts.HasChoices, "wrs")
 
 
 @pytest.mark.parametrize(
