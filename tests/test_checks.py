@@ -8,19 +8,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import contracts
-from bostruct.checks import (
-    check_choice,
-    check_integer,
-    check_number,
-    has_capability,
-    has_hardly_grown,
-    has_spread,
-    missing_members,
-    require,
-    short_repr,
-    try_mutation,
-)
+from bostruct import checks, contracts
+from bostruct.checks import check_integer, check_number, has_capability, require, short_repr, try_mutation
 from bostruct.contracts import Domain, DomainError, HasMutation, HasTokens, PredicateError
 from bostruct.language import D, SearchSpace, siso_module
 from tests.permutations import Described, Distant, Mutable, Permutations, Swaps
@@ -58,7 +47,7 @@ POSSESSIONS = [
 def test_each_domain_has_its_capabilities_and_no_other(domain, expected):
     of_domains = {name for name, one in CAPABILITIES.items() if Domain in one.__mro__}
     assert {name for name in of_domains if has_capability(domain, CAPABILITIES[name])} == set(expected.split())
-    assert missing_members(domain, Domain) == []
+    assert checks.missing_members(domain, Domain) == []
 
 
 def test_every_capability_of_the_page_is_runtime_checkable_and_says_what_is_needed():
@@ -96,7 +85,7 @@ def test_a_class_a_method_set_to_none_and_a_proxy():
     assert not has_capability(Swaps, contracts.HasNeighbors)
     assert not has_capability(Still(4), HasMutation)
     assert has_capability(Proxy(Swaps(4)), HasMutation)
-    assert missing_members(Proxy(Permutations(4)), HasMutation) == ["mutate"]
+    assert checks.missing_members(Proxy(Permutations(4)), HasMutation) == ["mutate"]
 
 
 def test_a_refusal_names_method_domain_and_what_is_missing():
@@ -159,7 +148,7 @@ def test_integers_of_more_digits_than_python_writes_are_refused_in_words():
         (check_integer, huge, 0, 5),
         (check_number, huge),
         (check_number, -huge, 0.0),
-        (check_choice, huge, ["a"]),
+        (checks.check_choice, huge, ["a"]),
     ):
         with pytest.raises(ValueError, match=r"^n: expected .* got <int without a text"):
             check("n", *given)
@@ -207,13 +196,13 @@ def test_what_has_lines_is_told_in_one():
 def test_counts_at_which_success_is_learned_anew(growth):
     learned, expected = [1], [1]
     for n in range(1, 2_000):
-        if not has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
+        if not checks.has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
             learned.append(n)
     while (after := max(math.ceil(expected[-1] * (1 + growth)), expected[-1] + 1)) < 2_000:
         expected.append(after)
     assert learned == expected
     assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
-    assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
+    assert not checks.has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
 
 
 @pytest.mark.parametrize(
@@ -228,4 +217,4 @@ def test_counts_at_which_success_is_learned_anew(growth):
     ],
 )
 def test_a_spread_is_more_than_rounding(values, rounding, expected):
-    assert has_spread(np.array(values), rounding) == expected
+    assert checks.has_spread(np.array(values), rounding) == expected

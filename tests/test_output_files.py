@@ -21,18 +21,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct import output_files
 from bostruct.analysis.plots import save_figure
 from bostruct.domains.language.drawing import Frame, write_page
-from bostruct.output_files import (
-    MARKS,
-    OutputRefused,
-    check_output,
-    format_csv,
-    quote_cell,
-    sign_archive,
-    unquote_cell,
-    write_output,
-)
+from bostruct.output_files import MARKS, OutputRefused, check_output, quote_cell, write_output
 from bostruct.problems import official
 from bostruct.problems.dimacs import write_wcnf
 from bostruct.problems.formula import Formula
@@ -369,7 +361,7 @@ def test_the_mark_of_an_archive_is_found_behind_many_weights(tmp_path):
     packed = BytesIO()
     torch.save({f"layer {i}": torch.ones(100) for i in range(300)}, packed)
     for _ in range(2):
-        write_output(tmp_path / "a.pt", sign_archive(BytesIO(packed.getvalue())), "archive")
+        write_output(tmp_path / "a.pt", output_files.sign_archive(BytesIO(packed.getvalue())), "archive")
     assert len(torch.load(tmp_path / "a.pt", weights_only=True)) == 300
     (tmp_path / "a.pt").write_bytes(packed.getvalue())
     with pytest.raises(OutputRefused):
@@ -503,7 +495,7 @@ def test_a_file_that_came_while_the_content_was_made_is_left(tmp_path):
 
 
 def test_of_many_writers_each_leaves_a_whole_file(tmp_path):
-    texts = [format_csv(["number", "status", "value", "reason"], [[i] * 4] * 3000) for i in range(4)]
+    texts = [output_files.format_csv(["number", "status", "value", "reason"], [[i] * 4] * 3000) for i in range(4)]
     path, barrier, seen = tmp_path / "a.csv", threading.Barrier(5), []
 
     def write(text):
@@ -533,7 +525,7 @@ def test_a_cell_is_no_formula_and_stands_for_its_text(text):
     cell = quote_cell(text)
     assert not str(cell).startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))
     str(cell).encode()
-    assert unquote_cell(cell) == text
+    assert output_files.unquote_cell(cell) == text
 
 
 def test_what_utf_8_lacks_is_escaped_in_text(tmp_path):

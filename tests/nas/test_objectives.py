@@ -16,21 +16,11 @@ from torch import nn
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.language import D, SearchSpace, siso_sequential
-from bostruct.nas import (
-    Dataset,
-    NetworkObjective,
-    Recipe,
-    TrainingFailed,
-    diabetes,
-    digits,
-    ops,
-    regression,
-    to_torch,
-    train,
-)
+from bostruct.nas import Dataset, NetworkObjective, Recipe, TrainingFailed, diabetes, digits, ops, regression, train
 from bostruct.nas import objectives as objectives_module
 from bostruct.nas import outcomes as outcomes_module
 from bostruct.nas.data import Examples
+from bostruct.nas.networks import to_torch
 from bostruct.nas.outcomes import OutOfMemory
 from bostruct.nas.recipes import FAST
 from bostruct.nas.spaces.nasnet import nasnet
