@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import math
-import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -104,9 +103,7 @@ def _raise(error: Exception) -> Callable[[Any], object]:
     "objective", [_always(Outcome(failed="diverged")), _raise(bo.Infeasible("no")), _always(Outcome(infeasible="no"))]
 )
 def test_what_the_objective_declares_never_counts(objective: Callable[[Any], object]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert run(objective, 40).n_completed == 0
+    assert run(objective, 40).n_completed == 0
 
 
 def test_added_trials_count_as_completed_for_values_and_not_for_equal_errors() -> None:
