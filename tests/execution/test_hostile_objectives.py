@@ -24,6 +24,7 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.outcome import LONGEST_TEXT, Outcome
 from bostruct.serving.service import Service
 from bostruct.study.failures import ObjectiveError
+from tests.programs import finish
 from tests.serving.doors import ask
 from tests.stored import forge
 
@@ -76,9 +77,8 @@ def test_a_forked_child_does_not_answer_for_its_parent(objective: Callable[[dict
 
 
 FORKS_HERE = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
+import warnings
+warnings.simplefilter("ignore")
 def objective(point):
     ending = {4: "returns", 5: "exits", 6: "raises"}.get(point["x"])
     if ending and os.fork() == 0:
@@ -96,9 +96,7 @@ print([trial.value == trial.point["x"] for trial in result.trials].count(True), 
 
 
 def test_a_child_forked_in_the_study_s_own_process_ends_in_the_objective() -> None:
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-W", "ignore", "-c", FORKS_HERE, root]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = finish(FORKS_HERE)
     assert done.returncode == 0
     assert sorted(done.stdout.splitlines()) == ["9", "exits 1", *["forked"] * 3, "raises 1", "returns 0"]
     assert "left" in done.stderr.splitlines()

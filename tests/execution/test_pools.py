@@ -8,8 +8,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import cloudpickle
 import pytest
@@ -18,10 +16,10 @@ import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.execution.pools import ExecutorError
 from bostruct.study.failures import ObjectiveError
+from tests.programs import has_ended, start
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
-ROOT = str(Path(bo.__file__).parent.parent)
 
 
 @pytest.fixture(autouse=True)
@@ -113,7 +111,7 @@ def test_a_time_out_ends_what_the_objective_started(tmp_path):
         return float(child.wait())
 
     assert minimize(objective, 1, workers=1, trial_timeout=1.0).n_failed == 1
-    assert _ends(int((tmp_path / "pid").read_text()))
+    assert has_ended(int((tmp_path / "pid").read_text()))
 
 
 def test_a_worker_that_died_idle_costs_no_trial():
@@ -139,11 +137,7 @@ def test_workers_end_with_the_study():
 
 
 ORPHANED = """
-import os, sys
-sys.path[:0] = sys.argv[1:]
-import bostruct as bo
 def objective(point):
-    import time
     print(os.getpid(), flush=True)
     time.sleep(60)
 bo.minimize(objective, {"a": range(8)}, 8, method="random", workers=1, trial_timeout=50.0)
@@ -151,26 +145,11 @@ bo.minimize(objective, {"a": range(8)}, 8, method="random", workers=1, trial_tim
 
 
 def test_workers_do_not_outlive_a_study_that_is_killed():
-    with subprocess.Popen([sys.executable, "-c", ORPHANED, ROOT], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(ORPHANED) as process:
         worker = int(process.stdout.readline())
         process.kill()
         process.wait()
-    assert _ends(worker)
-
-
-def _ends(pid):
-    """Whether a process has gone, or is only waited for, within ten seconds."""
-    for _ in range(1000):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has just gone, or this is no Linux
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        time.sleep(0.01)
-    return False
+    assert has_ended(worker)
 
 
 def test_exceptions_that_cannot_be_pickled_still_say_what_they_are():

@@ -7,8 +7,6 @@ import fcntl
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +19,7 @@ import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.locks import StudyLocked
 from bostruct.storage.protocol import StorageError, StudyMismatch
+from tests.programs import finish
 from tests.stored import forge
 
 
@@ -226,10 +225,7 @@ def test_a_forked_child_cannot_write_the_study_of_its_parent(tmp_path: Path) -> 
 
 
 LEAVES_ITS_LOCK_BEHIND = """
-import os, subprocess, sys
-sys.path[:0] = sys.argv[1:2]
-import bostruct as bo
-study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[2])
+study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[1])
 study.ask()
 lock = next(iter(study._store._seat._held.values()))
 child = subprocess.Popen(["sleep", "60"], pass_fds=[lock], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -239,9 +235,8 @@ os._exit(0)
 
 
 def test_what_the_dead_left_behind_keeps_their_lock_and_is_not_called_by_their_name(tmp_path: Path) -> None:
-    file, root = tmp_path / "runs.db", Path(bo.__file__).parent.parent
-    command = [sys.executable, "-c", LEAVES_ITS_LOCK_BEHIND, str(root), str(file)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    file = tmp_path / "runs.db"
+    done = finish(LEAVES_ITS_LOCK_BEHIND, file)
     dead, keeper = (int(word) for word in done.stdout.split())
     try:
         with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:

@@ -8,8 +8,6 @@ import re
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,10 +23,10 @@ from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.sqlite import SqliteStorage
+from tests.programs import finish, start
 from tests.stored import forge
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
-ROOT = str(Path(bo.__file__).parent.parent)
 
 
 def open_study(path, space=SPACE, **given):
@@ -217,9 +215,6 @@ def test_a_second_writer_in_this_process_shares_the_study(path):
 
 
 HOLD = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study.load(sys.argv[1])
 study.ask()
 print("open", flush=True)
@@ -228,9 +223,6 @@ sys.stdin.read()
 
 
 CREATE = """
-import sys
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
 bo.Study
 sys.stdin.readline()
 with bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1], name=sys.argv[2]) as study:
@@ -241,13 +233,9 @@ with bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1], nam
 
 def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
     path = tmp_path / "runs.db"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", CREATE, str(path), f"study {i}", ROOT], stdin=subprocess.PIPE)
-        for i in range(3)
-    ]
+    processes = [start(CREATE, path, f"study {i}", stdout=None) for i in range(3)]
     for process in processes:
-        assert process.stdin is not None
-        process.stdin.write(b"go\n")
+        process.stdin.write("go\n")
         process.stdin.close()
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     storage = SqliteStorage(path)
@@ -255,9 +243,7 @@ def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
 
 
 def test_a_trial_of_another_process_is_its_own_until_that_dies(path):
-    command = [sys.executable, "-c", HOLD, str(path), ROOT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(HOLD, path) as process:
         assert process.stdout.readline() == "open\n"
         with bo.Study.load(path, read_only=True) as study:
             assert [t.status for t in study.trials] == ["completed"] * 4 + ["running"]
@@ -342,9 +328,7 @@ def test_choices_that_are_objects_agree_across_their_addresses(tmp_path):
 
 def test_importing_the_study_loads_no_package_that_only_some_runs_need():
     heavy = "matplotlib pandas tqdm cloudpickle threadpoolctl"
-    code = f"import sys; sys.path.insert(0, {ROOT!r}); import bostruct; bostruct.Study; bostruct.minimize; "
-    code += f"print([m for m in {heavy!r}.split() if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = finish(f"bo.Study; bo.minimize; print([m for m in {heavy!r}.split() if m in sys.modules])")
     assert done.stdout == "[]\n", done.stderr
 
 

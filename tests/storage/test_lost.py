@@ -18,8 +18,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.protocol import News, StorageError
+from tests.programs import ROOT, finish
 
-ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(30), "b": ["x", "y"]}
 
 
@@ -222,9 +222,6 @@ def test_a_file_renamed_after_the_last_value_is_noticed_when_the_study_is_closed
 
 
 ENDS = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1])
 trial = study.ask()
 os.unlink(sys.argv[1])
@@ -233,7 +230,7 @@ study.tell(trial, 7.0)
 
 
 def test_a_script_that_ends_by_the_error_leaves_what_it_told(file: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", ENDS, str(file), str(ROOT)], capture_output=True, text=True)
+    done = finish(ENDS, file)
     assert done.returncode == 1
     assert "StorageLost" in done.stderr
     (rescued,) = file.parent.glob("runs-rescued-*.db")
@@ -248,7 +245,7 @@ def test_a_reader_in_the_process_of_a_writer_does_not_give_its_locks_away(file: 
         study.optimize(objective, 2)
         with bo.Study.load(file, read_only=True) as reader:
             assert len(reader.trials) == 2
-        subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": ROOT})
         study.optimize(objective, 4)
 
 

@@ -6,9 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.sqlite import SqliteStorage
+from tests.programs import finish, start
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 N = 9
@@ -196,9 +195,6 @@ def test_a_method_that_was_an_object_is_passed_again(tmp_path, uninterrupted):
 
 
 CRASH = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study(bo.Space({"a": bo.Integer(1, 9)}), method="random", seed=0, storage=sys.argv[1])
 print([study.ask().number for _ in range(2)])
 sys.stdout.flush()
@@ -207,8 +203,7 @@ os._exit(1)
 
 
 def crash(path):
-    root = str(Path(bo.__file__).parent.parent)
-    return subprocess.run([sys.executable, "-c", CRASH, str(path), root], capture_output=True, text=True).stdout.strip()
+    return finish(CRASH, path).stdout.strip()
 
 
 def test_orphans_of_a_crash_are_handed_out_once_more_and_then_failed(tmp_path):
@@ -238,9 +233,6 @@ def test_closing_in_good_order_costs_a_trial_no_attempt(tmp_path):
 
 
 INTERRUPTED = """
-import sys, time
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
 def objective(point):
     if point["a"] == 5:
         print("sleeping", flush=True)
@@ -254,10 +246,7 @@ bo.minimize(objective, {"a": range(1, 9)}, 8, method="random", seed=0, storage=s
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
     path = tmp_path / "runs.db"
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-c", INTERRUPTED, str(path), str(workers), root]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(INTERRUPTED, path, workers, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == "sleeping\n"
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=20)
@@ -271,9 +260,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
 
 
 KILLED = """
-import os, random, signal, sys, time
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
+import random
 from bostruct.searchers.random import RandomSearch
 
 path, kills = sys.argv[1], int(sys.argv[2])
@@ -313,9 +300,7 @@ print(len(told), lost, len(study.trials) - len(told))
 
 def test_kill_9_in_the_middle_of_tell_loses_nothing_told(tmp_path):
     kills = 50
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "runs.db"), str(kills), root]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    done = finish(KILLED, tmp_path / "runs.db", kills)
     assert done.returncode == 0, done.stderr
     told, lost, unfinished = done.stdout.split()
     assert lost == "[]"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +22,8 @@ from bostruct.storage.protocol import LONGEST_NAME, NameTooLong, StorageError, T
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.storage.steps import Step
 from bostruct.study.saving import copy_file
+from tests.programs import start
 
-ROOT = str(Path(bo.__file__).parent.parent)
 SPACE = {"a": range(12), "b": ["x", "y", "z"], "c": bool}
 
 
@@ -177,9 +175,6 @@ def test_an_empty_path_is_refused() -> None:
 
 
 WRITES = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study({"a": range(12), "b": ["x", "y", "z"], "c": bool}, method="annealing", seed=3, storage=sys.argv[1])
 for _ in range(20):
     trial = study.ask()
@@ -192,9 +187,7 @@ sys.stdin.read()
 
 def test_a_copy_of_a_running_study_holds_all_that_was_told(tmp_path: Path) -> None:
     file, copy = tmp_path / "runs.db", tmp_path / "copy.db"
-    command = [sys.executable, "-c", WRITES, str(file), ROOT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(WRITES, file) as process:
         assert process.stdout.readline() == "written\n"  # and in the middle of a transaction
         shown = CliRunner().invoke(main, ["copy", str(file), str(copy), "--json"])
         process.kill()
