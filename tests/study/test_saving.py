@@ -49,9 +49,7 @@ def what_happened(study: bo.Study) -> tuple:
 @pytest.mark.parametrize("storage", [None, "runs.db"])
 @pytest.mark.parametrize("cut", [0, 1, 6])
 @pytest.mark.parametrize("running", [False, True])
-def test_a_saved_study_goes_on_as_the_study_itself(
-    tmp_path: Path, storage: str | None, cut: int, running: bool
-) -> None:
+def test_a_saved_study_goes_on_as_the_study_itself(tmp_path, storage, cut, running):
     first = [{"a": 1, "b": "y", "c": True}, {"a": 5, "b": "x", "c": True}]
     with open_study(None if storage is None else tmp_path / storage, initial_points=first) as study:
         study.add({"a": 3, "b": "z", "c": False}, 2.0)
@@ -226,15 +224,14 @@ def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) 
     assert sorted(os.listdir(tmp_path)) == ["link.db", "new.db", "notes.txt", "runs.db"]
 
 
-def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_file_without_studies_is_not_copied(file: Path) -> None:
     open_study(file).close()
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DELETE FROM progress")
         connection.execute("DELETE FROM studies")
     with pytest.raises(StorageError, match="holds no study"):
-        copy_file(file, tmp_path / "copy.db")
-    assert os.listdir(tmp_path) == ["runs.db"]
+        copy_file(file, file.with_name("copy.db"))
+    assert os.listdir(file.parent) == ["runs.db"]
 
 
 def test_closing_waits_for_what_another_thread_is_telling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

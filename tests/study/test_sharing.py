@@ -28,11 +28,6 @@ def open_study(file: Path, **given: Any) -> bo.Study:
     return bo.Study(SPACE, **({"method": "random", "seed": 0, "storage": file} | given))
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
 def stored(file: Path) -> tuple[bo.Trial, ...]:
     with bo.Study.load(file, read_only=True) as study:
         return study.trials
@@ -89,9 +84,7 @@ def test_a_point_added_while_another_thinks_is_not_handed_out(file: Path, monkey
         assert [one.number for one in (turns[0], trial)] == [0, 1]
 
 
-def test_a_value_is_told_while_another_thread_waits_for_a_suggestion(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_is_told_while_another_thread_waits_for_a_suggestion(file, monkeypatch):
     thinking, done = threading.Event(), threading.Event()
     suggest = RandomSearch.suggest
 
@@ -130,9 +123,7 @@ def hold_and_die(file: Path, how: int) -> int:
     return number
 
 
-def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_second_time(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_second_time(file, caplog):
     with open_study(file) as study:
         study.tell(study.ask(), 1.0)
         for fate in ("is handed out again", "has failed"):

@@ -385,9 +385,7 @@ DISORDER = "its trials are not as they were written last"
         (forge, "UPDATE changes SET number = ?", (3,), "number: expected 0, got 3"),
     ],
 )
-def test_a_damaged_or_forged_change_is_refused_by_its_column(
-    file: Path, change_file: Any, statement: str, values: tuple[Any, ...], message: str
-) -> None:
+def test_a_damaged_or_forged_change_is_refused_by_its_column(file, change_file, statement, values, message):
     open_study(file, GROWN).close()
     change_file(file, statement, values=values)
     for read_only in (True, False):
