@@ -83,9 +83,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("lose", LOSSES, ids=NAMES)
-def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(
-    file: Path, lose: Callable, uninterrupted: list[tuple]
-) -> None:
+def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(file, lose, uninterrupted):
     elsewhere = file.parent.parent / "saved.db"
     study = open_study(file)
     study.optimize(objective, 5)
@@ -112,9 +110,7 @@ def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(
 
 
 @pytest.mark.parametrize("lose", [Path.unlink, remove_all])
-def test_a_lost_study_may_be_saved_under_the_name_it_had(
-    file: Path, lose: Callable, uninterrupted: list[tuple]
-) -> None:
+def test_a_lost_study_may_be_saved_under_the_name_it_had(file, lose, uninterrupted):
     with open_study(file) as study:
         study.optimize(objective, 5)
         lose(file)
@@ -305,9 +301,7 @@ def test_a_trial_whose_point_is_another_one_is_noticed(file: Path) -> None:
         study.close()
 
 
-def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(
-    file: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(file, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(file.parent)
     study = open_study(Path(file.name))
     study.optimize(objective, 2)
@@ -320,9 +314,7 @@ def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(
 
 
 @pytest.mark.parametrize("lose", [remove_folder, rename, delete_study, delete_trial])
-def test_what_was_lost_is_noticed_and_rescued_when_the_study_is_closed(
-    file: Path, lose: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_lost_is_noticed_and_rescued_when_the_study_is_closed(file, lose, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(file.parent.parent))  # where there is no folder any more
     study = open_study(file)
     study.optimize(objective, 5)

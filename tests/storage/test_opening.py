@@ -240,9 +240,7 @@ def test_a_name_that_is_no_text_is_a_name(tmp_path: Path) -> None:
     assert os.listdir(os.fsencode(tmp_path)) == [b"runs\xff.db"]
 
 
-def test_no_file_is_looked_at_by_hand_while_another_thread_opens_it(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_file_is_looked_at_by_hand_while_another_thread_opens_it(file, monkeypatch):
     looks, goes_on, read_header = threading.Event(), threading.Event(), opening._read_header
 
     def look_slowly(path: Path, read_only: bool) -> bytes:
@@ -278,9 +276,7 @@ def test_a_file_that_others_hold_keeps_no_other_file_waiting(file: Path, tmp_pat
 
 
 @pytest.mark.parametrize("place", ["opening.create_tables", "sqlite.insert_study"])
-def test_a_new_file_that_cannot_be_written_leaves_nothing(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_file_that_cannot_be_written_leaves_nothing(place, tmp_path, monkeypatch):
     study, saved = open_new(None), tmp_path / "saved.db"
 
     def fail(*_: object) -> None:
@@ -301,9 +297,7 @@ def test_a_new_file_that_cannot_be_written_leaves_nothing(
     assert os.listdir(tmp_path) == ["saved.db"]
 
 
-def test_a_file_whose_maker_gives_up_while_another_opens_it_is_made_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_whose_maker_gives_up_while_another_opens_it_is_made_anew(tmp_path, monkeypatch):
     def prepare(*args: Any) -> None:
         before(*args)
         if makers:
@@ -318,9 +312,7 @@ def test_a_file_whose_maker_gives_up_while_another_opens_it_is_made_anew(
         assert study.best_value == 1.0
 
 
-def test_a_file_that_cannot_be_looked_at_once_it_is_open_is_refused_in_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_cannot_be_looked_at_once_it_is_open_is_refused_in_words(tmp_path, monkeypatch):
     def fail(_: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 

@@ -69,13 +69,12 @@ def uninterrupted():
 
 @pytest.mark.parametrize("cut", range(N))
 @pytest.mark.parametrize("asked", [False, True], ids=["after tell", "after ask"])
-def test_resume_equals_uninterrupted(tmp_path, uninterrupted, cut, asked):
-    path = tmp_path / "runs.db"
-    with open_study(path) as study:
+def test_resume_equals_uninterrupted(file, uninterrupted, cut, asked):
+    with open_study(file) as study:
         study.optimize(objective, cut)
         if asked:
             study.ask()
-    with open_study(path) as study:
+    with open_study(file) as study:
         study.optimize(objective, N)
         assert what_happened(study) == uninterrupted
 
@@ -126,17 +125,6 @@ def test_any_interleaving_of_asks_tells_and_reopenings_keeps_all(tmp_path_factor
     assert what_happened(kept) == what_happened(live)
     assert kept.result.order == live.result.order
     kept.close()
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
-@settings(max_examples=10, deadline=None)
-def test_values_survive_the_file_exactly(tmp_path_factory, values):
-    path = tmp_path_factory.mktemp("study") / "runs.db"
-    with open_study(path, method="random") as study:
-        for value in values:
-            study.tell(study.ask(), value)
-    with bo.Study.load(path, read_only=True) as study:
-        assert [t.value for t in study.trials] == values
 
 
 def test_a_study_loads_without_being_described_again(tmp_path):
@@ -222,12 +210,11 @@ def test_orphans_of_a_crash_are_handed_out_once_more_and_then_failed(tmp_path):
         assert study.ask().number == 2
 
 
-def test_closing_in_good_order_costs_a_trial_no_attempt(tmp_path):
-    path = tmp_path / "runs.db"
+def test_closing_in_good_order_costs_a_trial_no_attempt(file):
     for _ in range(4):
-        with open_study(path) as study:
+        with open_study(file) as study:
             assert study.ask().number == 0
-    with open_study(path) as study:
+    with open_study(file) as study:
         study.tell(0, 1.0)
         assert study.ask().number == 1
 

@@ -177,9 +177,7 @@ def test_a_writer_whose_file_cannot_be_looked_at_may_be_there(file: Path, monkey
         one.leave()
 
 
-def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(file, caplog):
     with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file) as study:
         trial = study.ask()
         next(file.parent.glob("*.writer")).unlink()
@@ -211,9 +209,7 @@ def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
         os.umask(before)
 
 
-def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(file, monkeypatch):
     def refuse(*_: object, **__: object) -> int:
         raise StorageError("no space left")
 
