@@ -228,9 +228,7 @@ def test_all_signals_that_waited_are_handled_whatever_the_first_raises() -> None
     ("defer", "expected"),
     [(defer_signals_once_begun, ["asked the server"]), (defer_signals, ["asked the server", "waited for it"])],
 )
-def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_written(
-    defer: Callable[[Callable[[], None]], Callable[[], None]], expected: list[str]
-) -> None:
+def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_written(defer, expected):
     done: list[str] = []
 
     @defer
@@ -309,9 +307,7 @@ def note(*_: Any) -> None: ...
 
 @pytest.mark.parametrize("changed", [USR1, signal.SIGINT, signal.SIGTERM, signal.SIGUSR2])
 @pytest.mark.parametrize(("done", "at"), [(0, USR1), (2, signal.SIGTERM)])  # USR1 is set before SIGTERM
-def test_what_a_handler_sets_as_others_begin_or_end_to_wait_stays(
-    changed: int, done: int, at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_handler_sets_as_others_begin_or_end_to_wait_stays(changed, done, at, monkeypatch):
     set_handler, steps, before, calls = interrupts.set_handler, Steps(), signal.getsignal(changed), []
 
     def change(*_: Any) -> None:

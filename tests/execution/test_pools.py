@@ -37,8 +37,10 @@ def by_point(result):
 
 def test_lambdas_and_closures_run_in_other_processes():
     factor = 2.0
-    result = minimize(lambda p: factor * p["a"])
-    assert {a: t.value for a, t in by_point(result).items()} == {a: 2.0 * a for a in range(12)}
+    with ProcessPoolExecutor(1) as executor:
+        for given in ({}, {"executor": executor}):
+            result = minimize(lambda p: factor * p["a"], **given)
+            assert {a: t.value for a, t in by_point(result).items()} == {a: 2.0 * a for a in range(12)}
     here = os.getpid()
     assert minimize(lambda _: float(os.getpid()), 2).best_value != here
     assert minimize(lambda _: float(os.getpid()), 2, workers=1).best_value == here
@@ -152,20 +154,6 @@ def test_workers_do_not_outlive_a_study_that_is_killed():
     assert has_ended(worker)
 
 
-def test_exceptions_that_cannot_be_pickled_still_say_what_they_are():
-    class Odd(Exception):
-        def __init__(self, lock, text):
-            super().__init__(text)
-            self.lock = lock
-
-    def objective(point):
-        if point["a"] % 2:
-            raise Odd(threading.Lock(), "odd")
-        return 1.0
-
-    assert {t.reason for t in minimize(objective).trials} == {None, "Odd: odd"}
-
-
 def test_errors_to_be_raised_come_from_workers_too():
     def objective(point):
         if point["a"] == 4:
@@ -182,12 +170,6 @@ def test_an_objective_that_always_fails_in_workers_shows_its_traceback():
 
     with pytest.raises(ObjectiveError, match=r"KeyError(.|\n)*in typo"):
         minimize(typo)
-
-
-def test_objectives_that_cannot_travel_are_refused():
-    lock = threading.Lock()
-    with pytest.raises(TypeError, match="objective: cannot be sent to a worker process"):
-        minimize(lambda p: lock and p["a"])
 
 
 class Unloadable:
@@ -235,47 +217,31 @@ class Cancelling(ThreadPoolExecutor):
         return future
 
 
-def test_what_an_executor_cancels_is_given_back():
-    study = bo.Study(SPACE, method="random", seed=0)
-    with pytest.raises(ExecutorError, match="CancelledError"):
-        study.optimize(lambda p: p["a"], 2, executor=Cancelling(1))
-    assert [t.status for t in study.trials] == ["running"]
-    assert study.optimize(lambda p: p["a"], 2).n_completed == 2
-
-
 def _dies_at_two(point):
     if point["a"] == 2:
         os._exit(3)
     return point["a"]
 
 
-def test_a_broken_executor_ends_the_run_and_fails_no_trial():
+LOCK = threading.Lock()
+
+
+@pytest.mark.parametrize(
+    ("make", "objective", "message"),
+    [
+        pytest.param(Cancelling, lambda p: p["a"], "CancelledError", id="canceled"),
+        pytest.param(ProcessPoolExecutor, _dies_at_two, "given back", id="broken"),
+        pytest.param(ProcessPoolExecutor, lambda p: LOCK and p["a"], "objective: cannot be sent", id="not sent"),
+        pytest.param(ProcessPoolExecutor, Unloadable(), r"cannot load it:(.|\n)*not a number", id="not loaded"),
+    ],
+)
+def test_what_an_executor_does_not_evaluate_is_given_back_and_fails_no_trial(make, objective, message):
     study = bo.Study(SPACE, method="random", seed=0)
-    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="given back"):
-        study.optimize(_dies_at_two, 12, executor=executor, workers=2)
+    with make(2) as executor, pytest.raises(ExecutorError, match=message):
+        study.optimize(objective, 12, executor=executor, workers=2)
     assert not study.result.n_failed
+    assert "running" in {trial.status for trial in study.trials}
     assert study.optimize(lambda p: p["a"], 12).n_completed == 12
-
-
-def test_lambdas_and_closures_run_on_executors_of_processes():
-    factor = 3.0
-    with ProcessPoolExecutor(1) as executor:
-        result = minimize(lambda p: factor * p["a"], executor=executor)
-    assert {a: t.value for a, t in by_point(result).items()} == {a: 3.0 * a for a in range(12)}
-
-
-def test_a_function_that_an_executor_cannot_send_fails_no_trial():
-    study, lock = bo.Study(SPACE, method="random", seed=0), threading.Lock()
-    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="objective: cannot be sent"):
-        study.optimize(lambda p: lock and p["a"], 12, executor=executor)
-    assert not study.result.n_failed
-
-
-def test_an_objective_that_an_executor_cannot_load_fails_no_trial():
-    study = bo.Study(SPACE, method="random", seed=0)
-    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match=r"cannot load it:(.|\n)*not a number"):
-        study.optimize(Unloadable(), 4, executor=executor, workers=2)
-    assert [t.status for t in study.trials] == ["running"] * 2
 
 
 class Losing(ThreadPoolExecutor):

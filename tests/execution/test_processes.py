@@ -166,9 +166,7 @@ def gather(pool: ProcessPool, n: int) -> dict[int, Any]:
     return {number: outcome.value if outcome.failed is None else outcome.failed for number, outcome in told}
 
 
-def test_a_pool_gives_each_trial_its_outcome_and_each_process_the_next_trial(
-    open_pool: Callable[..., ProcessPool],
-) -> None:
+def test_a_pool_gives_each_trial_its_outcome_and_each_process_the_next_trial(open_pool):
     def objective(point: Any) -> float:
         if point == 3:
             raise KeyError("three")
@@ -216,9 +214,7 @@ def test_all_slots_run_at_the_same_time(open_pool: Callable[..., ProcessPool], t
     ("ending", "how"),
     [(lambda: os._exit(7), "exit code 7"), (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal SIGKILL")],
 )
-def test_a_process_that_dies_fails_its_trial_and_is_replaced(
-    open_pool: Callable[..., ProcessPool], ending: Callable[[], None], how: str
-) -> None:
+def test_a_process_that_dies_fails_its_trial_and_is_replaced(open_pool, ending, how):
     pool = open_pool(lambda point: ending() if point else 1.0, workers=1)
     pool.submit(0, True)
     assert gather(pool, 1) == {0: f"its worker process died ({how})"}
@@ -289,9 +285,7 @@ def test_a_run_with_no_process_at_all_ends_in_words_and_gives_its_trials_back(mo
     assert study.optimize(lambda point: float(point["a"]), 3, workers=2).n_completed == 3
 
 
-def test_a_large_point_is_taken_from_a_process_that_does_not_read_it(
-    open_pool: Callable[..., ProcessPool], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_point_is_taken_from_a_process_that_does_not_read_it(open_pool, monkeypatch):
     monkeypatch.setattr("bostruct.execution.worker_process.READING_SECONDS", 1)
     pool = open_pool(lambda point: float(os.getpid() + 0 * len(point)), workers=1)
     pool.submit(0, b"small")
@@ -319,9 +313,7 @@ def test_workers_that_linger_are_waited_for_together() -> None:
 
 
 @pytest.mark.parametrize(("cause", "attempts"), [(None, 1), ("no memory on the host", 2)])
-def test_a_kill_is_of_the_machine_if_it_has_no_memory(
-    cause: str | None, attempts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_is_of_the_machine_if_it_has_no_memory(cause, attempts, tmp_path, monkeypatch):
     """The kernel kills what takes the last memory."""
 
     def objective(point: dict[str, int]) -> float:

@@ -29,8 +29,7 @@ finally:
 """
 
 
-def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(file: Path) -> None:
     for workers in (1, 2):  # as often as a trial may be running at a crash, before it fails
         with start(STUDY, file, workers, stderr=subprocess.PIPE) as process:
             assert process.stdout.readline() == "sleeping\n"
@@ -39,7 +38,7 @@ def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(tmp_path: 
         assert process.returncode == 143
         assert printed == "cleaned up\n"
         assert "Traceback" not in errors
-        assert os.listdir(tmp_path) == ["runs.db"]
+        assert os.listdir(file.parent) == ["runs.db"]
     result = bo.minimize(lambda p: float(p["a"]), {"a": range(1, 9)}, 8, method="random", seed=0, storage=file)
     assert sorted(t.value for t in result.trials if t.value is not None) == list(range(1, 9))
     assert all("attempts" not in t.info for t in result.trials)
@@ -60,8 +59,7 @@ bo.minimize(objective, {"a": range(1, 9)}, 8, method="random", seed=0, storage=s
 """
 
 
-def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(file: Path) -> None:
     assert finish(ALL_AT_ONCE, file).returncode == 143
     with bo.Study.load(file, read_only=True) as study:
         assert not study.result.n_failed
