@@ -15,8 +15,8 @@ import pytest
 import bostruct as bo
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import SharedWriter
-from tests.storage.postgresql.server import Server
 from tests.programs import start
+from tests.storage.postgresql.server import Server
 
 SPACE = {"a": range(200), "b": ["x", "y", "z"]}
 RUN = """
