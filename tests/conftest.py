@@ -3,6 +3,7 @@
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,12 @@ def default_sigint() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The place of a study that is not there yet."""
+    return tmp_path / "runs.db"
 
 
 @pytest.fixture

@@ -80,9 +80,8 @@ def test_a_client_finds_a_good_point_and_shows_why_it_is_refused(served, tmp_pat
 
 
 def test_a_shell_without_curl_says_so(tmp_path):
-    done = subprocess.run(
-        ["/bin/sh", CLIENTS / "client.sh"], env={"PATH": str(tmp_path)}, capture_output=True, text=True
-    )
+    line = ["/bin/sh", CLIENTS / "client.sh"]
+    done = subprocess.run(line, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (69, "client.sh needs curl\n")
 
 
@@ -123,9 +122,8 @@ def test_the_blocks_that_the_docs_begin_with_run_from_top_to_bottom(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     program = f'bostruct() {{ "{sys.executable}" -m bostruct "$@"; }}\n'
     settings = {"cwd": tmp_path, "stdout": subprocess.PIPE, "text": True, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
-    with subprocess.Popen(
-        ["sh", "-c", serve.replace("bostruct", f"exec {sys.executable} -m bostruct")], **settings
-    ) as server:
+    line = ["sh", "-c", serve.replace("bostruct", f"exec {sys.executable} -m bostruct")]
+    with subprocess.Popen(line, **settings) as server:
         try:
             assert [server.stdout.readline() for _ in range(4)][-1] == "Ctrl-C ends.\n"
             for block in blocks:

@@ -62,9 +62,8 @@ def test_the_same_call_goes_on_with_its_file_and_lets_go_of_it(tmp_path):
     first = minimize(value, SPACE, 4, **arguments)
     second = minimize(value, SPACE, 9, **arguments)
     assert [t.point for t in second.trials[:4]] == [t.point for t in first.trials]
-    assert [t.point for t in second.trials] == [
-        t.point for t in minimize(value, SPACE, 9, method="random", seed=3).trials
-    ]
+    whole = minimize(value, SPACE, 9, method="random", seed=3)
+    assert [t.point for t in second.trials] == [t.point for t in whole.trials]
     assert minimize(lambda _: pytest.fail("it was finished"), SPACE, 9, **arguments).trials == second.trials
     with Study.load(tmp_path / "runs.db") as study:  # which nobody holds open
         assert study.name == "study"
@@ -79,10 +78,7 @@ def test_a_name_is_that_of_the_study(tmp_path):
 
 
 def test_the_file_is_let_go_of_when_the_run_is_cut_short(tmp_path):
-    def broken(point):
-        del point
-        raise OSError("no disk")
-
+    broken = ended_by(OSError("no disk"), after=0)
     with pytest.raises(OSError, match="no disk"):
         minimize(broken, SPACE, 3, method="random", seed=0, storage=tmp_path / "runs.db", reraise=OSError)
     with Study.load(tmp_path / "runs.db") as study:
@@ -92,21 +88,11 @@ def test_the_file_is_let_go_of_when_the_run_is_cut_short(tmp_path):
 def test_points_callbacks_and_executors_get_through():
     seen = []
     with ThreadPoolExecutor(2) as executor:
-        result = minimize(
-            value,
-            {"a": range(6), "b": bool},
-            5,
-            method="random",
-            seed=0,
-            initial_points=[{"a": 5, "b": True}],
-            executor=executor,
-            workers=2,
-            callbacks=lambda _, trial: seen.append(trial.number),
-            progress=False,
-        )
-    assert result.trials[0].point == {"a": 5, "b": True}
-    assert result.trials[0].origin == "given"
-    assert sorted(seen) == list(range(5))
+        run = {"executor": executor, "workers": 2, "callbacks": lambda _, trial: seen.append(trial.number)}
+        study = {"method": "random", "seed": 0, "initial_points": [{"a": 5, "b": True}]}
+        result = minimize(value, {"a": range(6), "b": bool}, 5, **study, **run, progress=False)
+    first = result.trials[0]
+    assert (first.point, first.origin, sorted(seen)) == ({"a": 5, "b": True}, "given", list(range(5)))
 
 
 @pytest.mark.parametrize("function", [minimize, maximize])
@@ -144,11 +130,8 @@ def test_directions_that_contradict_the_call_are_refused(search, directions, mes
 @pytest.mark.parametrize(
     ("search", "directions"),
     [
-        (maximize, ["maximize", "maximize"]),
-        (maximize, ["maximize"]),
-        (minimize, ["minimize"]),
-        (minimize, ["minimize", "maximize"]),
-        (minimize, ["maximize", "maximize"]),
+        *((maximize, ["maximize"] * n) for n in (1, 2)),
+        *((minimize, directions) for directions in (["minimize"], ["minimize", "maximize"], ["maximize"] * 2)),
     ],
 )
 def test_other_directions_are_those_of_the_study(search, directions):
@@ -256,8 +239,7 @@ def test_wrong_arguments_and_a_run_without_a_finished_trial_have_no_note():
     for wrong in ({"workers": 0}, {"method": "no"}, {"callbacks": 3}, {"seed": -1}):
         with pytest.raises((TypeError, ValueError)) as caught:
             minimize(value, SPACE, 8, **({"method": "random"} | wrong))
-        assert not hasattr(caught.value, "result")
-        assert not hasattr(caught.value, "__notes__")
+        assert vars(caught.value).keys().isdisjoint({"result", "__notes__"})
     with pytest.raises(KeyboardInterrupt) as interrupted:
         minimize(ended_by(KeyboardInterrupt(), after=0), SPACE, 8, method="random", seed=0)
     assert not hasattr(interrupted.value, "__notes__")

@@ -3,44 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from bostruct.checks import optional_import
 from bostruct.contracts import MissingExtra
+from tests.without_modules import ROOT, python_without
 
-ROOT = Path(__file__).parents[1]
-# Python runs this file at its start, in worker processes as well: the packages can neither be imported nor be found.
-SITE = """
-import importlib.metadata
-import sys
-
-ABSENT = {"torch", "gpytorch", "linear_operator", "botorch"}
-distribution = importlib.metadata.distribution
-
-
-class Absent:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] in ABSENT:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-def distribution_of(name):
-    if name in ABSENT:
-        raise importlib.metadata.PackageNotFoundError(name)
-    return distribution(name)
-
-
-sys.meta_path.insert(0, Absent)
-importlib.metadata.distribution = distribution_of
-"""
 METHODS = """
 import bostruct as bo
 
@@ -75,15 +46,7 @@ def test_the_readme_installs_all_but_torch_and_what_needs_it() -> None:
 @pytest.fixture
 def python(tmp_path):
     """Run Python without torch and its kin: arguments -> the finished process."""
-    (tmp_path / "sitecustomize.py").write_text(SITE, encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
-
-    def call(*arguments):
-        return subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
-
-    return call
+    return python_without(("torch", "gpytorch", "linear_operator", "botorch"), tmp_path)
 
 
 @pytest.mark.parametrize("package", ["torch", "gpytorch"])

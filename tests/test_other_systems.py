@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-# Python runs this file at its start, in worker processes as well: what Windows lacks cannot be imported.
-SITE = """
+from tests.without_modules import python_without
+
+ABSENT = ("fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "syslog")
+LACKING = """
 import os
-import sys
 
-ABSENT = {"fcntl", "resource", "termios", "tty", "pty", "pwd", "grp", "syslog"}
-
-
-class Absent:
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name in ABSENT:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-sys.meta_path.insert(0, Absent)
-for name in ABSENT:
-    sys.modules.pop(name, None)
 for name in ("fork", "killpg", "memfd_create", "pread", "fchmod", "O_CLOEXEC", "O_NOFOLLOW"):
     delattr(os, name)
 """
@@ -60,22 +43,7 @@ bo.write_report(result, "report.html")
 @pytest.fixture
 def python(tmp_path):
     """Run Python as on a system without the modules of POSIX: arguments -> the finished process."""
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "sitecustomize.py").write_text(SITE, encoding="utf-8")
-    (tmp_path / "work").mkdir()
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), str(ROOT)])}
-
-    def call(*arguments):
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path / "work",
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return call
+    return python_without(ABSENT, tmp_path, LACKING)
 
 
 def test_files_and_worker_processes_refuse_in_words_and_leave_nothing(python):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -17,12 +18,13 @@ from bostruct.outcome import LONGEST_TEXT, Outcome, as_number, cut_middle, outco
 
 
 def test_status_value_and_reason_follow_from_what_is_given() -> None:
-    assert (Outcome((1.0,)).status, Outcome((1.0,)).value, Outcome((1.0,)).reason) == ("completed", 1.0, None)
-    failed, infeasible = Outcome(failed="rain"), Outcome(infeasible="too hot")
-    assert (failed.status, failed.value, failed.reason) == ("failed", None, "rain")
-    assert (infeasible.status, infeasible.value, infeasible.reason) == ("infeasible", None, "too hot")
-    several = Outcome((1.0, 2.0))
-    assert (several.status, several.value) == ("completed", None)
+    for outcome, *expected in (
+        (Outcome((1.0,)), "completed", 1.0, None),
+        (Outcome(failed="rain"), "failed", None, "rain"),
+        (Outcome(infeasible="too hot"), "infeasible", None, "too hot"),
+        (Outcome((1.0, 2.0)), "completed", None, None),
+    ):
+        assert [outcome.status, outcome.value, outcome.reason] == expected
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -68,11 +70,7 @@ def test_an_outcome_of_what_is_no_value_is_refused(value: Any, error: type[Excep
         ({"values": (math.nan,)}, ValueError, "^values: expected finite"),
         ({"values": (1.0,), "constraints": {1: 1.0}}, TypeError, "^constraints: expected numbers by name"),
         ({"values": (1.0,), "constraints": [1.0]}, TypeError, "^constraints"),
-        (
-            {"values": (1.0,), "constraints": {"a": math.inf}},
-            ValueError,
-            r"^constraints\['a'\]: expected finite .*inf",
-        ),
+        ({"values": (1.0,), "constraints": {"a": math.inf}}, ValueError, r"^constraints\['a'\]: expected finite .*inf"),
         ({"values": (1.0,), "cost": -1.0}, ValueError, "^cost: expected finite numbers from 0"),
         ({"values": (1.0,), "sd": "1"}, TypeError, "^sd"),
         ({"values": (1.0,), "repeats": (1.0, math.inf)}, ValueError, "^repeats"),
@@ -156,9 +154,8 @@ def test_outcomes_have_hashes_that_fit_their_equality():
 def test_what_lies_under_a_mask_is_no_number(value: Any) -> None:
     assert math.isnan(as_number("value", value))
     result = bo.minimize(lambda point: value if point["a"] else 1.0, {"a": bool}, 2, progress=False)
-    assert sorted((trial.value, trial.reason) for trial in result.trials if trial.status == "failed") == [
-        (None, "objective returned nan")
-    ]
+    failed = [(trial.value, trial.reason) for trial in result.trials if trial.status == "failed"]
+    assert failed == [(None, "objective returned nan")]
     assert (result.best_value, result.n_completed) == (1.0, 1)
     assert as_number("value", np.ma.array([2.0], mask=False)) == 2.0
 
@@ -200,6 +197,4 @@ def test_a_long_reason_is_kept_by_its_ends(name: str) -> None:
     reason = Outcome(**{name: f"begin{'x' * 10**6}\udce9end"}).reason
     assert reason is not None
     assert len(reason) <= LONGEST_TEXT
-    assert reason.startswith("beginx")
-    assert reason.endswith(r"x\udce9end")
-    assert "[... 990," in reason
+    assert re.fullmatch(r"beginx+ \[... 990,\d+ characters left out ...\] x+\\udce9end", reason)

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -20,18 +21,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct import output_files
 from bostruct.analysis.plots import save_figure
 from bostruct.domains.language.drawing import Frame, write_page
-from bostruct.output_files import (
-    MARKS,
-    OutputRefused,
-    check_output,
-    format_csv,
-    quote_cell,
-    sign_archive,
-    unquote_cell,
-    write_output,
-)
+from bostruct.output_files import MARKS, OutputRefused, check_output, quote_cell, write_output
 from bostruct.problems import official
 from bostruct.problems.dimacs import write_wcnf
 from bostruct.problems.formula import Formula
@@ -40,47 +33,41 @@ from tests.locked_files import hard_link, hold_lock, is_locked
 
 SPACE = {"x": ["=1+1", "@a", "b", "\ud800c", "'=1+1'"], "y": bo.Real(0.0, 1.0)}
 KEPT = "written by hand"
+PROBLEM = bo.Problem(lambda point: point["y"], bo.Space({"y": bo.Real(0.0, 1.0)}), name="own")
 pytestmark = pytest.mark.usefixtures("runs_in_process")
 
-# Place -> the name of its file, and a function that writes it.
+COMPARE = ("compare", SMALL, "--methods", "random", "--seeds", 1, "--trials", 3)
+# Place -> the name of its file, and facts -> the function that writes it.
 PLACES = {
-    "to_csv": ("a.csv", lambda facts, path, **settings: facts.result.to_csv(path, **settings)),
-    "history.to_csv": ("a.csv", lambda facts, path, **settings: facts.result.history.to_csv(path, **settings)),
-    "write_report": ("a.html", lambda facts, path, **settings: bo.write_report(facts.result, path, **settings)),
-    "png": ("a.png", lambda facts, path, **settings: save_figure(facts.result.plot(), path, **settings)),
-    "svg": ("a.svg", lambda facts, path, **settings: save_figure(facts.result.plot(), path, **settings)),
-    "pdf": ("a.pdf", lambda facts, path, **settings: save_figure(facts.result.plot(), path, **settings)),
-    "incumbents": ("a.csv", lambda facts, path, **settings: facts.compared.write_incumbents(path, **settings)),
-    "tables": (
-        "comparison.md",
-        lambda facts, path, **settings: facts.compared.write_tables(path.parent, **settings),
-    ),
-    "transitions": (
-        "a.html",
-        lambda _, path, **settings: write_page(path, "=t", iter([Frame("a", "")]), lambda _: "<svg></svg>", **settings),
-    ),
-    "run --plot": (
-        "a.png",
-        lambda _, path, **settings: in_line(
-            settings, "run", SMALL, "--method", "random", "--trials", 2, "--plot", path
-        ),
-    ),
-    "show --plot": ("a.svg", lambda facts, path, **settings: in_line(settings, "show", facts.file, "--plot", path)),
-    "show --csv": ("a.csv", lambda facts, path, **settings: in_line(settings, "show", facts.file, "--csv", path)),
-    "report --out": ("a.html", lambda facts, path, **settings: in_line(settings, "report", facts.file, "--out", path)),
-    "compare --out": (
-        "convergence.png",
-        lambda _, path, **settings: in_line(
-            settings, *("compare", SMALL, "--methods", "random", "--seeds", 1, "--trials", 3, "--out", path.parent)
-        ),
-    ),
+    "to_csv": ("a.csv", lambda facts: facts.result.to_csv),
+    "history.to_csv": ("a.csv", lambda facts: facts.result.history.to_csv),
+    "write_report": ("a.html", lambda facts: partial(bo.write_report, facts.result)),
+    **{kind: (f"a.{kind}", lambda facts: partial(save_figure, facts.result.plot())) for kind in ("png", "svg", "pdf")},
+    "incumbents": ("a.csv", lambda facts: facts.compared.write_incumbents),
+    "tables": ("comparison.md", lambda facts: in_folder(facts.compared.write_tables)),
+    "transitions": ("a.html", lambda _: write_transitions),
+    "run --plot": ("a.png", lambda _: partial(in_line, "run", SMALL, "--method", "random", "--trials", 2, "--plot")),
+    "show --plot": ("a.svg", lambda facts: partial(in_line, "show", facts.file, "--plot")),
+    "show --csv": ("a.csv", lambda facts: partial(in_line, "show", facts.file, "--csv")),
+    "report --out": ("a.html", lambda facts: partial(in_line, "report", facts.file, "--out")),
+    "compare --out": ("convergence.png", lambda _: in_folder(partial(in_line, *COMPARE, "--out"))),
 }
-WITHOUT_MARK = {
-    "write_wcnf": (
-        "a.wcnf",
-        lambda _, path, **settings: write_wcnf(Formula(1, ((1,),), (1.0,)), path, **settings),
-    ),
-}
+WITHOUT_MARK = {"write_wcnf": ("a.wcnf", lambda _: partial(write_wcnf, Formula(1, ((1,),), (1.0,))))}
+
+
+def write_transitions(path, **settings):
+    write_page(path, "=t", iter([Frame("a", "")]), lambda _: "<svg></svg>", **settings)
+
+
+def in_folder(write):
+    """Return what writes a file in the way of a function that writes several into its folder."""
+    return lambda path, **settings: write(path.parent, **settings)
+
+
+def find_place(place, facts, folder):
+    """Return the path of a place in a folder, and the function that writes it."""
+    name, make = (PLACES | WITHOUT_MARK)[place]
+    return folder / name, make(facts)
 
 
 class Facts:
@@ -91,10 +78,8 @@ class Facts:
         with bo.Study(SPACE, method="random", seed=0, storage=file, name="one") as study:
             study.optimize(lambda point: point["y"], 6, progress=False)
             self.result = study.result
-        problem = bo.Problem(lambda point: point["y"], bo.Space({"y": bo.Real(0.0, 1.0)}), name="own")
-        self.compared = bo.compare(
-            problem, {"=cmd": "random", "lone \ud800": "random"}, n_trials=3, seeds=1, progress=False
-        ).problems[0]
+        methods = {"=cmd": "random", "lone \ud800": "random"}
+        self.compared = bo.compare(PROBLEM, methods, n_trials=3, seeds=1, progress=False).problems[0]
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +87,9 @@ def facts(tmp_path_factory):
     return Facts(tmp_path_factory.mktemp("runs") / "runs.db")
 
 
-def in_line(settings, *arguments):
+def in_line(*arguments, overwrite=False):
     """Run a line of the command, and raise its refusal as the functions do."""
-    done = call(*arguments, *(["--overwrite"] if settings.get("overwrite") else []), code=None)
+    done = call(*arguments, *(["--overwrite"] if overwrite else []), code=None)
     if done.exit_code == 2:
         raise OutputRefused(done.stderr)
     assert done.exit_code == 0, done.output
@@ -116,16 +101,16 @@ def list_files(folder):
 
 @pytest.mark.parametrize("place", PLACES)
 def test_an_earlier_output_is_replaced_and_passes_on_its_mode_and_its_link(place, facts, tmp_path):
-    name, write = PLACES[place]
-    write(facts, tmp_path / name)
-    other = tmp_path / "elsewhere" / name
+    path, write = find_place(place, facts, tmp_path)
+    write(path)
+    other = tmp_path / "elsewhere" / path.name
     other.parent.mkdir()
-    (tmp_path / name).rename(other)
-    (tmp_path / name).symlink_to(other)
+    path.rename(other)
+    path.symlink_to(other)
     other.chmod(0o640)
     before = other.stat().st_ino
-    write(facts, tmp_path / name)
-    assert (tmp_path / name).is_symlink()
+    write(path)
+    assert path.is_symlink()
     assert (stat.S_IMODE(other.stat().st_mode), other.stat().st_ino == before) == (0o640, False)
     assert not list_files(tmp_path) | list_files(other.parent)
 
@@ -141,43 +126,36 @@ def test_an_earlier_output_is_replaced_and_passes_on_its_mode_and_its_link(place
     ],
 )
 def test_what_bostruct_did_not_write_is_replaced_only_when_told(place, content, facts, tmp_path):
-    name, write = (PLACES | WITHOUT_MARK)[place]
-    path = tmp_path / name
+    path, write = find_place(place, facts, tmp_path)
     path.write_text(content)
     with pytest.raises(OutputRefused, match=rf"a file of {len(content)} bytes is there.*overwrite") as raised:
-        write(facts, path)
-    assert name.partition(".")[0] in str(raised.value)
+        write(path)
+    assert path.stem in str(raised.value)
     assert path.read_text() == content
-    write(facts, path, overwrite=True)
+    write(path, overwrite=True)
     assert path.read_bytes() != content.encode()
 
 
 @pytest.mark.parametrize("place", WITHOUT_MARK)
 def test_kinds_without_a_mark_are_never_replaced_unasked(place, facts, tmp_path):
-    name, write = WITHOUT_MARK[place]
-    write(facts, tmp_path / name)
+    path, write = find_place(place, facts, tmp_path)
+    write(path)
     with pytest.raises(OutputRefused, match="a file of"):
-        write(facts, tmp_path / name)
+        write(path)
 
 
-def lead_direct(path, name):
-    return path.rename(path.with_name(name))
+def lead_by_link(path, other):
+    other.symlink_to(path.name)
 
 
-def lead_by_link(path, name):
-    path.with_name(name).symlink_to(path.name)
-    return path.with_name(name)
-
-
-def lead_by_hard_link(path, name):
-    os.link(path, path.with_name(name))
-    return path.with_name(name)
+def lead_by_hard_link(path, other):
+    os.link(path, other)
 
 
 @pytest.mark.parametrize(
     ("place", "lead"),
     [
-        *((place, lead_direct) for place in PLACES | WITHOUT_MARK),
+        *((place, Path.rename) for place in PLACES | WITHOUT_MARK),
         *(("to_csv", lead) for lead in (lead_by_link, lead_by_hard_link)),
         *(
             pytest.param(place, lead, marks=pytest.mark.slow)
@@ -188,12 +166,12 @@ def lead_by_hard_link(path, name):
     ],
 )
 def test_no_output_ever_replaces_a_database(place, lead, facts, tmp_path):
-    name, write = (PLACES | WITHOUT_MARK)[place]
+    path, write = find_place(place, facts, tmp_path)
     (tmp_path / "runs.db").write_bytes(facts.file.read_bytes())
-    path = lead(tmp_path / "runs.db", name)
-    for settings in ({}, {"overwrite": True}):
+    lead(tmp_path / "runs.db", path)
+    for overwrite in (False, True):
         with pytest.raises(OutputRefused, match="SQLite database"):
-            write(facts, path, **settings)
+            write(path, overwrite=overwrite)
         assert path.read_bytes() == facts.file.read_bytes()
 
 
@@ -288,12 +266,11 @@ def test_a_comparison_leaves_what_is_none_of_its_records(name, tmp_path):
     (tmp_path / "runs").mkdir()
     content = '{"problem": "own", "mine": 1}'
     (tmp_path / name).write_text(content)
-    problem = bo.Problem(lambda point: point["y"], bo.Space({"y": bo.Real(0.0, 1.0)}), name="own")
     if name == "comparison.json":
         with pytest.raises(OutputRefused, match="no record of a comparison by bostruct; give another path"):
-            bo.compare(problem, "random", n_trials=2, seeds=1, storage=tmp_path)
+            bo.compare(PROBLEM, "random", n_trials=2, seeds=1, storage=tmp_path)
     else:
-        assert len(bo.compare(problem, "random", n_trials=2, seeds=1, storage=tmp_path)["own"].results) == 1
+        assert len(bo.compare(PROBLEM, "random", n_trials=2, seeds=1, storage=tmp_path)["own"].results) == 1
     assert (tmp_path / name).read_text() == content
 
 
@@ -301,20 +278,20 @@ def test_an_official_table_is_written_beside_and_never_over_another_file(tmp_pat
     monkeypatch.setattr(official, "read_nats", lambda _: {"edges": np.arange(3)})
     path, source = tmp_path / "a.npz", tmp_path / "nats.pth"
     source.write_text("in")
-    for times in range(2):
-        monkeypatch.setattr(sys, "argv", ["official", str(source), str(path)])
+
+    def convert(*arguments):
+        monkeypatch.setattr(sys, "argv", ["official", str(source), *map(str, arguments)])
         official.main()
+
+    for times in range(2):
+        convert(path)
         with np.load(path) as stored:
             assert stored["edges"].tolist() == [0, 1, 2], times
     path.write_text(KEPT)
-    monkeypatch.setattr(sys, "argv", ["official", str(source), str(path)])
-    with pytest.raises(SystemExit, match="2"):
-        official.main()
-    assert path.read_text() == KEPT
-    monkeypatch.setattr(sys, "argv", ["official", str(source), str(source), "--overwrite"])
-    with pytest.raises(SystemExit, match="2"):
-        official.main()
-    assert source.read_text() == "in"
+    for arguments in ((path,), (source, "--overwrite")):
+        with pytest.raises(SystemExit, match="2"):
+            convert(*arguments)
+    assert (path.read_text(), source.read_text()) == (KEPT, "in")
 
 
 EARLIER = {
@@ -384,7 +361,7 @@ def test_the_mark_of_an_archive_is_found_behind_many_weights(tmp_path):
     packed = BytesIO()
     torch.save({f"layer {i}": torch.ones(100) for i in range(300)}, packed)
     for _ in range(2):
-        write_output(tmp_path / "a.pt", sign_archive(BytesIO(packed.getvalue())), "archive")
+        write_output(tmp_path / "a.pt", output_files.sign_archive(BytesIO(packed.getvalue())), "archive")
     assert len(torch.load(tmp_path / "a.pt", weights_only=True)) == 300
     (tmp_path / "a.pt").write_bytes(packed.getvalue())
     with pytest.raises(OutputRefused):
@@ -518,7 +495,7 @@ def test_a_file_that_came_while_the_content_was_made_is_left(tmp_path):
 
 
 def test_of_many_writers_each_leaves_a_whole_file(tmp_path):
-    texts = [format_csv(["number", "status", "value", "reason"], [[i] * 4] * 3000) for i in range(4)]
+    texts = [output_files.format_csv(["number", "status", "value", "reason"], [[i] * 4] * 3000) for i in range(4)]
     path, barrier, seen = tmp_path / "a.csv", threading.Barrier(5), []
 
     def write(text):
@@ -548,7 +525,7 @@ def test_a_cell_is_no_formula_and_stands_for_its_text(text):
     cell = quote_cell(text)
     assert not str(cell).startswith(tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"))
     str(cell).encode()
-    assert unquote_cell(cell) == text
+    assert output_files.unquote_cell(cell) == text
 
 
 def test_what_utf_8_lacks_is_escaped_in_text(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
@@ -18,6 +20,15 @@ SPACE = {f"b{i}": bool for i in range(6)}
 
 def worth(point: dict[str, bool]) -> float:
     return float(sum(2.0**i * bit for i, bit in enumerate(point.values())))
+
+
+DIRECTIONS = pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+
+
+def study_of(n: int = 4, method: str = "random", objective: Callable = worth, **settings: str) -> bo.Study:
+    study = bo.Study(SPACE, method=method, seed=0, **settings)
+    study.optimize(objective, n, progress=False)
+    return study
 
 
 def left_out(n_outside: int, n: int = 100) -> LeftOutTrials:
@@ -39,8 +50,7 @@ def test_values_far_off_are_counted_though_the_coverage_is_right():
 
 
 def test_all_trials_are_drawn():
-    study = bo.Study(SPACE, seed=0, direction="maximize")
-    study.optimize(worth, 16, progress=False)
+    study = study_of(16, "auto", direction="maximize")
     left, right = plot_calibration(study)
     found = study.result.cross_validate()
     drawn = sorted(x for line in left.get_lines() if line.get_marker() in "oD" for x in np.asarray(line.get_xdata()))
@@ -51,10 +61,9 @@ def test_all_trials_are_drawn():
     left.figure.draw_without_rendering()
 
 
-@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+@DIRECTIONS
 def test_values_far_worse_than_most_leave_the_others_their_room(direction, sign):
-    study = bo.Study(SPACE, seed=0, direction=direction)
-    study.optimize(lambda p: sign * (1e9 if p["b0"] and p["b1"] else worth(p)), 16, progress=False)
+    study = study_of(16, "auto", lambda p: sign * (1e9 if p["b0"] and p["b1"] else worth(p)), direction=direction)
     far = [abs(trial.value) for trial in study.trials if abs(trial.value) > 1e8]
     assert far
     left = plot_calibration(study)[0]
@@ -63,10 +72,9 @@ def test_values_far_worse_than_most_leave_the_others_their_room(direction, sign)
     assert np.ptp(left.get_ylim()) < 250.0
 
 
-@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+@DIRECTIONS
 def test_values_beyond_are_triangles_at_the_border_as_high_as_predicted(direction, sign):
-    study = bo.Study(SPACE, method="random", seed=0, direction=direction)
-    study.optimize(worth, 4, progress=False)
+    study = study_of(direction=direction)
     told = sign * np.array([*np.linspace(0.0, 10.0, 20), 1e6, 2e6, 3e6])
     mean = sign * np.array([*np.linspace(0.0, 10.0, 20), 4.0, 6.0, 1e5])
     sd = np.array([1.0] * 20 + [1e6, 1.0, 1.0])  # the first one beyond is inside its interval
@@ -79,10 +87,9 @@ def test_values_beyond_are_triangles_at_the_border_as_high_as_predicted(directio
     assert tip == pytest.approx([sign * 0.5, 0.0])  # it points out of the axes
 
 
-@pytest.mark.parametrize(("direction", "sign"), [("minimize", 1.0), ("maximize", -1.0)])
+@DIRECTIONS
 def test_the_best_value_is_on_the_axis_however_far_it_is(direction, sign):
-    study = bo.Study(SPACE, method="random", seed=0, direction=direction)
-    study.optimize(worth, 4, progress=False)
+    study = study_of(direction=direction)
     told = sign * np.array([-1e6, *np.linspace(0.0, 10.0, 20), 1e9])
     found = LeftOutTrials(np.arange(22), told, np.zeros(22), np.ones(22))
     left = draw_calibration(study.result, found, 0, None)[0]
@@ -95,8 +102,7 @@ def test_the_best_value_is_on_the_axis_however_far_it_is(direction, sign):
 
 
 def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
-    study = bo.Study(SPACE, method="random", seed=0)
-    study.optimize(worth, 4, progress=False)
+    study = study_of()
     for n_outside, labels in (
         (0, ["100 values inside the 95 % interval", "told = predicted"]),
         (1, ["99 values inside the 95 % interval", "1 value outside the 95 % interval", "told = predicted"]),
@@ -113,7 +119,6 @@ def test_the_legend_counts_what_is_there_and_the_verdict_fits_the_figure():
 
 
 def test_methods_without_a_gaussian_process_are_refused_in_words():
-    study = bo.Study(SPACE, method="smac", seed=0)
-    study.optimize(worth, 4, progress=False)
+    study = study_of(method="smac")
     with pytest.raises(BostructError, match=r"expected a method with a Gaussian process.*auto has one"):
         plot_calibration(study)

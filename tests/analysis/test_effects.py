@@ -47,8 +47,8 @@ def far_where(is_far: Callable[[dict[str, object]], object], far: float, directi
     return found
 
 
-def get_shades(study: bo.Study) -> Array:
-    return np.asarray(plot_effects(study, ("a", "b")).get_images()[0].get_array())
+def get_shades(study: bo.Study, pair: tuple[str, str] = ("a", "b")) -> Array:
+    return np.asarray(plot_effects(study, pair).get_images()[0].get_array(), dtype=float)
 
 
 @pytest.mark.parametrize(("direction", "far", "worst"), [("minimize", 1e9, 3.0), ("maximize", -1e9, 1.0)])
@@ -127,10 +127,10 @@ def test_under_conditions_shades_are_means_of_the_points_that_the_space_has():
     for x in space.enumerate():
         point = space.present(x)
         done.add(point, {"a": 0.0, "b": 3.0, "c": 5.0}[point["model"]] + point.get("k", 0) + point["scale"])
-    shades = np.asarray(plot_effects(done, ("model", "scale")).get_images()[0].get_array())
+    shades = get_shades(done, ("model", "scale"))
     np.testing.assert_allclose(shades, [[0.0, 3.0, 6.5], [1.0, 4.0, 7.5]], atol=0.7)
     assert (shades.argmin(axis=1) == 0).all()  # the best model is the best one drawn
-    shades = np.asarray(plot_effects(done, ("model", "k")).get_images()[0].get_array(), dtype=float)
+    shades = get_shades(done, ("model", "k"))
     exists = [[False, False, True]] * 4 + [[True, True, False]]  # absent is the last row
     np.testing.assert_array_equal(np.isfinite(shades), exists)
 
@@ -139,7 +139,7 @@ def test_numbers_under_conditions_have_cells_where_they_exist():
     space = bo.Space({"deep": bool, "rate": bo.Real(0.0, 1.0, when={"deep": True}), "u": bo.Real(0.0, 1.0)})
     done = bo.Study(space, method="random", seed=0)
     done.optimize(lambda p: 4.0 * p["rate"] if p["deep"] else 10.0, 60, progress=False)
-    shades = np.asarray(plot_effects(done, ("deep", "rate")).get_images()[0].get_array(), dtype=float)
+    shades = get_shades(done, ("deep", "rate"))
     assert np.isfinite(shades).sum() == 12
     there = shades[np.isfinite(shades)]
     np.testing.assert_allclose(there, 4.0 * (np.arange(12) + 0.5) / 12, atol=0.4)

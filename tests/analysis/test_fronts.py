@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +22,16 @@ GOALS = {"directions": ["minimize", "maximize"], "constraints": {"w": ("<=", 6.0
 
 def both(point: dict[str, int]) -> dict[str, object]:
     return {"value": (float(point["a"]), float(point["a"] + point["b"])), "constraints": {"w": float(point["a"])}}
+
+
+def make_result(pairs: Iterable[Iterable[float]]) -> bo.Result:
+    """Return a result of two minimized objectives, with one trial for each pair of values."""
+    trials = tuple(bo.Trial(i, {"a": i}, "completed", values=tuple(pair)) for i, pair in enumerate(pairs))
+    return bo.Result(trials, tuple(range(len(trials))), Goals(("minimize", "minimize")), 0, "x", "y")
+
+
+def list_legend(axes: Any) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 @pytest.fixture(scope="module")
@@ -46,42 +60,32 @@ def test_axes_end_before_trials_far_behind_the_front_and_count_them() -> None:
     for low, high, least, greatest in ((*axes.get_xlim(), 0.0, 7.0), (*axes.get_ylim(), 0.0, 10.0)):
         assert least - 1.0 < low < least
         assert greatest < high < greatest + 1.0
-    legend = axes.get_legend()
-    assert legend is not None
-    assert "3 beyond the axes" in [text.get_text() for text in legend.get_texts()]
+    assert "3 beyond the axes" in list_legend(axes)
 
 
 @pytest.mark.parametrize(("far", "counted"), [((11.2,), []), ((11.2, 99.0), ["1 beyond the axes"])])
 def test_a_trial_in_the_room_beside_the_ends_is_not_beyond(far: tuple[float, ...], counted: list[str]) -> None:
     near = [(x, 1.0 - x) for x in np.linspace(0.0, 1.0, 10).tolist()]  # a front of width 1: up to 11 nothing is far
-    trials = tuple(
-        bo.Trial(i, {"a": i}, "completed", values=pair)
-        for i, pair in enumerate([*near, *((x, 2.0) for x in (10.9, *far))])
-    )
-    axes = plot_front(bo.Result(trials, tuple(range(len(trials))), Goals(("minimize", "minimize")), 0, "x", "y"))
+    axes = plot_front(make_result([*near, *((x, 2.0) for x in (10.9, *far))]))
     assert 11.2 < axes.get_xlim()[1] < 12.0
-    legend = axes.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts() if "beyond" in text.get_text()] == counted
+    assert [text for text in list_legend(axes) if "beyond" in text] == counted
 
 
 def test_a_trial_beyond_one_axis_does_not_stretch_the_other() -> None:
     """A trial far to the left makes room for two on the right, which lie far above and are not seen there."""
     near = [(x, 1.0 - x) for x in np.linspace(0.0, 1.0, 20).tolist()]
-    told = [*near, (-10.0, 0.5), (90.0, 1e6), (91.0, 1e6)]
-    trials = tuple(bo.Trial(i, {"a": i}, "completed", values=pair) for i, pair in enumerate(told))
-    axes = plot_front(bo.Result(trials, tuple(range(len(trials))), Goals(("minimize", "minimize")), 0, "x", "y"))
+    axes = plot_front(make_result([*near, (-10.0, 0.5), (90.0, 1e6), (91.0, 1e6)]))
     assert axes.get_xlim()[1] < 2.0
-    legend = axes.get_legend()
-    assert legend is not None
-    assert "2 beyond the axes" in [text.get_text() for text in legend.get_texts()]
+    assert "2 beyond the axes" in list_legend(axes)
 
 
 def test_volumes_are_drawn_as_they_are_and_grow(result: bo.Result) -> None:
-    axes = plot_hypervolume({"random": [result, result]})
-    (line,) = axes.get_lines()
-    assert line.get_ydata().tolist() == list(result.hypervolumes())
-    assert line.get_ydata()[-1] > line.get_ydata()[0]
+    alone, of_two = plot_hypervolume(result), plot_hypervolume({"random": [result, result]})
+    for axes in (alone, of_two):
+        (line,) = axes.get_lines()
+        assert line.get_ydata().tolist() == list(result.hypervolumes())
+        assert line.get_ydata()[-1] > line.get_ydata()[0]
+    assert alone.get_title(loc="left") == "hypervolume of random, 32 trials"
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 31, 32])
@@ -93,16 +97,6 @@ def test_the_first_and_the_last_volume_have_a_marker_and_some_between(n: int) ->
     assert min(n, 8) <= len(marked) == len(set(marked)) <= 16
 
 
-def test_the_volumes_of_a_run_alone(result: bo.Result) -> None:
-    axes = plot_hypervolume(result)
-    (line,) = axes.get_lines()
-    assert line.get_ydata().tolist() == list(result.hypervolumes())
-    assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"
-    for wrong in ([result], {"random": [3]}):
-        with pytest.raises(TypeError, match="result: expected a Result or a Study, got"):
-            plot_hypervolume(wrong)  # type: ignore[arg-type]
-
-
 def test_a_name_without_runs_has_no_curve(result: bo.Result) -> None:
     axes = plot_hypervolume({"none": [], "random": [result, result]})
     assert [line.get_label() for line in axes.get_lines()] == ["random"]
@@ -110,22 +104,21 @@ def test_a_name_without_runs_has_no_curve(result: bo.Result) -> None:
 
 def test_a_title_names_the_run_and_the_axis_its_corner(result: bo.Result) -> None:
     axes = plot_hypervolume({"random": [result]}, reference=(8.0, 0.0))
-    assert axes.get_title(loc="left") == "hypervolume of random, 32 trials"
     assert axes.get_ylabel().endswith("up to the corner (8, 0)")
-    assert plot_hypervolume({"mine": [result]}).get_title(loc="left") == "mine: hypervolume of random, 32 trials"
-    title = plot_hypervolume({"a": [result], "b": [result]}).get_title(loc="left")
-    assert title == "hypervolume of 1 run each, 32 trials"
-    title = plot_hypervolume({"a": [result, result], "b": [result]}).get_title(loc="left")
-    assert title == "mean hypervolume of 1 to 2 runs, 32 trials"
+    for runs, title in (
+        ({"random": 1}, "hypervolume of random, 32 trials"),
+        ({"mine": 1}, "mine: hypervolume of random, 32 trials"),
+        ({"a": 1, "b": 1}, "hypervolume of 1 run each, 32 trials"),
+        ({"a": 2, "b": 1}, "mean hypervolume of 1 to 2 runs, 32 trials"),
+    ):
+        axes = plot_hypervolume({name: [result] * count for name, count in runs.items()})
+        assert axes.get_title(loc="left") == title
 
 
 def test_runs_of_other_goals_are_refused_in_words(result: bo.Result) -> None:
-    three = bo.minimize(
-        lambda point: (float(point["a"]), 1.0, 2.0), SPACE, 2, method="random", directions=["minimize"] * 3
-    )
-    with pytest.raises(
-        ValueError, match=r"expected runs of equal goals, got minimize, maximize, w <= 6; and minimize, "
-    ):
+    three = bo.minimize(lambda _: (1.0, 1.0, 2.0), SPACE, 2, method="random", directions=["minimize"] * 3)
+    words = r"expected runs of equal goals, got minimize, maximize, w <= 6; and minimize, "
+    with pytest.raises(ValueError, match=words):
         plot_hypervolume({"two": [result], "three": [three]})
     again = bo.minimize(both, SPACE, 4, method="random", seed=1, suggest_seconds=9.0, **GOALS)
     assert len(plot_hypervolume({"x": [result], "hasty": [again]}).get_lines()) == 2
@@ -141,29 +134,32 @@ def test_a_front_of_three_objectives_says_which_two_are_drawn() -> None:
         assert axes.get_title(loc="left") == f"projection (objectives {told}) of random, 12 trials"
 
 
-def test_the_history_of_several_objectives_is_refused_by_the_name_of_what_draws_them(result: bo.Result) -> None:
-    with pytest.raises(bo.BostructError, match=r"has 2 objectives.*plot_front .*plot_hypervolume"):
-        bo.plot_history(result)
+POSITIONS = "objectives: expected two different positions from 0 to 1, got"
 
 
-def test_what_cannot_be_drawn_is_refused(result: bo.Result) -> None:
+@pytest.mark.parametrize(
+    ("draw", "error", "words"),
+    [
+        (bo.plot_history, bo.BostructError, "has 2 objectives.*plot_front .*plot_hypervolume"),
+        (lambda _: plot_front(make_result([])), ValueError, "at least one completed trial"),
+        (lambda result: plot_front([result]), TypeError, "expected a Result"),
+        *((partial(plot_front, objectives=at), ValueError, POSITIONS) for at in ((0, 2), (0, 0), (0, 1, 0))),
+        *((partial(plot_front, objectives=at), TypeError, POSITIONS) for at in (0, None, "01", {0, 1})),
+        (partial(plot_front, objectives=(0.0, 1.0)), TypeError, r"objectives: expected an integer, got 0\.0"),
+        (lambda _: plot_hypervolume({}), ValueError, "expected at least one Result"),
+        (lambda result: plot_hypervolume([result]), TypeError, "result: expected a Result or a Study, got"),
+        (lambda _: plot_hypervolume({"random": [3]}), TypeError, "result: expected a Result or a Study, got"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(draw: Callable, error: type[Exception], words: str, result: bo.Result) -> None:
+    with pytest.raises(error, match=words):
+        draw(result)
+
+
+def test_a_single_objective_and_groups_that_are_no_lists_are_refused(result: bo.Result) -> None:
     single = bo.minimize(lambda point: float(point["a"]), SPACE, 3, method="random")
     with pytest.raises(ValueError, match="expected one of several objectives"):
         plot_front(single)
-    for outside in ((0, 2), (0, 0), (0, 1, 0)):
-        with pytest.raises(ValueError, match="objectives: expected two different positions from 0 to 1, got"):
-            plot_front(result, objectives=outside)  # type: ignore[arg-type]
-    for wrong in (0, None, "01", {0, 1}):
-        with pytest.raises(TypeError, match="objectives: expected two different positions from 0 to 1, got"):
-            plot_front(result, objectives=wrong)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"objectives: expected an integer, got 0\.0"):
-        plot_front(result, objectives=(0.0, 1.0))  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="expected a Result"):
-        plot_front([result])  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at least one completed trial"):
-        plot_front(bo.Result((), (), Goals(("minimize", "minimize")), 0, "x", "y"))
-    with pytest.raises(ValueError, match="expected at least one Result"):
-        plot_hypervolume({})
     for alone, told in ((result, "a Result"), (None, "None"), (5, "5"), ("x", "'x'")):
         with pytest.raises(TypeError, match=rf"results: expected a list of results for 'a', .*, got {told}$"):
             plot_hypervolume({"a": alone})  # type: ignore[dict-item]
@@ -173,9 +169,7 @@ def test_ends_of_the_front_are_named_where_they_cover_nothing(result: bo.Result)
     rng = np.random.default_rng(5)
     shares, more = rng.random(60), rng.exponential(0.15, (60, 2))
     values = np.column_stack([shares**2, (1.0 - shares) ** 2]) + more * rng.random((60, 2))
-    trials = tuple(bo.Trial(i, {"a": i}, "completed", values=tuple(row)) for i, row in enumerate(values.tolist()))
-    crowded = bo.Result(trials, tuple(range(60)), Goals(("minimize", "minimize")), 0, "x", "y")
-    for drawn in (crowded, result):
+    for drawn in (make_result(values.tolist()), result):
         axes = plot_front(drawn)
         axes.figure.draw_without_rendering()
         assert len(axes.texts) == 2
@@ -194,10 +188,8 @@ def test_volumes_of_runs_that_keep_no_limit_are_zero_for_a_reason() -> None:
 
     done = bo.minimize(heavy, SPACE, 8, method="random", seed=0, **GOALS | {"constraints": {"w": ("<=", 1.0)}})
     alone, several = plot_hypervolume(done), plot_hypervolume({"x": [done], "y": [done]})
-    for axes, said in (
-        (alone, "no trial keeps all limits: w <= 1\nthe nearest of 8 completed"),
-        (several, "of 2 runs"),
-    ):
+    nearest = "no trial keeps all limits: w <= 1\nthe nearest of 8 completed"
+    for axes, said in ((alone, nearest), (several, "of 2 runs")):
         (text,) = axes.texts
         assert said in text.get_text()
         assert axes.get_xticks().tolist() == list(range(1, 9))
@@ -232,17 +224,11 @@ def test_a_trial_that_breaks_a_limit_is_hollow_where_its_value_is_beyond_the_axi
 
 
 def test_points_on_the_corner_count_and_trials_that_were_not_kept_are_not_there() -> None:
-    def trial(number: int, *values: float) -> bo.Trial:
-        return bo.Trial(number, {"a": number}, "completed", values=values)
-
-    trials = (trial(0, 0.0, 1.0), trial(1, 1.0, 0.0), trial(2, 50.0, -50.0))
-    goals = Goals(("minimize", "minimize"))
-    kept = bo.Result(trials, (0, 1), goals, 0, "x", "y")
+    kept = replace(make_result([(0.0, 1.0), (1.0, 0.0), (50.0, -50.0)]), order=(0, 1))
     (line,) = plot_hypervolume({"x": [kept]}).get_lines()
     assert line.get_ydata().tolist() == pytest.approx([1.1 * 0.1, 1.1 * 0.1 * 2 - 0.01])
     drawn = np.vstack([marks.get_offsets() for marks in plot_front(kept).collections])
     assert sorted(map(tuple, drawn.tolist())) == [(0.0, 1.0), (1.0, 0.0)]
     with pytest.raises(ValueError, match="at least one completed trial"):
         plot_front(kept.where(lambda _: False))
-    unfinished = bo.Result((), (), goals, 0, "x", "y")
-    assert len(plot_hypervolume({"x": [kept], "y": [unfinished, kept]}).get_lines()) == 2
+    assert len(plot_hypervolume({"x": [kept], "y": [make_result([]), kept]}).get_lines()) == 2

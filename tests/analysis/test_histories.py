@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,15 @@ from bostruct.study.history import Trial
 from bostruct.testing.searcher_laws import ORIGINS
 from tests.analysis.test_plots import curve, result
 
+ONE_GOAL = Goals(("minimize",))
+
 
 def marks(axes: object) -> dict[str, list[list[float]]]:
     return {marked.get_label(): marked.get_offsets().tolist() for marked in axes.collections}
+
+
+def history(trials: Sequence[Trial], goals: Goals = ONE_GOAL) -> bo.Result:
+    return bo.Result(tuple(trials), tuple(range(len(trials))), goals, 0, "fake", "done")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +91,9 @@ def test_positive_values_over_decades_are_on_a_log_scale():
 
 
 def test_noise_is_drawn_as_told_and_as_measured():
-    trials = (
-        Trial(0, {}, "completed", 2.0, sd=0.5),
-        Trial(1, {}, "completed", 3.0, repeats=(2.0, 4.0)),  # the mean has a standard error of 1
-    )
-    axes = plot_history(bo.Result(trials, (0, 1), Goals(("minimize",)), 0, "fake", "done"))
-    (bars,) = [
-        found for found in axes.collections if found.get_label() == "_nolegend_" or hasattr(found, "get_segments")
-    ]
+    repeated = Trial(1, {}, "completed", 3.0, repeats=(2.0, 4.0))  # the mean has a standard error of 1
+    axes = plot_history(history([Trial(0, {}, "completed", 2.0, sd=0.5), repeated]))
+    (bars,) = [one for one in axes.collections if one.get_label() == "_nolegend_" or hasattr(one, "get_segments")]
     lengths = [np.ptp(segment[:, 1]) / 2 for segment in bars.get_segments()]
     assert lengths == pytest.approx([0.5, 1.0])
 
@@ -126,7 +129,7 @@ def limited(n: int, kept: set[int], values: list[float] | None = None) -> bo.Res
         constraints = {"l": 0.5 if i in kept else 1.25 + 0.5 * (i != 20)}
         told = told if values is None else values[i]
         trials.append(Trial(i, {}, "completed", told, info={"origin": origin}, constraints=constraints, broken=broken))
-    return bo.Result(tuple(trials), tuple(range(n)), Goals(("minimize",), (Limit("l", "<=", 1.0),)), 0, "fake", "done")
+    return history(trials, Goals(("minimize",), (Limit("l", "<=", 1.0),)))
 
 
 @pytest.mark.parametrize("at", [33, 59])
@@ -161,8 +164,7 @@ def test_a_run_without_a_trial_that_keeps_the_limits_names_them_and_the_nearest(
 def test_trials_that_were_stopped_early_have_a_mark_of_their_own():
     values = [5.0, 4.0, 4.5, 3.0, 3.5, 2.0]
     infos = [{"origin": "model"} | ({"stopped_at": 2} if i in (2, 4) else {}) for i in range(6)]
-    trials = tuple(Trial(i, {}, "completed", values[i], info=infos[i]) for i in range(6))
-    axes = plot_history(bo.Result(trials, tuple(range(6)), Goals(("minimize",)), 0, "fake", "done"))
+    axes = plot_history(history([Trial(i, {}, "completed", values[i], info=infos[i]) for i in range(6)]))
     assert marks(axes)["stopped early"] == [[3, 4.5], [5, 3.5]]
     assert marks(axes)["model"] == [[1, 5.0], [2, 4.0], [4, 3.0]]
     assert "stopped early" in {text.get_text() for text in axes.get_legend().get_texts()}
@@ -170,21 +172,21 @@ def test_trials_that_were_stopped_early_have_a_mark_of_their_own():
 
 def test_the_noise_of_values_beyond_the_axis_is_not_in_the_legend():
     values = [1e6, 5.0, 4.0, 2.0, 4.0, 3.5, 2.5, 2.2, 3.0, 1.0]
-    trials = tuple(Trial(i, {}, "completed", value, sd=None if i else 0.5) for i, value in enumerate(values))
-    axes = plot_history(bo.Result(trials, tuple(range(10)), Goals(("minimize",)), 0, "fake", "done"))
+    axes = plot_history(history([Trial(i, {}, "completed", v, sd=None if i else 0.5) for i, v in enumerate(values)]))
     assert "noise, one s.d." not in {text.get_text() for text in axes.get_legend().get_texts()}
 
 
-def test_what_cannot_be_drawn_is_refused():
-    for optimum in ("low", float("nan")):
-        with pytest.raises((TypeError, ValueError), match="optimum: expected"):
-            plot_history(result([1.0]), optimum=optimum)
-    with pytest.raises(TypeError, match="ax: expected axes of matplotlib, got 5"):
-        plot_history(result([1.0]), ax=5)
-    with pytest.raises(TypeError, match="result: expected a Result or a Study, got 'result'"):
-        plot_history("result")
-    with pytest.raises(ValueError, match="expected at least one finished trial"):
-        plot_history(result([]))
-    two = bo.Result((), (), Goals(("minimize", "minimize")), 0, "fake", "done")
-    with pytest.raises(BostructError, match="2 objectives"):
-        plot_history(two)
+@pytest.mark.parametrize(
+    ("given", "settings", "error", "words"),
+    [
+        (result([1.0]), {"optimum": "low"}, TypeError, "optimum: expected"),
+        (result([1.0]), {"optimum": float("nan")}, ValueError, "optimum: expected"),
+        (result([1.0]), {"ax": 5}, TypeError, "ax: expected axes of matplotlib, got 5"),
+        ("result", {}, TypeError, "result: expected a Result or a Study, got 'result'"),
+        (result([]), {}, ValueError, "expected at least one finished trial"),
+        (history([], Goals(("minimize", "minimize"))), {}, BostructError, "2 objectives"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(given, settings, error, words):
+    with pytest.raises(error, match=words):
+        plot_history(given, **settings)

@@ -32,15 +32,29 @@ def study_of(space, objective, n=60):
     return study
 
 
+def study_of_all(space, objective):
+    """Return a study that was told every point of a space."""
+    study = bo.Study(space, method="random", seed=0)
+    for x in space.enumerate():
+        study.add(space.present(x), objective(space.present(x)))
+    return study
+
+
+def first(point):
+    return float(point["a"])
+
+
+def shares_of(found, names):
+    return [found.main[name].share for name in names]
+
+
 def test_choices_that_not_every_program_has_are_kept():
     space = SearchSpace(layers_of_kinds)
     study = study_of(space, lambda program: float(sum(node.values.get("units", 0.0) for node in program.nodes)))
     found = importance(study)
-    assert set(found.main) == {
-        one.path for trial in study.trials for one in space.coordinates(space.parse(trial.point))
-    }
-    absent_from_some = "SISORepeat-0/SISOOr-2[dense]/Dense-0.units"
-    assert found.main[absent_from_some].share > 0.0
+    paths = {one.path for trial in study.trials for one in space.coordinates(space.parse(trial.point))}
+    assert set(found.main) == paths
+    assert found.main["SISORepeat-0/SISOOr-2[dense]/Dense-0.units"].share > 0.0  # absent from some
     assert next(iter(found.main)).startswith("SISORepeat-0")
 
 
@@ -63,12 +77,21 @@ def test_a_constant_objective_has_no_importances(value):
 
 
 def test_what_cannot_be_analyzed_is_refused():
-    study = bo.Study(SPACE, method="random", seed=0)
-    with pytest.raises(BostructError, match="at least two completed trials, got 0"):
-        importance(study)
-    architectures = bo.Study(bo.mlp_domain(), method="random", seed=0)
-    with pytest.raises(BostructError, match="made of named choices"):
-        importance(architectures)
+    study = study_of(SPACE, first, 20)
+    for given, error, words in (
+        (study_of(SPACE, first, 0), BostructError, "at least two completed trials, got 0"),
+        (study_of(bo.mlp_domain(), len, 0), BostructError, "made of named choices"),
+        (
+            study_of(bo.Space({"a": SMALL_CNN, "b": bo.joint_domain({"c": SMALL_CNN})}), lambda _: 1.0, 3),
+            BostructError,
+            "made of named choices",
+        ),
+        (study.trials, TypeError, "study: expected a Study or a Result"),
+    ):
+        with pytest.raises(error, match=words):
+            importance(given)
+    with pytest.raises(ValueError, match="trees: expected at least 1, got 0"):
+        importance(study, trees=0)
 
 
 MIXED = bo.Space(
@@ -85,24 +108,19 @@ def test_parts_of_a_mixed_space_have_variables_and_others_are_left_out_in_words(
     monkeypatch.setattr(importances, "DRAWS", 256)
     study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"] + (point["inner"]["b"] == "x"))
     found = importance(study, pairs=True)
-    assert set(found.main) == {"rate", "inner.a", "inner.b", "depth"}
-    assert next(iter(found.main)) == "inner.a"
-    assert found.main["inner.a"].share > 0.8
-    assert found.left_out == ("network",)
+    assert (set(found.main), found.left_out) == ({"rate", "inner.a", "inner.b", "depth"}, ("network",))
+    assert (next(iter(found.main)), found.main["inner.a"].share > 0.8) == ("inner.a", True)
     assert repr(found).splitlines()[-1] == f"{LEFT_OUT} network; {SHARES}"
     assert f"<p>{LEFT_OUT} network; {SHARES}</p>" in found._repr_html_()
     assert importance(study.result) == importance(study)
 
 
 def test_the_shares_of_parts_are_those_of_the_same_variables_side_by_side():
-    plain = bo.Space({"a": range(4), "b": ["x", "y", "z"], "c": bool})
     nested = bo.Space({"a": range(4), "inner": {"b": ["x", "y", "z"], "deeper": {"c": bool}}})
-    own, other = bo.Study(plain, method="random", seed=0), bo.Study(nested, method="random", seed=0)
-    for x in plain.enumerate():
-        point = plain.present(x)
-        value = point["a"] + 4.0 * (point["b"] == "y") * point["c"]
-        own.add(point, value)
-        other.add({"a": point["a"], "inner": {"b": point["b"], "deeper": {"c": point["c"]}}}, value)
+    own, other = study_of_all(SPACE, lambda p: p["a"] + 4.0 * (p["b"] == "y") * p["c"]), study_of(nested, first, 0)
+    for trial in own.trials:
+        a, b, c = (trial.point[name] for name in "abc")
+        other.add({"a": a, "inner": {"b": b, "deeper": {"c": c}}}, trial.value)
     found, expected = importance(other, pairs=True), importance(own, pairs=True)
     names = {"a": "a", "b": "inner.b", "c": "inner.deeper.c"}
     assert found.main == {names[name]: effect for name, effect in expected.main.items()}
@@ -113,16 +131,17 @@ def test_the_shares_of_parts_are_those_of_the_same_variables_side_by_side():
 def test_a_name_with_dots_and_a_part_are_told_apart():
     space = bo.Space({"s.u": range(5), "s": {"u": range(5)}, "net": SMALL_CNN})
     found = importance(study_of(space, lambda point: 3.0 * point["s"]["u"] + point["s.u"]))
-    assert list(found.main) == ["s..u", "s.u"]
+    assert (list(found.main), found.left_out) == (["s..u", "s.u"], ("net",))
     assert found.main["s..u"].share > 0.7
-    assert found.left_out == ("net",)
 
 
 def test_parts_are_asked_for_and_types_are_not(monkeypatch):
     monkeypatch.setattr(importances, "DRAWS", 256)
-    study = study_of(MIXED, lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
-    wrapped = study_of(Wrapped(MIXED), lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
-    assert importance(wrapped) == importance(study)
+    plain, wrapped = (
+        study_of(space, lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
+        for space in (MIXED, Wrapped(MIXED))
+    )
+    assert importance(wrapped) == importance(plain)
 
 
 def test_variables_that_are_no_single_choices_are_left_out_beside_parts():
@@ -143,16 +162,11 @@ STRUCTURES = {
 def test_a_structure_has_the_share_of_the_variance_of_its_term(name):
     variable, term = STRUCTURES[name]
     space = bo.Space({name: variable, "b": bool, "c": list("xyz")})
-    study = bo.Study(space, method="random", seed=0)
-    for x in space.enumerate():
-        point = space.present(x)
-        study.add(point, term(point[name]) + 2.0 * (point["c"] == "x"))
-    found = importance(study)
+    found = importance(study_of_all(space, lambda point: term(point[name]) + 2.0 * (point["c"] == "x")))
     values, chances = variable.enumerate(), variable.chances(variable.enumerate())
     terms = np.array([term(variable.present(columns)) for columns in values.tolist()])
     parts = np.array([chances @ (terms - chances @ terms) ** 2, 0.0, 4.0 * 2.0 / 9.0])
-    shares = [found.main[path].share for path in (name, "b", "c")]
-    np.testing.assert_allclose(shares, parts / parts.sum(), atol=0.06)
+    np.testing.assert_allclose(shares_of(found, (name, "b", "c")), parts / parts.sum(), atol=0.06)
     assert found.left_out == ()
 
 
@@ -174,27 +188,22 @@ def test_a_space_of_one_structure_alone_is_explained_by_it():
     assert importance(result).main["p"].share == pytest.approx(1.0)
 
 
-def test_joint_domains_and_parts_of_nothing_but_networks():
+def test_joint_domains_are_explained_by_their_parts():
     joint = bo.joint_domain({"network": SMALL_CNN, "training": {"rate": bo.Real(0.0, 1.0)}})
     found = importance(study_of(joint, lambda point: point["training"]["rate"], 12))
     assert (list(found.main), found.left_out) == (["training.rate"], ("network",))
-    networks = study_of(bo.Space({"a": SMALL_CNN, "b": bo.joint_domain({"c": SMALL_CNN})}), lambda _: 1.0, 3)
-    with pytest.raises(BostructError, match="made of named choices"):
-        importance(networks)
 
 
 def test_a_result_knows_its_space_and_may_be_a_part_of_the_trials():
-    study = study_of(SPACE, lambda point: float(point["a"]), 20)
+    study = study_of(SPACE, first, 20)
     assert importance(study.result) == importance(study)
     name = next(iter(SPACE.variables))
     kept = study.result.where(lambda point: point[name] != study.result.trials[0].point[name])
     assert importance(kept) != importance(study)
-    with pytest.raises(TypeError, match="study: expected a Study or a Result"):
-        importance(study.trials)
 
 
 def test_importances_print_as_a_table():
-    found = importance(study_of(SPACE, lambda point: float(point["a"]), 20), pairs=True)
+    found = importance(study_of(SPACE, first, 20), pairs=True)
     lines = repr(found).splitlines()
     assert lines[0].split() == ["variable", "share", "spread"]
     assert len(lines) == 1 + len(found.main) + len(found.pairs)
@@ -203,14 +212,10 @@ def test_importances_print_as_a_table():
 
 def test_the_shares_of_a_sum_are_those_of_its_terms():
     """Every point was told, and each variable has a term of its own: the shares are those of the terms' variances."""
-    study = bo.Study(SPACE, method="random", seed=0)
-    for x in SPACE.enumerate():
-        point = SPACE.present(x)
-        study.add(point, 2.0 * point["a"] + 3.0 * point["c"])
+    study = study_of_all(SPACE, lambda point: 2.0 * point["a"] + 3.0 * point["c"])
     found = importance(study, pairs=True, trees=64)
     terms = np.array([4.0 * 1.25, 0.0, 9.0 * 0.25])  # variances of 2 a, nothing, 3 c
-    shares = [found.main[name].share for name in SPACE.variables]
-    np.testing.assert_allclose(shares, terms / terms.sum(), atol=0.05)
+    np.testing.assert_allclose(shares_of(found, SPACE.variables), terms / terms.sum(), atol=0.05)
     assert all(effect.share < 0.05 for effect in found.pairs.values())
 
 
@@ -229,8 +234,6 @@ def test_the_seed_grows_another_forest_and_trees_are_counted():
     study = study_of(SPACE, lambda point: float(point["a"] * point["c"]), 20)
     assert importance(study, seed=1) != importance(study, seed=0)
     assert {effect.spread for effect in importance(study, trees=1).main.values()} == {0.0}
-    with pytest.raises(ValueError, match="trees: expected at least 1, got 0"):
-        importance(study, trees=0)
 
 
 def test_searched_trials_and_vague_shares_are_warned_of_in_text_html_and_picture():
@@ -255,7 +258,7 @@ def test_texts_and_picture_say_which_of_several_objectives_they_explain():
         assert f"<caption>{aim}</caption>" in found._repr_html_()
         title = bo.plot_importance(found).get_title(loc="left").splitlines()[0]
         assert title == rf"{aim} of cost in \$: random, 12 trials, by a random forest"
-    single = importance(study_of(SPACE, lambda point: float(point["a"]), 8))
+    single = importance(study_of(SPACE, first, 8))
     assert "objective" not in repr(single)
     assert bo.plot_importance(single).get_title(loc="left").startswith("importance of random, 8 trials, by a random")
 
@@ -267,9 +270,8 @@ def test_a_share_no_larger_than_its_spread_is_vague():
     axes = bo.plot_importance(found)
     hatched = {bar.get_hatch() for bar in axes.patches if bar.get_width() == 0.4}
     assert hatched == {"////", None}
-    assert axes.get_title(loc="left").splitlines()[1:] == [
-        "hatched: no clear effect, the spread is as large as the share"
-    ]
+    told = axes.get_title(loc="left").splitlines()[1:]
+    assert told == ["hatched: no clear effect, the spread is as large as the share"]
 
 
 def test_the_text_of_many_importances_is_short():

@@ -7,21 +7,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from benchmarks.peers import botorch_search
-from benchmarks.peers.botorch_fast import (
-    LEAST_HAMMING,
-    LEAST_NOISE,
-    LEAST_VARIANCE,
-    NOISE_PRIOR,
-    RBF,
-    Hamming,
-    LogNormal,
-    compute_loss,
-    condition,
-    find_mode,
-    fit,
-    search_locally,
-)
+from benchmarks.peers import botorch_fast, botorch_search
+from benchmarks.peers.botorch_fast import RBF, Hamming, compute_loss, find_mode, fit, search_locally
 from benchmarks.peers.botorch_search import botorch, draw_points, fast_botorch
 from benchmarks.peers.groups import CHOICES, GROUPS, TRAINED, list_searches, make_task
 from benchmarks.peers.run import draw_initial
@@ -63,19 +50,16 @@ def test_losses_and_slopes_are_those_of_gpytorch(kind):
 
     if kind == "rbf":
         prior = gpytorch.priors.LogNormalPrior(math.sqrt(2.0) + 0.5 * math.log(x.shape[1]), math.sqrt(3.0))
-        covariance = gpytorch.kernels.RBFKernel(
-            ard_num_dims=x.shape[1],
-            lengthscale_prior=prior,
-            lengthscale_constraint=gpytorch.constraints.GreaterThan(0.025, transform=None, initial_value=1.0),
-        )
+        least = gpytorch.constraints.GreaterThan(0.025, transform=None, initial_value=1.0)
+        scales = {"ard_num_dims": x.shape[1], "lengthscale_constraint": least}
+        covariance = gpytorch.kernels.RBFKernel(lengthscale_prior=prior, **scales)
     else:
-        base = Distances(
-            ard_num_dims=x.shape[1], lengthscale_constraint=gpytorch.constraints.GreaterThan(LEAST_HAMMING)
-        )
+        least = gpytorch.constraints.GreaterThan(botorch_fast.LEAST_HAMMING)
+        base = Distances(ard_num_dims=x.shape[1], lengthscale_constraint=least)
         covariance = gpytorch.kernels.ScaleKernel(base)
     likelihood = gpytorch.likelihoods.GaussianLikelihood(
-        noise_prior=gpytorch.priors.LogNormalPrior(*NOISE_PRIOR),
-        noise_constraint=gpytorch.constraints.GreaterThan(LEAST_NOISE, transform=None, initial_value=0.1),
+        noise_prior=gpytorch.priors.LogNormalPrior(*botorch_fast.NOISE_PRIOR),
+        noise_constraint=gpytorch.constraints.GreaterThan(botorch_fast.LEAST_NOISE, transform=None, initial_value=0.1),
     )
 
     class Model(gpytorch.models.ExactGP):
@@ -98,7 +82,11 @@ def test_losses_and_slopes_are_those_of_gpytorch(kind):
     assert compute_loss(kernel, x, values, mode)[0] == pytest.approx(loss.item(), rel=1e-6)
     loss.backward()
     for one in model.parameters():  # the mode of this package is one of GPyTorch's, too, unless at a bound
-        free = one.grad[one.data > LEAST_NOISE * 1.0001] if one is likelihood.noise_covar.raw_noise else one.grad
+        free = (
+            one.grad[one.data > botorch_fast.LEAST_NOISE * 1.0001]
+            if one is likelihood.noise_covar.raw_noise
+            else one.grad
+        )
         assert np.abs(free.numpy()).max(initial=0.0) < 1e-3
     model.eval(), likelihood.eval()
     elsewhere = x[:7] + 1.0 if kind == "hamming" else x[:7] + 0.25
@@ -113,7 +101,7 @@ def test_losses_and_slopes_are_those_of_gpytorch(kind):
 
 def test_the_density_of_a_lognormal_number_is_scipys():
     stats = pytest.importorskip("scipy.stats")
-    own, x = LogNormal(0.3, 1.7), np.array([0.01, 0.7, 30.0])
+    own, x = botorch_fast.LogNormal(0.3, 1.7), np.array([0.01, 0.7, 30.0])
     total, slopes = own.compute_log_density(x)
     assert total == pytest.approx(stats.lognorm.logpdf(x, 1.7, scale=math.exp(0.3)).sum())
     step = 1e-6 * x
@@ -141,7 +129,7 @@ def test_small_spaces_are_searched_without_repeats():
 
 def test_variances_have_the_least_of_gpytorch_and_values_may_be_constant():
     torch, gpytorch = pytest.importorskip("torch"), pytest.importorskip("gpytorch")
-    assert gpytorch.settings.min_variance.value(torch.double) == LEAST_VARIANCE
+    assert gpytorch.settings.min_variance.value(torch.double) == botorch_fast.LEAST_VARIANCE
     kernel, x = Hamming([5, 5]), np.random.default_rng(2653).integers(5, size=(18, 2)).astype(float)
     assert np.isfinite(compute_loss(kernel, x, np.ones(18), find_mode(kernel, x, np.ones(18)))[0])
 
@@ -176,12 +164,8 @@ def test_climbs_end_where_no_neighbor_is_better_and_avoid_what_is_known():
     for start in starts:  # one after the other, by hand
         at = [int(v) for v in start]
         while True:
-            ways = [
-                [*at[:i], value, *at[i + 1 :]]
-                for i, size in enumerate(SIZES)
-                for value in range(size)
-                if value != at[i]
-            ]
+            places = [(i, value) for i, size in enumerate(SIZES) for value in range(size) if value != at[i]]
+            ways = [[*at[:i], value, *at[i + 1 :]] for i, value in places]
             best = max(ways, key=lambda way: allowed[tuple(way)])
             if allowed[tuple(best)] <= allowed[tuple(at)]:
                 break
@@ -241,7 +225,7 @@ def test_the_package_has_the_same_mode_acquisition_and_suggestion(problem):
     else:
         kernel = RBF(len(choices))
     at = np.array([model.likelihood.noise.item(), model.mean_module.constant.item(), *parameters])
-    posterior = condition(kernel, x, values, at)
+    posterior = botorch_fast.condition(kernel, x, values, at)
     own, theirs = (compute_loss(kernel, x, values, one)[0] for one in (find_mode(kernel, x, values), at))
     if coder.categories:  # its modes are many
         assert own < theirs + 0.1

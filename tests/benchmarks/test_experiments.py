@@ -165,12 +165,8 @@ def test_our_methods_are_told_limits_objectives_and_failures(problem, data):
 
 def test_only_points_that_keep_the_limit_count():
     one = Instance(bo.Space({"x": bool}), lambda _: Measured((0.0,)), {"weight": 2.0}, nothing=7.0)
-    trials = [
-        ({}, Measured((3.0,), (2.0,))),
-        ({}, Measured((1.0,), (2.1,))),
-        ({}, None),
-        ({}, Measured((4.0,), (0.0,))),
-    ]
+    measured = [Measured((3.0,), (2.0,)), Measured((1.0,), (2.1,)), None, Measured((4.0,), (0.0,))]
+    trials = [({}, one) for one in measured]
     assert [value for value in judging.score_values(one, trials) if not math.isnan(value)] == [3.0, 4.0]
     unused: searches.Search = searches.Ours("random", one._replace(bounds={}), [], 0)
     assert judging.judge_best(one, trials, unused) == {"best": 3.0}
@@ -188,9 +184,8 @@ def test_a_noisy_run_is_judged_by_the_truth(search):
 
 
 def test_batches_are_told_as_a_whole_and_workers_one_by_one():
-    instance = Instance(
-        bo.Space({f"b{i}": bool for i in range(10)}), lambda point: Measured((float(sum(point.values())),))
-    )
+    space = bo.Space({f"b{i}": bool for i in range(10)})
+    instance = Instance(space, lambda point: Measured((float(sum(point.values())),)))
     in_flight: dict[str, list[tuple[int, int]]] = {}
 
     class Watched(bo.Study):
@@ -320,12 +315,11 @@ def test_fewer_than_five_seeds_reach_no_target():
 
 def make_index(problem: str, measure: str, **numbers: list[float]) -> dict:
     """Make an index of runs whose measure has given numbers, a seed each, by the names of the searches."""
-    return {
-        (problem, search.replace("_", " ")): {
-            seed: found_at(number, **{measure: number}) for seed, number in enumerate(own)
-        }
-        for search, own in numbers.items()
-    }
+    index = {}
+    for search, own in numbers.items():
+        runs = {seed: found_at(number, **{measure: number}) for seed, number in enumerate(own)}
+        index[problem, search.replace("_", " ")] = runs
+    return index
 
 
 @pytest.mark.parametrize(
@@ -353,9 +347,8 @@ def test_not_behind_is_within_a_margin(numbers, said):
 def test_verdicts_are_corrected_for_all_comparisons_of_a_group():
     certain, barely = [1.0, 1.1, 0.9, 1.0, 1.1], [1.0, 0.1, 1.1, 0.6, 0.4]
     group, equal = GROUPS["limits"], [1.0] * 5
-    index = make_index(
-        "knapsack 40", "best", auto=[0.0] * 5, Optuna_TPE=certain, Optuna_GP=barely, evolution=[-x for x in barely]
-    )
+    others = {"Optuna_TPE": certain, "Optuna_GP": barely, "evolution": [-x for x in barely]}
+    index = make_index("knapsack 40", "best", auto=[0.0] * 5, **others)
     index |= make_index("max-3-sat 60 few true", "best", auto=[0.0] * 10, BoTorch=equal * 2, random=equal)
     rows = {row[:2]: row for row in comparisons.compare_group(index, group)}
     assert rows["knapsack 40", "Optuna TPE"].verdict == "**ahead**"
@@ -370,9 +363,8 @@ def test_verdicts_are_corrected_for_all_comparisons_of_a_group():
 
 
 def test_means_are_over_shared_seeds_which_few_seeds_do_not_shrink():
-    index = make_index(
-        "knapsack 40", "best", auto=[0.0, *[1.0] * 6], evolution=[1.0] * 9, random=[2.0] * 3, BoTorch=[5.0]
-    )
+    others = {"evolution": [1.0] * 9, "random": [2.0] * 3, "BoTorch": [5.0]}
+    index = make_index("knapsack 40", "best", auto=[0.0, *[1.0] * 6], **others)
     del index["knapsack 40", "auto"][0]
     index["knapsack 40", "auto"][9] = found_at(700.0, best=700.0)  # a seed that evolution lacks
     text = report.format_group(index, GROUPS["limits"])
@@ -451,14 +443,12 @@ def test_the_hash_of_a_package_is_that_of_git(tmp_path):
 
     package = tmp_path / "bostruct"
     (package / "ab").mkdir(parents=True)
-    (package / "ab" / "c.py").write_text("A = 1\n")
-    (package / "ab.py").write_text("B = 2\n")  # git sorts it before the folder ab
-    (package / "__init__.py").write_text("")
-    (package / "run").write_text("#!/bin/sh\n")
+    files = {"ab/c.py": "A = 1\n", "ab.py": "B = 2\n", "__init__.py": "", "run": "#!/bin/sh\n"}
+    for name, text in files.items():  # git sorts ab.py before the folder ab
+        (package / name).write_text(text)
     (package / "run").chmod(0o755)
-    ask_git("init", "-q")
-    ask_git("add", "bostruct")
-    ask_git("commit", "-qm", "one")
+    for words in (("init", "-q"), ("add", "bostruct"), ("commit", "-qm", "one")):
+        ask_git(*words)
     tree = ask_git("rev-parse", "HEAD:bostruct")
     (package / "__pycache__").mkdir()
     (package / "__pycache__" / "c.pyc").write_bytes(b"0")
@@ -480,10 +470,8 @@ def test_runs_of_the_revision_before_keep_its_hash(tmp_path, monkeypatch):
     assert kept == {"auto": None, "auto before": package}
     named = f"the package {package['tree'][:10]}"
     told = describe_packages([{"package": package}, {"package": package | {"revision": "abc"}}, {}])
-    assert told == (
-        f"`auto before` is of {named} in 1 of 3 runs; {named} of revision abc in 1 of 3 runs; "
-        "a package that is not on record in 1 of 3 runs."
-    )
+    shares = [named, f"{named} of revision abc", "a package that is not on record"]
+    assert told == f"`auto before` is of {'; '.join(f'{one} in 1 of 3 runs' for one in shares)}."
     assert describe_packages([]) == ""
 
 
@@ -507,10 +495,8 @@ def test_the_revision_before_and_this_one_import_late_what_is_theirs(tmp_path, m
     assert str(tmp_path) not in sys.path
 
 
-def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--groups", "noises"])
-    assert "--groups: expected some of 'noise', 'ehrlich" in capsys.readouterr().err
+def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys, refusal):
+    assert "--groups: expected some of 'noise', 'ehrlich" in refusal(command.main, ["--groups", "noises"])
     assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
     assert "expected at least one run" in capsys.readouterr().err
 

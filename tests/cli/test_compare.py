@@ -88,9 +88,8 @@ def test_the_table_is_that_of_the_incumbents(folder):
 
 
 def test_what_runs_are_judged_by_has_a_column_and_noisy_values_no_regret(tmp_path):
-    file = edges_file(
-        tmp_path / "cells.npz", np.array(list(itertools.product(range(1, 4), repeat=2)))[:, [0, 0, 1, 1, 0, 1]]
-    )
+    edges = np.array(list(itertools.product(range(1, 4), repeat=2)))[:, [0, 0, 1, 1, 0, 1]]
+    file = edges_file(tmp_path / "cells.npz", edges)
     spec = f"nasbench201:file={file},noise=1"
     line = (spec, "--methods", "random,annealing", "--seeds", 2, "--trials", 4, "--out", tmp_path / "out")
     found = json.loads(call(*line, "--json").stdout)
@@ -137,9 +136,8 @@ def test_runs_of_a_problem_whose_parameters_were_renamed_go_on(tmp_path):
     problem = problems.load("pest:noise=1")
     old = problem.name.replace("noise_seed", "noise")
     points = problem.initial_points(problem.configs[0])
-    with bo.Study(
-        problem.space, method="random", seed=0, storage=plan.file(RunKey("random", 0)), name=old, initial_points=points
-    ) as study:
+    run = {"storage": plan.file(RunKey("random", 0)), "name": old, "initial_points": points}
+    with bo.Study(problem.space, method="random", seed=0, **run) as study:
         study.optimize(problem, 2, progress=False)
     call("pest:noise=1", "--methods", "random", "--seeds", 1, "--trials", 4, "--out", tmp_path)
     assert len(incumbents(tmp_path)[RunKey("random", 0)]) == 4

@@ -64,12 +64,7 @@ def test_whatever_a_broken_package_raises_is_a_problem_and_no_traceback(monkeypa
 
 
 def test_reads_what_is_needed_from_the_package():
-    lines = [
-        "numpy>=1.26",
-        "POT!=0.9.7.*,>=0.9.4",
-        "bostruct[plot]; extra == 'all'",
-        'pandas>=2; extra == "pandas"',
-    ]
+    lines = ["numpy>=1.26", "POT!=0.9.7.*,>=0.9.4", "bostruct[plot]; extra == 'all'", 'pandas>=2; extra == "pandas"']
     assert doctor.requirements([*lines, "ruff; extra == 'dev'"]) == {"": ["numpy", "POT"], "pandas": ["pandas"]}
 
 

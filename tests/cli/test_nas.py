@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 
 import bostruct as bo
-from bostruct.cli.group import main
 from bostruct.cli.nas import PROTOCOL_NAMES
 from bostruct.nas import cifar, protocols, recipes, searches, to_torch
 from bostruct.nas.data import Dataset
 from bostruct.nas.own_layers import read_layers
 from bostruct.study.threads import ThreadLimit
+from tests.cli.invoke import call
 
 pytestmark = pytest.mark.usefixtures("short", "one_thread")
 
@@ -38,8 +37,8 @@ def short(monkeypatch):
         monkeypatch.setitem(searches.SEARCHES, name, replace(search, recipe=replace(search.recipe, epochs=2)))
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, ["nas", *arguments, "--workers", "1"])
+def run(*arguments, code=0):
+    return call("nas", *arguments, "--workers", 1, code=code)
 
 
 def error_of_what_is_left(folder: Path, data: Dataset) -> float:
@@ -58,11 +57,8 @@ def error_of_what_is_left(folder: Path, data: Dataset) -> float:
 
 @pytest.mark.parametrize("dataset", [pytest.param("digits", marks=pytest.mark.slow), "diabetes"])
 def test_it_leaves_the_best_network_drawn_and_as_a_script(dataset, tmp_path):
-    done = run(dataset, "--trials", "3", "--out", str(tmp_path), "--json")
-    assert done.exit_code == 0, done.output
-    summary = json.loads(done.stdout)
-    assert summary["trials"] == 3
-    assert summary["failed"] == 0
+    summary = json.loads(run(dataset, "--trials", 3, "--out", tmp_path, "--json").stdout)
+    assert (summary["trials"], summary["failed"]) == (3, 0)
     best = bo.Architecture.from_json(json.loads((tmp_path / "best.json").read_text()))
     assert best == bo.Architecture.from_json(summary["architecture"])
     search = searches.search_of(dataset)
@@ -83,30 +79,25 @@ def test_the_script_trains_the_network_anew(tmp_path, capsys):
 
 def test_it_goes_on_with_a_stored_study_and_says_what_is_wrong(tmp_path):
     stored = ("--storage", str(tmp_path / "nas.db"), "--out", str(tmp_path / "out"))
-    assert run("diabetes", "--trials", "2", *stored).exit_code == 0
-    longer = run("diabetes", "--trials", "4", *stored)
-    assert longer.exit_code == 0, longer.output
-    assert "by hand" in longer.output
+    run("diabetes", "--trials", "2", *stored)
+    assert "by hand" in run("diabetes", "--trials", "4", *stored).output
     with bo.Study.load(str(tmp_path / "nas.db"), "nas diabetes nasbot seed=0") as study:
         assert len(study.result.trials) == 4
-    assert run("imagenet").exit_code == 2
-    assert "digits" in run("imagenet").output
+    assert "digits" in run("imagenet", code=2).output
 
 
 def test_layers_of_a_file_are_searched_and_trained_anew(tmp_path):
     layers = Path(__file__).parents[1] / "nas" / "gated_layers.py"
-    done = run("digits", "--layers", str(layers), "--trials", "2", "--epochs", "1", "--out", str(tmp_path), "--json")
-    assert done.exit_code == 0, done.output
+    done = run("digits", "--layers", layers, "--trials", 2, "--epochs", 1, "--out", tmp_path, "--json")
     summary = json.loads(done.stdout)
-    assert summary["failed"] == 0
-    assert summary["architecture"]["family"] == "cnn+gated"
+    assert (summary["failed"], summary["architecture"]["family"]) == (0, "cnn+gated")
     script = runpy.run_path(str(tmp_path / "retrain.py"))
     assert any(layer.label == "gated" for layer in script["network"].layers)
     assert not (tmp_path / "network.py").exists()  # whose layers have no source
     built = to_torch(script["network"], (1, 8, 8), 10, builders=read_layers(layers).builders)
     built.load_state_dict(torch.load(tmp_path / "best.pt"))
     assert script["search"].objective(100).train(script["network"])[0].test_error < 0.9
-    refused = run("diabetes", "--layers", str(layers), "--out", str(tmp_path))
+    refused = run("diabetes", "--layers", layers, "--out", tmp_path, code=None)
     assert refused.exit_code != 0
     assert "expected a family of features" in refused.output
 
@@ -128,9 +119,7 @@ def made_up(tmp_path):
 def test_cifar10_is_searched_where_it_lies(made_up, tmp_path):
     out = tmp_path / "out"
     settings = ("--data", str(made_up), "--epochs", "1", "--protocol", "wrs")
-    done = run("cifar10", *settings, "--trials", "2", "--out", str(out), "--json")
-    assert done.exit_code == 0, done.output
-    summary = json.loads(done.stdout)
+    summary = json.loads(run("cifar10", *settings, "--trials", 2, "--out", out, "--json").stdout)
     assert (summary["trials"], summary["failed"]) == (2, 0)
     search = searches.search_of("cifar10", data=made_up, protocol="wrs", epochs=1)
     assert search.recipe == replace(recipes.WRS, epochs=1)
@@ -144,25 +133,18 @@ def test_cifar10_is_searched_where_it_lies(made_up, tmp_path):
 
 
 def test_cifar10_that_is_not_there_is_fetched_where_asked(tmp_path, monkeypatch):
-    without = run("cifar10")
-    assert without.exit_code == 2
-    assert "cifar10 needs --data FOLDER. Expected cifar-10-python.tar.gz" in without.output
-    missing = run("cifar10", "--data", str(tmp_path))
-    assert missing.exit_code == 1
-    assert "no CIFAR-10 there. Expected cifar-10-python.tar.gz" in missing.output
+    assert "cifar10 needs --data FOLDER. Expected cifar-10-python.tar.gz" in run("cifar10", code=2).output
+    missing = run("cifar10", "--data", tmp_path, code=1).output
+    assert "no CIFAR-10 there. Expected cifar-10-python.tar.gz" in missing
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / cifar.PYTHON_ARCHIVE[0]).write_bytes(b"not the official one")
     monkeypatch.setattr(cifar, "URL", (tmp_path / "source").as_uri() + "/")
-    fetched = run("cifar10", "--data", str(tmp_path / "here"), "--download")
-    assert fetched.exit_code == 1
-    assert "its MD5 is" in fetched.output
+    assert "its MD5 is" in run("cifar10", "--data", tmp_path / "here", "--download", code=1).output
 
 
 @pytest.mark.parametrize("option", [("--data", "."), ("--download",), ("--protocol", "wrs")])
 def test_options_of_cifar10_are_of_no_other_data(option):
-    done = run("diabetes", *option)
-    assert done.exit_code == 2
-    assert "--data, --download and --protocol are of cifar10 alone" in done.output
+    assert "--data, --download and --protocol are of cifar10 alone" in run("diabetes", *option, code=2).output
 
 
 def test_the_command_offers_every_protocol():
@@ -170,7 +152,7 @@ def test_the_command_offers_every_protocol():
 
 
 def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):
-    done = run("diabetes", "--storage", str(tmp_path / "none" / "x.db"), "--out", str(tmp_path / "out"))
+    done = run("diabetes", "--storage", tmp_path / "none" / "x.db", "--out", tmp_path / "out", code=None)
     assert done.exit_code != 0
     assert list(tmp_path.iterdir()) == []
 
@@ -182,6 +164,5 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_is_trained(t
     (tmp_path / "file").write_text("")
     if there and not Path(folder).is_dir():
         pytest.skip("no folder here in which nobody can write")
-    done = run("diabetes", "--trials", "2", "--out", folder)
-    assert done.exit_code == 2, done.output
-    assert f"Invalid value for --out: nothing can be written to {folder}: " in " ".join(done.output.split())
+    shown = run("diabetes", "--trials", "2", "--out", folder, code=2).output
+    assert f"Invalid value for --out: nothing can be written to {folder}: " in " ".join(shown.split())

@@ -25,18 +25,24 @@ from bostruct.study.history import Trial
 from tests.cli.invoke import SMALL, as_json, call
 
 ROOT = Path(__file__).parents[2]
+RANDOM = ("--method", "random", "--trials")
 
 
-def test_reports_the_best_point_and_its_regret():
-    summary, problem = as_json("run", SMALL, "--method", "random", "--trials", 12), problems.load(SMALL)
+@pytest.fixture
+def stored(tmp_path):
+    """Return the options of random search that is kept in a file, but for the number of trials."""
+    return ("--storage", tmp_path / "r.db", *RANDOM)
+
+
+def raise_full_disk(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+def test_reports_the_best_point_and_its_regret_and_text_says_the_same():
+    summary, problem = as_json("run", SMALL, *RANDOM, 12), problems.load(SMALL)
     assert problem(summary["best_point"]) == summary["best_value"]
-    assert summary["regret"] == summary["best_value"] - problem.optimum
-    assert summary["completed"] == 12
-
-
-def test_text_says_the_same():
-    shown = call("run", SMALL, "--method", "random", "--trials", 12).stdout
-    summary = as_json("run", SMALL, "--method", "random", "--trials", 12)
+    assert (summary["regret"], summary["completed"]) == (summary["best_value"] - problem.optimum, 12)
+    shown = call("run", SMALL, *RANDOM, 12).stdout
     assert format_number(summary["best_value"], 10) in shown
     assert format_number(summary["regret"]) in shown
 
@@ -59,63 +65,61 @@ def test_begins_with_the_published_points(tmp_path):
 
 
 def test_relabel_is_that_of_the_specification():
-    line = ("run", "--method", "random", "--trials", 6)
-    assert as_json(*line, SMALL, "--relabel", 4)["best_point"] == as_json(*line, f"{SMALL},relabel=4")["best_point"]
-    assert "relabel" in call(*line, f"{SMALL},relabel=4", "--relabel", 4, code=2).stderr
+    given, named = (as_json("run", *line, *RANDOM, 6) for line in ((SMALL, "--relabel", 4), (f"{SMALL},relabel=4",)))
+    assert given["best_point"] == named["best_point"]
 
 
-def test_stops_at_the_optimum_and_stays_there(tmp_path):
-    line = ("run", SMALL, "--method", "random", "--trials", 64, "--until-optimum", "--storage", tmp_path / "r.db")
-    first, second = as_json(*line), as_json(*line)
-    assert first["regret"] == 0
-    assert first["best_trial"] == first["trials"] - 1
-    assert second["trials"] == first["trials"]
+def test_stops_at_the_optimum_and_stays_there(stored):
+    first, second = (as_json("run", SMALL, "--until-optimum", *stored, 64) for _ in range(2))
+    assert (first["regret"], first["best_trial"], second["trials"]) == (0, first["trials"] - 1, first["trials"])
 
 
 def test_ends_well_when_every_point_has_been_tried():
-    summary = as_json("run", SMALL, "--method", "random", "--trials", 100)
+    summary = as_json("run", SMALL, *RANDOM, 100)
     assert (summary["trials"], summary["regret"]) == (64, 0)
 
 
 def test_processes_find_what_one_process_finds_under_random_search():
-    one, two = (as_json("run", SMALL, "--method", "random", "--trials", 64, "--workers", n) for n in (1, 2))
+    one, two = (as_json("run", SMALL, *RANDOM, 64, "--workers", n) for n in (1, 2))
     assert one["best_value"] == two["best_value"]
 
 
 def test_draws(tmp_path):
-    call("run", SMALL, "--method", "random", "--trials", 5, "--plot", tmp_path / "run.png")
+    call("run", SMALL, *RANDOM, 5, "--plot", tmp_path / "run.png")
     assert (tmp_path / "run.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
 def test_judges_a_noisy_problem_without_its_noise():
-    summary, problem = as_json("run", "pest", "--method", "random", "--trials", 2), problems.load("pest")
+    summary, problem = as_json("run", "pest", *RANDOM, 2), problems.load("pest")
     assert summary["best_value_without_noise"] == problem.noise_free(summary["best_point"])
     assert summary["regret"] is None
 
 
 def test_progress_shows_incumbent_and_regret():
-    shown = call("run", SMALL, "--method", "random", "--trials", 5, "--progress").stderr
+    shown = call("run", SMALL, *RANDOM, 5, "--progress").stderr
     assert "best " in shown
     assert "regret " in shown
-    assert call("run", SMALL, "--method", "random", "--trials", 5).stderr == ""
+    assert call("run", SMALL, *RANDOM, 5).stderr == ""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "named"),
+    ("problem", "arguments", "named"),
     [
-        (("--method", "magic"), "magic"),
-        (("--trials", "0"), "0"),
-        (("--config", "99"), "99"),
-        (("--plot", "run.xyz"), "run.xyz"),
-        (("--plot", "nowhere/run.png"), "nowhere"),
+        (SMALL, ("--method", "magic"), "magic"),
+        (SMALL, ("--trials", "0"), "0"),
+        (SMALL, ("--config", "99"), "99"),
+        (SMALL, ("--plot", "run.xyz"), "run.xyz"),
+        (SMALL, ("--plot", "nowhere/run.png"), "nowhere"),
+        (f"{SMALL},relabel=4", ("--relabel", 4), "relabel"),
+        pytest.param("pest", ("--until-optimum",), "not known", id="unknown optimum"),
+        *(
+            ("knapsack:items=5", option, f"{option[0]}: expected a problem of one objective without limits; knapsack")
+            for option in (("--repeats",), ("--regret", 1), ("--stop-trials", "median"))
+        ),
     ],
 )
-def test_refuses_wrong_options(arguments, named):
-    assert named in call("run", SMALL, *arguments, code=2).stderr
-
-
-def test_an_unknown_optimum_cannot_be_waited_for():
-    assert "not known" in call("run", "pest", "--until-optimum", code=2).stderr
+def test_refuses_wrong_options(problem, arguments, named):
+    assert named in call("run", problem, *arguments, code=2).stderr
 
 
 @pytest.mark.usefixtures("default_sigint")
@@ -135,23 +139,22 @@ def test_interrupted_it_exits_with_130_and_loses_nothing(tmp_path):
     assert as_json("show", file)["completed"] >= 3
 
 
-def test_a_finished_run_says_that_there_is_nothing_to_do(tmp_path):
-    line = ["run", "branin", "--method", "random", "--storage", str(tmp_path / "runs.db"), "--trials"]
-    CliRunner().invoke(main, [*line, "8"])
-    again = CliRunner().invoke(main, [*line, "5"])
-    assert "nothing to do: n_trials is 5, and 8 are finished already" in again.output
+def test_a_finished_run_says_that_there_is_nothing_to_do(stored):
+    call("run", "branin", *stored, 8)
+    shown = call("run", "branin", *stored, 5, code=None).output
+    assert "nothing to do: n_trials is 5, and 8 are finished already" in shown
 
 
 def test_an_optimum_that_is_reached_is_called_so():
-    found = CliRunner().invoke(main, ["run", "max3sat:variables=5,clauses=8", "--method", "random", "--until-optimum"])
-    assert "optimum reached" in found.output
+    line = ("run", "max3sat:variables=5,clauses=8", "--method", "random", "--until-optimum")
+    assert "optimum reached" in call(*line, code=None).output
 
 
 def test_a_study_that_is_open_elsewhere_is_shared(tmp_path):
     name = f"{problems.load(SMALL).name} random seed=0"
     with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name=name) as study:
         trial = study.ask()
-        call("run", SMALL, "--method", "random", "--trials", 5, "--storage", tmp_path / "r.db")
+        call("run", SMALL, *RANDOM, 5, "--storage", tmp_path / "r.db")
         assert study.tell(trial, 1.0).number == 0
         assert study.n_finished == 5
 
@@ -162,27 +165,26 @@ def test_another_study_under_the_name_is_refused(tmp_path):
     assert "method" in call(*line, "--method", "annealing", code=3).stderr
 
 
-def test_another_problem_under_the_name_is_refused_and_the_study_is_left_as_it_is(tmp_path):
-    line = ("--method", "random", "--storage", tmp_path / "r.db", "--trials")
-    call("run", "max3sat:variables=9,clauses=30,seed=1", *line, 3, "--name", "s")
-    call("run", "branin", *line, 3)
+def test_another_problem_under_the_name_is_refused_and_the_study_is_left_as_it_is(tmp_path, stored):
+    problem = "max3sat:variables=9,clauses=30"
+    call("run", f"{problem},seed=1", *stored, 3, "--name", "s")
+    call("run", "branin", *stored, 3)
     before = (tmp_path / "r.db").read_bytes()
-    refused = call("run", "max3sat:variables=9,clauses=30,seed=2", *line, 4, "--name", "s", code=3).stderr
+    refused = call("run", f"{problem},seed=2", *stored, 4, "--name", "s", code=3).stderr
     assert "study 's' in " in refused
     assert "of the problem 'max3sat:variables=9,clauses=30,seed=1', and not of 'max3sat:v" in refused
     assert "seed=2'; give the study another name" in refused
     # both have x1 and x2, so that the space would be taken for one that changed
-    refused = call("run", "max3sat:variables=9,clauses=30", *line, 4, "--name", "branin random seed=0", code=3).stderr
+    refused = call("run", problem, *stored, 4, "--name", "branin random seed=0", code=3).stderr
     assert "of the problem 'branin', and not of 'max3sat:" in refused
     assert (tmp_path / "r.db").read_bytes() == before
-    assert as_json("run", "max3sat:variables=9,clauses=30,seed=1", *line, 4, "--name", "s")["completed"] == 4
+    assert as_json("run", f"{problem},seed=1", *stored, 4, "--name", "s")["completed"] == 4
 
 
-def test_a_study_on_record_without_a_problem_goes_on(tmp_path):
+def test_a_study_on_record_without_a_problem_goes_on(tmp_path, stored):
     with bo.Study(problems.load(SMALL).space, method="random", seed=0, storage=tmp_path / "r.db", name="s") as study:
         study.tell(study.ask(), 1.0)
-    line = ("run", SMALL, "--method", "random", "--storage", tmp_path / "r.db", "--name", "s", "--trials", 3)
-    assert as_json(*line)["trials"] == 3
+    assert as_json("run", SMALL, "--name", "s", *stored, 3)["trials"] == 3
 
 
 def test_a_problem_of_your_own_is_the_same_one_from_another_folder(tmp_path, monkeypatch):
@@ -248,13 +250,11 @@ def test_trials_and_runs_end_early_where_a_line_asks_for_it(tmp_path):
     (tmp_path / "stopped_curves.py").write_text(CURVES)
     curve = f"{tmp_path / 'stopped_curves.py'}:problem"
     for rule in ("median", "halving"):
-        found = json.loads(
-            call("run", curve, "--method", "random", "--trials", 20, "--stop-trials", rule, "--json").stdout
-        )
+        found = as_json("run", curve, *RANDOM, 20, "--stop-trials", rule)
         assert (found["completed"], 0 < found["stopped_early"] < 20) == (20, True)
-    told = call("run", curve, "--method", "random", "--trials", 20, "--stop-trials", "halving").stdout
+    told = call("run", curve, *RANDOM, 20, "--stop-trials", "halving").stdout
     assert f"; {found['stopped_early']} stopped early" in told
-    found = json.loads(call("run", curve, "--trials", 60, "--regret", 0.5, "--json").stdout)
+    found = as_json("run", curve, "--trials", 60, "--regret", 0.5)
     assert found["trials"] < 60
     assert "no point is better by more than 0.5" in found["stopped"]
 
@@ -262,13 +262,7 @@ def test_trials_and_runs_end_early_where_a_line_asks_for_it(tmp_path):
 def test_a_line_that_lets_points_be_asked_again_goes_on(tmp_path):
     line = ("run", SMALL, "--repeats", "--storage", tmp_path / "r.db")
     call(*line, "--trials", 12)
-    assert json.loads(call(*line, "--trials", 13, "--json").stdout)["trials"] == 13
-
-
-@pytest.mark.parametrize("option", [("--repeats",), ("--regret", 1), ("--stop-trials", "median")])
-def test_what_is_of_one_objective_without_limits_is_refused_by_its_option(option):
-    told = call("run", "knapsack:items=5", *option, code=2).stderr
-    assert f"{option[0]}: expected a problem of one objective without limits; knapsack" in told
+    assert as_json(*line, "--trials", 13)["trials"] == 13
 
 
 OWN = """
@@ -291,58 +285,49 @@ mistake = bo.Problem(failing, {"x": bo.Real(0, 1)})
 """
 
 
-def test_without_a_storage_an_interrupted_line_reports_and_draws_what_it_finished(tmp_path):
-    (tmp_path / "interrupted_run.py").write_text(OWN)
-    line = ["run", f"{tmp_path / 'interrupted_run.py'}:problem", "--method", "random", "--trials", 9, "--json"]
-    found = call(*line, "--plot", tmp_path / "a.png", code=130)
+@pytest.fixture
+def own(tmp_path):
+    """Return the lines that run the two problems of a file, whose module has a name of its own in this process."""
+    file = tmp_path / f"{tmp_path.name}_run.py"
+    file.write_text(OWN)
+    return [("run", f"{file}:{name}", *RANDOM, 9) for name in ("problem", "mistake")]
+
+
+def test_without_a_storage_an_interrupted_line_reports_and_draws_what_it_finished(own, tmp_path):
+    found = call(*own[0], "--json", "--plot", tmp_path / "a.png", code=130)
     assert json.loads(found.stdout)["completed"] == 4
     assert "4 finished trials not kept: --storage FILE keeps them" in found.stderr
     assert (tmp_path / "a.png").stat().st_size > 0
 
 
-def test_a_picture_that_cannot_be_drawn_takes_not_the_place_of_the_report(tmp_path, monkeypatch):
-    (tmp_path / "undrawn_run.py").write_text(OWN)
-
-    def fail(*_, **__):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("bostruct.cli.run.draw_result", fail)
-    line = ["run", f"{tmp_path / 'undrawn_run.py'}:problem", "--method", "random", "--trials", 9, "--json"]
-    assert json.loads(call(*line, "--plot", tmp_path / "a.png", code=130).stdout)["completed"] == 4
+def test_a_picture_that_cannot_be_drawn_takes_not_the_place_of_the_report(own, tmp_path, monkeypatch):
+    monkeypatch.setattr("bostruct.cli.run.draw_result", raise_full_disk)
+    found = call(*own[0], "--json", "--plot", tmp_path / "a.png", code=130)
+    assert json.loads(found.stdout)["completed"] == 4
 
 
-def test_a_report_that_cannot_be_printed_takes_not_the_place_of_what_ended_the_run(tmp_path, monkeypatch):
-    (tmp_path / "unprintable_run.py").write_text(OWN)
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("bostruct.cli.run._print_summary", fail)
-    found = call("run", f"{tmp_path / 'unprintable_run.py'}:problem", "--method", "random", "--trials", 9, code=130)
-    assert "Interrupted" in found.stderr
+def test_a_report_that_cannot_be_printed_takes_not_the_place_of_what_ended_the_run(own, monkeypatch):
+    monkeypatch.setattr("bostruct.cli.run._print_summary", raise_full_disk)
+    assert "Interrupted" in call(*own[0], code=130).stderr
 
 
-def test_a_mistake_in_the_objective_is_reported_with_what_there_is(tmp_path):
-    (tmp_path / "mistaken_run.py").write_text(OWN)
-    found = call(
-        "run", f"{tmp_path / 'mistaken_run.py'}:mistake", "--method", "random", "--trials", 9, "--json", code=1
-    )
+def test_a_mistake_in_the_objective_is_reported_with_what_there_is(own):
+    found = call(*own[1], "--json", code=1)
     assert json.loads(found.stdout)["completed"] == 0
     assert "no licence" in found.stderr
 
 
-def test_a_limit_of_failures_is_a_number_auto_or_none(tmp_path):
-    (tmp_path / "bad.py").write_text(
-        "import bostruct as bo\nproblem = lambda _: float('nan'), bo.Space({'a': range(99)})\n"
-    )
-    line = ["run", f"{tmp_path / 'bad.py'}:problem", "--method", "random", "--trials", "15"]
-    for given, said in (
-        ("auto", "10 trials of this run failed"),
-        ("3", "3 trials of this run"),
-        ("none", "no trial has"),
-    ):
-        ended = CliRunner().invoke(main, [*line, "--max-initial-failures", given])
-        assert (ended.exit_code, said in ended.output) == (1, True)
-    ended = CliRunner().invoke(main, [*line, "--max-initial-failures", "0"])
-    assert ended.exit_code == 2
-    assert "expected a number from 1, auto or none; got 0" in ended.output
+@pytest.mark.parametrize(
+    ("given", "code", "said"),
+    [
+        ("auto", 1, "10 trials of this run failed"),
+        ("3", 1, "3 trials of this run"),
+        ("none", 1, "no trial has"),
+        ("0", 2, "expected a number from 1, auto or none; got 0"),
+    ],
+)
+def test_a_limit_of_failures_is_a_number_auto_or_none(given, code, said, tmp_path):
+    source = "import bostruct as bo\nproblem = lambda _: float('nan'), bo.Space({'a': range(99)})\n"
+    file = tmp_path / f"fails_{given}.py"
+    file.write_text(source)
+    assert said in call("run", f"{file}:problem", *RANDOM, 15, "--max-initial-failures", given, code=code).output

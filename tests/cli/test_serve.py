@@ -105,10 +105,9 @@ def test_lines_until_the_end_of_the_input(tmp_path, serve_here):
         "problem = bo.Problem(lambda point: 1 / 0, {'a': range(5)}, name='mine', direction='maximize')\n"
     )
     arguments = ("r.db", "--problem", "mine.py:problem", "--method", "random", "--stdio")
+    requests = [{"request": "describe"}, {"request": "ask"}, {"request": "tell", "trial": 0, "value": 3}]
     with run_serve(*arguments, cwd=tmp_path, env=os.environ) as process:
-        described, asked, told = speak(
-            process, {"request": "describe"}, {"request": "ask"}, {"request": "tell", "trial": 0, "value": 3}
-        )
+        described, asked, told = speak(process, *requests)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out, err) == (0, "", "imported\n")
     assert (described["directions"], asked["ok"], told["ok"]) == (["maximize"], True, True)
@@ -212,18 +211,14 @@ def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "line",
     [
-        ("--stdio", "--socket", "s"),
-        ("--stdio", "--token-file", "t"),
-        ("--stdio", "--host", "127.0.0.1"),
-        ("--stdio", "--port", 0),
-        ("--socket", "s", "--port", 3),
-        ("--create", "--name", "x"),
-        ("--create", "--method", "auto"),
-        ("--create", "--seed", 0),
+        *(f"--stdio {option}" for option in ("--socket s", "--token-file t", "--host 127.0.0.1", "--port 0")),
+        "--socket s --port 3",
+        *(f"--create {option}" for option in ("--name x", "--method auto", "--seed 0")),
     ],
 )
 def test_an_option_without_a_meaning_is_refused(line):
-    assert f"{line[-2]}: expected none" in call("serve", "--create", *line, code=2).stderr
+    words = line.split()
+    assert f"{words[-2]}: expected none" in call("serve", "--create", *words, code=2).stderr
 
 
 def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed(tmp_path, monkeypatch, serve_here):
@@ -239,10 +234,8 @@ def test_a_space_in_which_no_trial_can_be_read_is_refused_and_nothing_is_changed
     refused = call("serve", "r.db", "--study", "s.json", code=3).stderr
     assert "r.db: none of the 2 trials of study 'net' can be read in the space of s.json: rate: " in refused
     assert 'another name by "study"' in refused
-    assert (
-        "can be read in the space of --problem"
-        in call("serve", "r.db", "--problem", SMALL, "--name", "net", code=3).stderr
-    )
+    refused = call("serve", "r.db", "--problem", SMALL, "--name", "net", code=3).stderr
+    assert "can be read in the space of --problem" in refused
     assert (tmp_path / "r.db").read_bytes() == before
     (tmp_path / "s.json").write_text(json.dumps(DESCRIBED))
     assert serve_here("r.db", "--study", "s.json", requests=[{"request": "best"}])[0][0]["trials"][0]["value"] == 1.0

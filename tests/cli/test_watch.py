@@ -15,6 +15,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.cli.watch import EXPOSED
+from bostruct.cli.watch_server import WatchServer
 from tests.cli.invoke import call
 
 
@@ -50,8 +51,6 @@ def test_a_file_or_an_address_that_is_not_there_is_refused(tmp_path):
 
 
 def test_a_problem_gives_the_space_that_the_file_does_not_hold(tmp_path, monkeypatch):
-    from bostruct.cli.watch_server import WatchServer
-
     (tmp_path / "watched_problem.py").write_text(
         "import bostruct as bo\nspace = bo.Space({'a': range(9), 'b': bool}, constraints=[lambda p: p['a'] < 8])\n"
         "problem = bo.Problem(lambda p: float(p['a']), space)\n"
@@ -72,8 +71,6 @@ def test_a_problem_gives_the_space_that_the_file_does_not_hold(tmp_path, monkeyp
 
 
 def test_an_open_address_is_warned_of(tmp_path, monkeypatch):
-    from bostruct.cli.watch_server import WatchServer
-
     bo.Study({"a": bool}, storage=tmp_path / "r.db").close()
 
     def stop(server, poll_interval):

@@ -1,7 +1,5 @@
 """Rejection: a point that was not seen, after as few draws as can be, or none."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import accumulate
 
@@ -61,8 +59,7 @@ def test_one_draw_is_enough_where_nothing_was_seen_and_all_blocks_are_drawn_wher
     assert domain.blocks == [1]
     domain = Counting()
     assert draw_unseen(domain, frozenset(KEYS), np.random.default_rng(0)) is None
-    assert domain.blocks == list(DRAW_BLOCKS)
-    assert list(accumulate(DRAW_BLOCKS))[-1] == DRAWS_UNSEEN
+    assert (domain.blocks, list(accumulate(DRAW_BLOCKS))[-1]) == (list(DRAW_BLOCKS), DRAWS_UNSEEN)
     domain = Counting()
     assert draw_unseen(domain, frozenset(KEYS), np.random.default_rng(0), blocks=(2, 3)) is None
     assert domain.blocks == [2, 3]

@@ -1,7 +1,5 @@
 """The number of points of a domain, in one form for all domains."""
 
-from __future__ import annotations
-
 import math
 
 import bostruct as bo

@@ -1,7 +1,5 @@
 """Fidelities that a constraint ties to the rest of a point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Drawing with Graphviz: an SVG, or words that say what is missing."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 

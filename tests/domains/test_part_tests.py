@@ -49,8 +49,7 @@ def test_variables_with_the_same_condition_share_a_test():
     found, tests = split_conditions(variables, {"inner": INNER})
     labels = ["inner satisfies is_deep", "inner satisfies <lambda>", "inner satisfies <lambda> (2)"]
     assert [one.label for one in tests] == labels
-    assert list(found) == [*variables, *labels]
-    assert found["rate"].when == {labels[0]: True}
+    assert (list(found), found["rate"].when) == ([*variables, *labels], {labels[0]: True})
     assert set(found["decay"].when) == {labels[0], "rate"}
     assert variables["rate"].when == {"inner": is_deep}, "the user's variable stays what it is"
 

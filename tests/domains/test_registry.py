@@ -1,7 +1,5 @@
 """Domains from their descriptions: every kind that can be, rebuilt from JSON; the others refused by name."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Structures as choices: what each column says, which values stand for all, and what is no choice."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -31,15 +29,13 @@ def test_few_values_are_all_listed_by_their_chances_and_of_many_some_are_drawn()
     assert len(values) == few.size
     np.testing.assert_allclose(weights, few.chances(few.enumerate()))
     values, weights = draw_values("p", bo.Permutation(range(9)), np.random.default_rng(0))
-    assert len(values) == MOST_VALUES
-    assert weights.sum() == pytest.approx(1.0)
+    assert (len(values), weights.sum()) == (MOST_VALUES, pytest.approx(1.0))
     assert {one.path for one in values[0]} == {f"p{MARK}{i}" for i in range(9)}
 
 
 def test_a_kind_whose_columns_are_no_choices_is_left_out():
-    view = StructureChoices(
-        bo.Space({"own": Order("abc"), "b": bool, "p": bo.Permutation(["x", "y"], when={"b": True})})
-    )
+    order = bo.Permutation(["x", "y"], when={"b": True})
+    view = StructureChoices(bo.Space({"own": Order("abc"), "b": bool, "p": order}))
     assert (view.left_out, list(view.structures)) == (("own",), ["p"])
     point = view.domain.parse({"own": ["a", "c", "b"], "b": True, "p": ["y", "x"]})
     assert [one.path for one in view.coordinates(point)] == ["b", f"p{MARK}0", f"p{MARK}1"]

@@ -65,13 +65,8 @@ def test_a_worker_killed_mid_run_loses_no_trial_and_finishes_none_twice(cluster,
     told = []
     study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "study.db")
     with cluster.connect() as client:
-        study.optimize(
-            objective,
-            20,
-            executor=client.get_executor(),
-            workers=4,
-            callbacks=[kill_a_worker, lambda _, trial: told.append(trial.number)],
-        )
+        callbacks = [kill_a_worker, lambda _, trial: told.append(trial.number)]
+        study.optimize(objective, 20, executor=client.get_executor(), workers=4, callbacks=callbacks)
     study.close()
     assert sorted(told) == list(range(20))
     with bo.Study.load(tmp_path / "study.db") as stored:
@@ -101,16 +96,8 @@ def test_what_the_study_says_of_a_trial_holds_on_dask(cluster, tmp_path):
             return lambda step, value: step == 2 and value > 15
 
     with cluster.connect() as client:
-        result = bo.minimize(
-            objective,
-            SPACE,
-            20,
-            method="random",
-            seed=0,
-            executor=client.get_executor(),
-            workers=2,
-            stopping_rule=Rule(),
-        )
+        how = {"executor": client.get_executor(), "workers": 2, "stopping_rule": Rule()}
+        result = bo.minimize(objective, SPACE, 20, method="random", seed=0, **how)
     by_point = {t.point["a"]: t for t in result.trials}
     assert by_point[3].reason == "Transient: try again"
     assert len(by_point[3].info["failed_before"]) == 2

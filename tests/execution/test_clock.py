@@ -67,9 +67,7 @@ def test_other_units_become_seconds(given: object, found: float) -> None:
 
 
 @pytest.mark.parametrize("wrong", [math.nan, -1e6, 1e300, "noon", None])
-def test_a_clock_that_is_wrong_is_noted_once(
-    wrong: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_clock_that_is_wrong_is_noted_once(wrong, monkeypatch, caplog):
     monkeypatch.setattr(clock, "read_clock", lambda: wrong)
     with caplog.at_level(logging.WARNING):
         assert {now(), now()} == {as_time(wrong)}
@@ -78,9 +76,7 @@ def test_a_clock_that_is_wrong_is_noted_once(
 
 
 @pytest.mark.parametrize("ended", [TODAY - 1.0, TODAY - 2 * 86_400, TODAY + 9, math.nan, math.inf, -5.0, "soon", True])
-def test_the_end_of_an_evaluation_is_a_possible_one(
-    ended: object, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_end_of_an_evaluation_is_a_possible_one(ended, monkeypatch, caplog):
     monkeypatch.setattr(clock, "read_clock", lambda: TODAY + 5.0)
     assert clamp_end(ended, TODAY) == clamp_end(ended, TODAY) == TODAY + 5.0
     (record,) = caplog.records

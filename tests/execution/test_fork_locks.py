@@ -143,8 +143,7 @@ def test_a_fork_waits_for_no_lock_for_ever(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("kind", ["writing", "reading"])
-def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, file: Path) -> None:
     bo.Study({"a": range(9)}, method="random", seed=0, storage=file).close()
     database, begins, goes_on = Database(file, read_only=False), threading.Event(), threading.Event()
 
@@ -169,9 +168,7 @@ def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, tmp_
 
 
 @pytest.mark.parametrize("kind", ["writing", "reading"])
-def test_a_child_that_is_forked_in_a_long_step_is_refused_the_file_alone(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_that_is_forked_in_a_long_step_is_refused_the_file_alone(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(fork_locks, "FORK_SECONDS", 0.1)
     files = [tmp_path / "runs.db", tmp_path / "others.db"]
     for file in files:
@@ -282,8 +279,7 @@ def test_an_interrupt_leaves_no_lock_taken() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
-def test_a_fork_waits_for_no_step_that_waits_itself(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_fork_waits_for_no_step_that_waits_itself(file: Path) -> None:
     with bo.Study({"a": range(9)}, method="random", seed=0, storage=file) as study:
         trial = study.ask()
         with closing(sqlite3.connect(file, isolation_level=None)) as other, ThreadPoolExecutor(1) as executor:

@@ -24,6 +24,7 @@ from bostruct.execution.evaluation import Evaluation
 from bostruct.outcome import LONGEST_TEXT, Outcome
 from bostruct.serving.service import Service
 from bostruct.study.failures import ObjectiveError
+from tests.programs import finish
 from tests.serving.doors import ask
 from tests.stored import forge
 
@@ -48,6 +49,17 @@ def check_values(result: bo.Result, but: dict[int, str]) -> None:
     assert len(result.trials) == 10
     assert {t.point["x"]: t.reason for t in result.trials if t.status == "failed"} == but
     assert all(t.value == t.point["x"] for t in result.trials if t.point["x"] not in but)
+
+
+def at_four(act: Callable[[], object]) -> Callable[[dict], float]:
+    """Return an objective that does something at one of its points."""
+
+    def objective(point: dict) -> float:
+        if point["x"] == 4:
+            act()
+        return float(point["x"])
+
+    return objective
 
 
 def _forks(point: dict) -> float:
@@ -76,9 +88,8 @@ def test_a_forked_child_does_not_answer_for_its_parent(objective: Callable[[dict
 
 
 FORKS_HERE = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
+import warnings
+warnings.simplefilter("ignore")
 def objective(point):
     ending = {4: "returns", 5: "exits", 6: "raises"}.get(point["x"])
     if ending and os.fork() == 0:
@@ -96,66 +107,55 @@ print([trial.value == trial.point["x"] for trial in result.trials].count(True), 
 
 
 def test_a_child_forked_in_the_study_s_own_process_ends_in_the_objective() -> None:
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-W", "ignore", "-c", FORKS_HERE, root]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = finish(FORKS_HERE)
     assert done.returncode == 0
     assert sorted(done.stdout.splitlines()) == ["9", "exits 1", *["forked"] * 3, "raises 1", "returns 0"]
     assert "left" in done.stderr.splitlines()
     assert "ValueError: of the child" in done.stderr.splitlines()
 
 
-def test_a_worker_that_died_is_not_waited_for_because_of_its_child() -> None:
-    def objective(point: dict) -> float:
-        if point["x"] == 4:
-            if os.fork() == 0:
-                os.setsid()  # nobody ends it with the worker
-                signal.alarm(120)
-                signal.pause()
-            os._exit(3)
-        return float(point["x"])
+def _leave_a_child() -> None:
+    if os.fork() == 0:
+        os.setsid()  # nobody ends it with the worker
+        signal.alarm(120)
+        signal.pause()
+    os._exit(3)
 
-    check_values(minimize(objective), {4: "its worker process died (exit code 3)"})
+
+def _answer_for_another() -> None:
+    Connection(os.dup(int(sys.argv[1]))).send((77, Evaluation(Outcome((-1.0,)))))
+
+
+NAMELESS = getattr(signal, "SIGRTMIN", 0) + 2
+
+
+@pytest.mark.parametrize(
+    ("act", "but"),
+    [
+        (_leave_a_child, {4: "its worker process died (exit code 3)"}),  # which is not waited for
+        (_answer_for_another, {4: "its worker process answered for trial 77"}),
+        (lambda: os.kill(os.getpid(), NAMELESS), {4: f"its worker process died (signal {NAMELESS})"}),
+        (lambda: sys.stdin.read() == "" or os._exit(3), {}),
+        (lambda: sys.stdout.close(), {}),
+    ],
+    ids=["child", "other trial", "signal without a name", "stdin is empty", "stdout is closed"],
+)
+def test_what_an_objective_does_to_its_worker_costs_its_trial_at_most(act: Callable, but: dict[int, str]) -> None:
+    check_values(minimize(at_four(act)), but)
 
 
 def test_a_worker_that_died_is_not_waited_for_because_of_its_socket(tmp_path: Path) -> None:
-    def objective(point: dict) -> float:
-        if point["x"] == 4:
-            command = [sys.executable, "-c", "import time; time.sleep(200)"]
-            sleeper = subprocess.Popen(command, pass_fds=[int(sys.argv[1])], start_new_session=True)
-            (tmp_path / "pid").write_text(str(sleeper.pid))
-            os._exit(3)
-        return float(point["x"])
+    def leave() -> None:
+        command = [sys.executable, "-c", "import time; time.sleep(200)"]
+        sleeper = subprocess.Popen(command, pass_fds=[int(sys.argv[1])], start_new_session=True)
+        (tmp_path / "pid").write_text(str(sleeper.pid))
+        os._exit(3)
 
     try:
-        check_values(minimize(objective), {4: "its worker process died (exit code 3)"})
+        check_values(minimize(at_four(leave)), {4: "its worker process died (exit code 3)"})
         os.kill(int((tmp_path / "pid").read_text()), 0)  # the sleeper still has the socket
     finally:
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-
-
-def test_an_answer_for_another_trial_is_not_taken() -> None:
-    def objective(point: dict) -> float:
-        if point["x"] == 4:
-            Connection(os.dup(int(sys.argv[1]))).send((77, Evaluation(Outcome((-1.0,)))))
-        return float(point["x"])
-
-    check_values(minimize(objective), {4: "its worker process answered for trial 77"})
-
-
-def test_in_a_worker_stdin_is_empty() -> None:
-    def objective(point: dict) -> float:
-        return point["x"] + float(len(sys.stdin.read()))
-
-    check_values(minimize(objective), {})
-
-
-def test_a_worker_whose_stdout_was_closed_answers() -> None:
-    def objective(point: dict) -> float:
-        sys.stdout.close()
-        return float(point["x"])
-
-    check_values(minimize(objective), {})
 
 
 class Own(BaseException):
@@ -206,27 +206,13 @@ class Leaves(Exception):
         raise SystemExit(3)
 
 
-def _leaves(point: dict) -> float:
-    if point["x"] == 4:
-        raise Leaves
-    return float(point["x"])
+def _leave() -> None:
+    raise Leaves
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_exception_that_exits_when_it_is_shown_fails_its_own_trial(way: str) -> None:
-    check_values(minimize(_leaves, way), {4: "Leaves: (cannot be shown: SystemExit)"})
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="no real-time signals here")
-def test_a_signal_without_a_name_costs_one_trial() -> None:
-    number = signal.SIGRTMIN + 2
-
-    def objective(point: dict) -> float:
-        if point["x"] == 4:
-            os.kill(os.getpid(), number)
-        return float(point["x"])
-
-    check_values(minimize(objective), {4: f"its worker process died (signal {number})"})
+    check_values(minimize(at_four(_leave), way), {4: "Leaves: (cannot be shown: SystemExit)"})
 
 
 def _exits(_: dict) -> float:
@@ -276,16 +262,11 @@ class Handler:
 
 @pytest.mark.parametrize("handler", [Handler(), Handler().__call__, partial(Handler(), frame=None)])
 def test_an_exit_from_a_signal_handler_ends_the_run_and_gives_its_trial_back(handler: Any) -> None:
-    def objective(point: dict) -> float:
-        if point["x"] == 4:
-            signal.raise_signal(signal.SIGUSR1)
-        return float(point["x"])
-
     study = bo.Study(SPACE, method="random", seed=0)
     before = signal.signal(signal.SIGUSR1, handler)
     try:
         with pytest.raises(SystemExit, match="preempted"):
-            study.optimize(objective, 10, progress=False)
+            study.optimize(at_four(lambda: signal.raise_signal(signal.SIGUSR1)), 10, progress=False)
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert [t.point["x"] for t in study.trials if t.status == "running"] == [4]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -77,8 +77,7 @@ def test_a_handler_of_the_users_own_is_called_once_after_the_step(times: int) ->
         called.append((number, steps.done))
 
     signal.signal(signal.SIGTERM, own)
-    assert steps.run() == 2
-    assert called == [(signal.SIGTERM, 2)]
+    assert (steps.run(), called) == (2, [(signal.SIGTERM, 2)])
     assert signal.getsignal(signal.SIGTERM) is own
 
 
@@ -111,17 +110,25 @@ def test_a_step_that_raises_puts_the_handler_back() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_in_another_thread_nothing_is_deferred() -> None:
-    handlers: list[Any] = []
+def in_another_thread(function: Callable[[], Any]) -> Any:
+    """Return what a function returns in a thread of its own."""
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(function).result()
 
+
+def test_in_another_thread_nothing_is_deferred_and_no_handler_runs() -> None:
     @defer_signals
-    def step() -> None:
-        handlers.append(signal.getsignal(signal.SIGINT))
+    def step() -> Any:
+        return signal.getsignal(signal.SIGINT)
 
-    thread = threading.Thread(target=step)
-    thread.start()
-    thread.join()
-    assert handlers == [signal.default_int_handler]
+    def run() -> Any:
+        with exit_on_sigterm():
+            return signal.getsignal(signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(USR1, raise_stop)
+    found = [in_another_thread(one) for one in (step, run, handler_codes)]
+    assert found == [signal.default_int_handler, signal.SIG_DFL, frozenset()]
 
 
 def test_sigterm_is_an_exit_meanwhile() -> None:
@@ -145,26 +152,11 @@ def test_a_handler_of_the_users_own_is_left_where_it_is() -> None:
     assert signal.getsignal(signal.SIGTERM) is own
 
 
-def test_in_another_thread_sigterm_is_left_alone() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    handlers: list[Any] = []
-
-    def run() -> None:
-        with exit_on_sigterm():
-            handlers.append(signal.getsignal(signal.SIGTERM))
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    assert handlers == [signal.SIG_DFL]
-
-
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_ends_by_sigterm_as_ever() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with exit_on_sigterm():
-        child = os.fork()
-        if not child:
+        if not (child := os.fork()):
             os._exit(0 if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL else 1)
         assert os.waitpid(child, 0)[1] == 0
 
@@ -203,15 +195,6 @@ def test_codes_are_those_of_python_functions() -> None:
     assert raise_stop.__code__ not in handler_codes()
 
 
-def test_no_handler_runs_in_another_thread() -> None:
-    signal.signal(USR1, raise_stop)
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.append(handler_codes()))
-    thread.start()
-    thread.join()
-    assert found == [frozenset()]
-
-
 @pytest.mark.parametrize("number", [signal.SIGALRM, USR1, signal.SIGPROF, signal.SIGRTMIN + 3])
 def test_what_a_handler_of_the_user_raises_waits_for_the_whole_step(number: int) -> None:
     before, steps = signal.signal(number, signal.default_int_handler), Steps(number, signal.SIGTERM)
@@ -245,9 +228,7 @@ def test_all_signals_that_waited_are_handled_whatever_the_first_raises() -> None
     ("defer", "expected"),
     [(defer_signals_once_begun, ["asked the server"]), (defer_signals, ["asked the server", "waited for it"])],
 )
-def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_written(
-    defer: Callable[[Callable[[], None]], Callable[[], None]], expected: list[str]
-) -> None:
+def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_written(defer, expected):
     done: list[str] = []
 
     @defer
@@ -268,22 +249,12 @@ def test_where_nothing_has_begun_signals_wait_no_longer_unless_a_value_is_writte
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_forked_by_another_thread_during_a_step_has_the_handlers_as_before() -> None:
-    statuses: list[int] = []
-
-    def fork() -> None:
-        child = os.fork()
-        if not child:
+    def fork() -> int:
+        if not (child := os.fork()):
             os._exit(0 if signal.getsignal(signal.SIGINT) is signal.default_int_handler else 1)
-        statuses.append(os.waitpid(child, 0)[1])
+        return os.waitpid(child, 0)[1]
 
-    @defer_signals
-    def step() -> None:
-        thread = threading.Thread(target=fork)
-        thread.start()
-        thread.join()
-
-    step()
-    assert statuses == [0]
+    assert defer_signals(in_another_thread)(fork) == 0
 
 
 def test_a_handler_that_raises_as_others_are_put_back_leaves_none_away(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,9 +307,7 @@ def note(*_: Any) -> None: ...
 
 @pytest.mark.parametrize("changed", [USR1, signal.SIGINT, signal.SIGTERM, signal.SIGUSR2])
 @pytest.mark.parametrize(("done", "at"), [(0, USR1), (2, signal.SIGTERM)])  # USR1 is set before SIGTERM
-def test_what_a_handler_sets_as_others_begin_or_end_to_wait_stays(
-    changed: int, done: int, at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_handler_sets_as_others_begin_or_end_to_wait_stays(changed, done, at, monkeypatch):
     set_handler, steps, before, calls = interrupts.set_handler, Steps(), signal.getsignal(changed), []
 
     def change(*_: Any) -> None:

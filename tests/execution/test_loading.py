@@ -60,9 +60,7 @@ def _write_junk() -> None:
 
 
 @pytest.mark.parametrize(("workers", "deaths", "how"), [(1, 1, _die), (1, 2, _die), (3, 2, _die), (1, 1, _write_junk)])
-def test_a_process_that_is_lost_while_loading_is_replaced(
-    tmp_path: Path, workers: int, deaths: int, how: Callable[[], None]
-) -> None:
+def test_a_process_that_is_lost_while_loading_is_replaced(tmp_path, workers, deaths, how):
     result = minimize(Fatal(tmp_path, deaths, how), workers=workers, trial_timeout=100.0)
     assert all(t.value == t.point["x"] for t in result.trials)
     assert len(os.listdir(tmp_path)) == deaths
@@ -110,9 +108,7 @@ else:
 """
 
 
-def test_all_processes_start_before_any_has_received_a_large_objective(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_processes_start_before_any_has_received_a_large_objective(tmp_path, monkeypatch):
     waiting = AWAITS_OTHERS.format(str(tmp_path)) + WORKER_CODE
     monkeypatch.setattr("bostruct.execution.worker_process.WORKER_CODE", waiting)
     monkeypatch.setattr(processes, "MAX_LOADS", 1)

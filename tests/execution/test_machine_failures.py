@@ -91,9 +91,7 @@ def test_each_failure_has_its_cause(error: BaseException, name: str | None) -> N
 
 @pytest.mark.parametrize(("error", "name"), FOUND, ids=lambda one: repr(one)[:60])
 @pytest.mark.parametrize("fails", [True, False])
-def test_memory_that_is_short_is_of_the_machine_if_a_control_fails_too(
-    error: BaseException, name: str | None, fails: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_memory_that_is_short_is_of_the_machine_if_a_control_fails_too(error, name, fails, monkeypatch):
     run: list[str] = []
     monkeypatch.setattr(machine_failures, "fails_control", lambda code: run.append(code) or fails)
     is_memory = name in (GPU_MEMORY, HOST_MEMORY)

@@ -8,8 +8,6 @@ import sys
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import suppress
-from pathlib import Path
 
 import cloudpickle
 import pytest
@@ -18,10 +16,10 @@ import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.execution.pools import ExecutorError
 from bostruct.study.failures import ObjectiveError
+from tests.programs import has_ended, start
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
-ROOT = str(Path(bo.__file__).parent.parent)
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +37,10 @@ def by_point(result):
 
 def test_lambdas_and_closures_run_in_other_processes():
     factor = 2.0
-    result = minimize(lambda p: factor * p["a"])
-    assert {a: t.value for a, t in by_point(result).items()} == {a: 2.0 * a for a in range(12)}
+    with ProcessPoolExecutor(1) as executor:
+        for given in ({}, {"executor": executor}):
+            result = minimize(lambda p: factor * p["a"], **given)
+            assert {a: t.value for a, t in by_point(result).items()} == {a: 2.0 * a for a in range(12)}
     here = os.getpid()
     assert minimize(lambda _: float(os.getpid()), 2).best_value != here
     assert minimize(lambda _: float(os.getpid()), 2, workers=1).best_value == here
@@ -113,7 +113,7 @@ def test_a_time_out_ends_what_the_objective_started(tmp_path):
         return float(child.wait())
 
     assert minimize(objective, 1, workers=1, trial_timeout=1.0).n_failed == 1
-    assert _ends(int((tmp_path / "pid").read_text()))
+    assert has_ended(int((tmp_path / "pid").read_text()))
 
 
 def test_a_worker_that_died_idle_costs_no_trial():
@@ -139,11 +139,7 @@ def test_workers_end_with_the_study():
 
 
 ORPHANED = """
-import os, sys
-sys.path[:0] = sys.argv[1:]
-import bostruct as bo
 def objective(point):
-    import time
     print(os.getpid(), flush=True)
     time.sleep(60)
 bo.minimize(objective, {"a": range(8)}, 8, method="random", workers=1, trial_timeout=50.0)
@@ -151,40 +147,11 @@ bo.minimize(objective, {"a": range(8)}, 8, method="random", workers=1, trial_tim
 
 
 def test_workers_do_not_outlive_a_study_that_is_killed():
-    with subprocess.Popen([sys.executable, "-c", ORPHANED, ROOT], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(ORPHANED) as process:
         worker = int(process.stdout.readline())
         process.kill()
         process.wait()
-    assert _ends(worker)
-
-
-def _ends(pid):
-    """Whether a process has gone, or is only waited for, within ten seconds."""
-    for _ in range(1000):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return True
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has just gone, or this is no Linux
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        time.sleep(0.01)
-    return False
-
-
-def test_exceptions_that_cannot_be_pickled_still_say_what_they_are():
-    class Odd(Exception):
-        def __init__(self, lock, text):
-            super().__init__(text)
-            self.lock = lock
-
-    def objective(point):
-        if point["a"] % 2:
-            raise Odd(threading.Lock(), "odd")
-        return 1.0
-
-    assert {t.reason for t in minimize(objective).trials} == {None, "Odd: odd"}
+    assert has_ended(worker)
 
 
 def test_errors_to_be_raised_come_from_workers_too():
@@ -203,12 +170,6 @@ def test_an_objective_that_always_fails_in_workers_shows_its_traceback():
 
     with pytest.raises(ObjectiveError, match=r"KeyError(.|\n)*in typo"):
         minimize(typo)
-
-
-def test_objectives_that_cannot_travel_are_refused():
-    lock = threading.Lock()
-    with pytest.raises(TypeError, match="objective: cannot be sent to a worker process"):
-        minimize(lambda p: lock and p["a"])
 
 
 class Unloadable:
@@ -256,47 +217,31 @@ class Cancelling(ThreadPoolExecutor):
         return future
 
 
-def test_what_an_executor_cancels_is_given_back():
-    study = bo.Study(SPACE, method="random", seed=0)
-    with pytest.raises(ExecutorError, match="CancelledError"):
-        study.optimize(lambda p: p["a"], 2, executor=Cancelling(1))
-    assert [t.status for t in study.trials] == ["running"]
-    assert study.optimize(lambda p: p["a"], 2).n_completed == 2
-
-
 def _dies_at_two(point):
     if point["a"] == 2:
         os._exit(3)
     return point["a"]
 
 
-def test_a_broken_executor_ends_the_run_and_fails_no_trial():
+LOCK = threading.Lock()
+
+
+@pytest.mark.parametrize(
+    ("make", "objective", "message"),
+    [
+        pytest.param(Cancelling, lambda p: p["a"], "CancelledError", id="canceled"),
+        pytest.param(ProcessPoolExecutor, _dies_at_two, "given back", id="broken"),
+        pytest.param(ProcessPoolExecutor, lambda p: LOCK and p["a"], "objective: cannot be sent", id="not sent"),
+        pytest.param(ProcessPoolExecutor, Unloadable(), r"cannot load it:(.|\n)*not a number", id="not loaded"),
+    ],
+)
+def test_what_an_executor_does_not_evaluate_is_given_back_and_fails_no_trial(make, objective, message):
     study = bo.Study(SPACE, method="random", seed=0)
-    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="given back"):
-        study.optimize(_dies_at_two, 12, executor=executor, workers=2)
+    with make(2) as executor, pytest.raises(ExecutorError, match=message):
+        study.optimize(objective, 12, executor=executor, workers=2)
     assert not study.result.n_failed
+    assert "running" in {trial.status for trial in study.trials}
     assert study.optimize(lambda p: p["a"], 12).n_completed == 12
-
-
-def test_lambdas_and_closures_run_on_executors_of_processes():
-    factor = 3.0
-    with ProcessPoolExecutor(1) as executor:
-        result = minimize(lambda p: factor * p["a"], executor=executor)
-    assert {a: t.value for a, t in by_point(result).items()} == {a: 3.0 * a for a in range(12)}
-
-
-def test_a_function_that_an_executor_cannot_send_fails_no_trial():
-    study, lock = bo.Study(SPACE, method="random", seed=0), threading.Lock()
-    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match="objective: cannot be sent"):
-        study.optimize(lambda p: lock and p["a"], 12, executor=executor)
-    assert not study.result.n_failed
-
-
-def test_an_objective_that_an_executor_cannot_load_fails_no_trial():
-    study = bo.Study(SPACE, method="random", seed=0)
-    with ProcessPoolExecutor(1) as executor, pytest.raises(ExecutorError, match=r"cannot load it:(.|\n)*not a number"):
-        study.optimize(Unloadable(), 4, executor=executor, workers=2)
-    assert [t.status for t in study.trials] == ["running"] * 2
 
 
 class Losing(ThreadPoolExecutor):

@@ -13,12 +13,9 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
+from tests.programs import ROOT, finish, start
 
-ROOT = str(Path(bo.__file__).parent.parent)
 STUDY = """
-import sys, time
-sys.path.insert(0, sys.argv[2])
-import bostruct as bo
 def objective(point):
     if point["a"] == 5:
         print("sleeping", flush=True)
@@ -26,34 +23,28 @@ def objective(point):
     return float(point["a"])
 space = {"a": range(1, 9)}
 try:
-    bo.minimize(objective, space, 8, method="random", seed=0, storage=sys.argv[1], workers=int(sys.argv[3]))
+    bo.minimize(objective, space, 8, method="random", seed=0, storage=sys.argv[1], workers=int(sys.argv[2]))
 finally:
     print("cleaned up", flush=True)
 """
 
 
-def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_sigterm_ends_the_run_as_often_as_it_comes_and_fails_no_trial(file: Path) -> None:
     for workers in (1, 2):  # as often as a trial may be running at a crash, before it fails
-        command = [sys.executable, "-c", STUDY, str(file), ROOT, str(workers)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
+        with start(STUDY, file, workers, stderr=subprocess.PIPE) as process:
             assert process.stdout.readline() == "sleeping\n"
             process.terminate()
             printed, errors = process.communicate(timeout=100)
         assert process.returncode == 143
         assert printed == "cleaned up\n"
         assert "Traceback" not in errors
-        assert os.listdir(tmp_path) == ["runs.db"]
+        assert os.listdir(file.parent) == ["runs.db"]
     result = bo.minimize(lambda p: float(p["a"]), {"a": range(1, 9)}, 8, method="random", seed=0, storage=file)
     assert sorted(t.value for t in result.trials if t.value is not None) == list(range(1, 9))
     assert all("attempts" not in t.info for t in result.trials)
 
 
 ALL_AT_ONCE = """
-import os, signal, subprocess, sys, time
-sys.path.insert(0, sys.argv[2])
-import bostruct as bo
 from bostruct.execution import processes
 processes.MERCY = 100.0
 study = os.getpid()
@@ -68,10 +59,8 @@ bo.minimize(objective, {"a": range(1, 9)}, 8, method="random", seed=0, storage=s
 """
 
 
-def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
-    done = subprocess.run([sys.executable, "-c", ALL_AT_ONCE, str(file), ROOT], timeout=100)
-    assert done.returncode == 143
+def test_a_worker_that_is_ended_just_before_its_study_fails_no_trial(file: Path) -> None:
+    assert finish(ALL_AT_ONCE, file).returncode == 143
     with bo.Study.load(file, read_only=True) as study:
         assert not study.result.n_failed
         assert 5 in [t.point["a"] for t in study.trials if t.status == "running"]

@@ -16,9 +16,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.execution import worker_process
+from tests.programs import finish, has_ended, start
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
-ROOT = str(Path(bo.__file__).parent.parent)
 
 
 def _frame(packed: bytes) -> bytes:
@@ -61,17 +61,14 @@ def test_junk_instead_of_an_answer_fails_its_trial_alone(monkeypatch: pytest.Mon
 
 
 STANDARD = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
 bo.Study  # loaded once, here, not in each child
-for closed in sys.argv[3:]:
+for closed in sys.argv[2:]:
     if os.fork() == 0:
         for descriptor in map(int, closed):
             os.close(descriptor)
         break
 else:
-    sys.exit(sum(os.wait()[1] for _ in sys.argv[3:]))
+    sys.exit(sum(os.wait()[1] for _ in sys.argv[2:]))
 def objective(point):
     for descriptor in (1, 2):
         try:
@@ -80,16 +77,15 @@ def objective(point):
             pass
     return float(point["x"])
 result = bo.minimize(objective, {"x": range(6)}, 6, method="random", seed=0, workers=2, progress=False)
-with open(sys.argv[2] + closed, "w") as file:
+with open(sys.argv[1] + closed, "w") as file:
     file.write(str([trial.value == trial.point["x"] for trial in result.trials]))
 """
 
 
 def test_a_study_whose_standard_files_are_closed_has_workers(tmp_path: Path) -> None:
     closed = ["0", "1", "01", "012"]
-    command = [sys.executable, "-c", STANDARD, ROOT, str(tmp_path / "found"), *closed]
     null = subprocess.DEVNULL
-    with subprocess.Popen(command, stdout=null, stderr=null, start_new_session=True) as process:
+    with start(STANDARD, tmp_path / "found", *closed, stdout=null, stderr=null, start_new_session=True) as process:
         try:
             process.wait(timeout=100)
         finally:
@@ -99,9 +95,7 @@ def test_a_study_whose_standard_files_are_closed_has_workers(tmp_path: Path) -> 
 
 
 HOLDS_THE_LOCK = """
-import ctypes, os, subprocess, sys
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
+import ctypes
 def objective(point):
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(200)"])
     print(os.getpid(), child.pid, flush=True)
@@ -110,9 +104,6 @@ bo.minimize(objective, {"x": range(8)}, 8, method="random", workers=1, trial_tim
 """
 
 HAS_FORKED = """
-import os, sys, time
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
 def objective(point):
     if point["x"] == 0:
         return 0.0
@@ -130,8 +121,7 @@ bo.minimize(objective, {"x": range(8)}, 2, initial_points=first, method="random"
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a worker needs its interpreter's lock to end")
 def test_a_worker_in_c_code_ends_with_the_study_and_so_does_what_it_started() -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDS_THE_LOCK, ROOT], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(HOLDS_THE_LOCK) as process:
         worker, child = map(int, process.stdout.readline().split())
         process.kill()
     try:
@@ -143,9 +133,7 @@ def test_a_worker_in_c_code_ends_with_the_study_and_so_does_what_it_started() ->
 
 
 def test_a_fork_of_the_study_does_not_keep_its_workers_alive() -> None:
-    command = [sys.executable, "-c", HAS_FORKED, ROOT]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
-        assert process.stdout is not None
+    with start(HAS_FORKED, start_new_session=True) as process:
         lines = {process.stdout.readline() for _ in range(2)} - {"forked\n"}
         worker = int(lines.pop())
         os.kill(process.pid, signal.SIGKILL)
@@ -158,10 +146,7 @@ def test_a_fork_of_the_study_does_not_keep_its_workers_alive() -> None:
 
 
 LEAVES_A_FORK = """
-import os, sys, time
-sys.path.insert(0, sys.argv[1])
-import bostruct as bo
-flag = sys.argv[2]
+flag = sys.argv[1]
 def objective(point):
     while point["x"] and not os.path.exists(flag):
         time.sleep(0.01)
@@ -180,24 +165,8 @@ print(result.n_completed, flush=True)
 
 
 def test_a_fork_that_ends_does_not_end_the_workers_of_its_parent(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", LEAVES_A_FORK, ROOT, str(tmp_path / "forked")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    done = finish(LEAVES_A_FORK, tmp_path / "forked")
     assert done.stdout == "4\n", done.stderr
-
-
-def has_ended(pid: int) -> bool:
-    """Tell whether a process has gone, or is only waited for, within ten seconds."""
-    return any(_is_gone(pid) or time.sleep(0.01) for _ in range(1000))
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except ProcessLookupError:
-        return True
-    except FileNotFoundError:  # it has just gone, or this is no Linux
-        return False
 
 
 def test_shared_bytes_are_read_by_each_process_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,9 +86,8 @@ def test_methods_are_compared_on_black_boxes():
     """Each problem is sent to other processes, of which one is started here."""
     sent = pickle.loads(cloudpickle.dumps(read_test_function(Ehrlich(3), n_initial=3)))
     assert sent({"sequence": (1, 1, 1, 0)}) == -0.75
-    found = bo.compare(
-        read_black_box(Aligned(), x0=np.array(["AACAA"])), ["random", "annealing"], n_trials=5, seeds=2, progress=False
-    )
+    box = read_black_box(Aligned(), x0=np.array(["AACAA"]))
+    found = bo.compare(box, ["random", "annealing"], n_trials=5, seeds=2, progress=False)
     assert all(row["runs"] == 2 for row in found.rows())
     assert found["aligned"].results["annealing", 1].trials[0].point == {"sequence": "AACAA"}
 
@@ -97,12 +96,14 @@ def test_letters_of_several_characters_are_tuples_of_any_length():
     def count(x):
         return np.array([[float((x == "[C]").sum())]])
 
-    count.info = SimpleNamespace(
-        name="selfies", sequence_length=None, max_sequence_length=6, fixed_length=False, alphabet=["[C]", "[O]"]
-    )
+    lengths = {"sequence_length": None, "max_sequence_length": 6, "fixed_length": False}
+    count.info = SimpleNamespace(name="selfies", alphabet=["[C]", "[O]"], **lengths)
     problem = read_black_box(count)
     assert problem({"sequence": ("[C]", "[O]", "[C]")}) == -2.0
     assert (problem.space.variables["sequence"].shortest, problem.space.variables["sequence"].longest) == (1, 6)
+
+
+ENDLESS = SimpleNamespace(max_sequence_length=np.inf)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +112,7 @@ def test_letters_of_several_characters_are_tuples_of_any_length():
         (lambda: read_test_function(len), "function: expected one with num_states and dim"),
         (lambda: read_test_function(Ehrlich(0), "ab"), "alphabet: expected 3 letters, got 2"),
         (lambda: read_black_box(len), "black_box: expected one with an alphabet"),
-        (
-            lambda: read_black_box(
-                SimpleNamespace(alphabet=["A", "C"], info=SimpleNamespace(max_sequence_length=np.inf))
-            ),
-            "length: expected an int or",
-        ),
+        (lambda: read_black_box(SimpleNamespace(alphabet=["A", "C"], info=ENDLESS)), "length: expected an int or"),
     ],
 )
 def test_what_the_interface_does_not_say_is_asked_for(read, words):

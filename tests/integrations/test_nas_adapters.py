@@ -143,9 +143,8 @@ class TestNePS:
         first = optimizer(trials={}, budget_info=None, n=4)
         assert [one.id for one in first] == ["1", "2", "3", "4"]
         reports = [None, self.report(None), self.report(1.0), None]
-        trials = {
-            one.id: SimpleNamespace(config=one.config, report=own) for one, own in zip(first, reports, strict=True)
-        }
+        told = zip(first, reports, strict=True)
+        trials = {one.id: SimpleNamespace(config=one.config, report=own) for one, own in told}
         size = optimizer.space.size
         assert size == 9 * 3 * 2
         rest = made.Bostruct(finite, method="random")(trials, None, size - 4)
@@ -182,9 +181,8 @@ class TestNePS:
             layer = made.neps.Operation("conv", kwargs={"size": made.neps.Integer(1, 3)})
 
         for nested in (Nested(), Inside()):
-            with pytest.raises(
-                ValueError, match=r"space: expected floats, integers and categories of simple values; layer"
-            ):
+            words = "space: expected floats, integers and categories of simple values; layer"
+            with pytest.raises(ValueError, match=words):
                 made.Bostruct(nested)
 
 
@@ -238,9 +236,8 @@ class TestPyGlove:
         pg = made.pg
         generator = made.Bostruct(method="random")
         generator.setup(pg.dna_spec(pg.manyof(2, [pg.oneof([1, 2]), pg.oneof([3, 4, 5])], distinct=True, sorted=True)))
-        assert sorted(dna.to_numbers() for dna in proposed(generator)) == [
-            [0, i, 1, j] for i in range(2) for j in range(3)
-        ]
+        expected = [[0, i, 1, j] for i in range(2) for j in range(3)]
+        assert sorted(dna.to_numbers() for dna in proposed(generator)) == expected
 
     def test_rewards_are_told_of_the_dna_that_earned_them(self, made):
         pg = made.pg

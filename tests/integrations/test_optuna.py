@@ -110,9 +110,8 @@ def test_points_are_not_repeated_by_samplers_that_share_a_study(space, tmp_path)
     def load():
         place = optuna.storages.journal.JournalFileBackend(str(tmp_path / "journal.log"))
         storage = optuna.storages.JournalStorage(place)
-        return optuna.create_study(
-            study_name="s", storage=storage, load_if_exists=True, sampler=BostructSampler(space, seed=0)
-        )
+        sampler = BostructSampler(space, seed=0)
+        return optuna.create_study(study_name="s", storage=storage, load_if_exists=True, sampler=sampler)
 
     load().optimize(cost_small, 1)
     studies = [load(), load()]
@@ -285,35 +284,36 @@ def test_wrong_arguments_are_named(arguments, error, words):
     assert words in str(caught.value)
 
 
+def ask_x(trial):
+    return trial.suggest_float("x", 0, 1)
+
+
+def choose_x(*choices):
+    return lambda trial: trial.suggest_categorical("x", choices)
+
+
+NO_PARAMETER = r"structure\['x'\].* is no parameter of Optuna; sampler\.suggest\(trial, 'x'\) reads it"
+
+
 @pytest.mark.parametrize(
-    ("structure", "ask", "words"),
+    ("given", "ask", "words"),
     [
-        ({"x": "ordinal"}, lambda t: t.suggest_float("x", 0, 1), "expected None for numbers"),
-        ({"x": bo.Ordinal(["a", "b"])}, lambda t: t.suggest_categorical("x", ["a", "c"]), "expected the choices that"),
+        ({"structure": {"x": "ordinal"}}, ask_x, r"structure\['x'\].*expected None for numbers"),
         (
-            {"x": bo.Permutation([1, 2])},
-            lambda t: t.suggest_categorical("x", [1, 2]),
-            "is no parameter of Optuna; sampler.suggest(trial, 'x') reads it",
+            {"structure": {"x": bo.Ordinal(["a", "b"])}},
+            choose_x("a", "c"),
+            r"structure\['x'\].*expected the choices that",
         ),
+        ({"structure": {"x": bo.Permutation([1, 2])}}, choose_x(1, 2), NO_PARAMETER),
+        ({"search_space": {"x": bo.Real(2, 3)}}, ask_x, "x: expected an objective that asks for what the search space"),
+        ({"method": "combo"}, ask_x, "'x'"),
     ],
+    ids=["order of numbers", "other choices", "a permutation", "other values", "method"],
 )
-def test_a_structure_that_does_not_fit_the_objective_is_refused(structure, ask, words):
-    study = optuna.create_study(sampler=BostructSampler(structure=structure, seed=0))
-    with pytest.raises(ValueError, match=r"structure\['x'\]") as caught:
+def test_what_does_not_fit_the_objective_is_refused_when_it_is_known(given, ask, words):
+    study = optuna.create_study(sampler=BostructSampler(seed=0, **given))
+    with pytest.raises(DomainError if "method" in given else ValueError, match=words):
         study.optimize(lambda trial: float(ask(trial) == "a"), 2)
-    assert words in str(caught.value)
-
-
-def test_an_objective_that_asks_for_other_values_than_the_space_has_is_refused():
-    study = optuna.create_study(sampler=BostructSampler({"x": bo.Real(0, 1)}, seed=0))
-    with pytest.raises(ValueError, match="x: expected an objective that asks for what the search space"):
-        study.optimize(lambda trial: trial.suggest_float("x", 2, 3), 1)
-
-
-def test_a_method_that_cannot_search_the_parameters_is_refused_when_they_are_known():
-    study = optuna.create_study(sampler=BostructSampler(method="combo", seed=0))
-    with pytest.raises(DomainError, match="'x'"):
-        study.optimize(lambda trial: trial.suggest_float("x", 0, 1), 2)
 
 
 def test_suggest_names_what_it_can_read():

@@ -61,9 +61,8 @@ def test_trials_that_disappear_are_forgotten():
 
 
 def test_running_trials_are_known_by_what_was_suggested_or_by_their_parameters():
-    study = make_study(
-        trial(0.1), trial(0.2, None, state=TrialState.RUNNING), create_trial(state=TrialState.RUNNING), trial(0.3)
-    )
+    running = TrialState.RUNNING
+    study = make_study(trial(0.1), trial(0.2, None, state=running), create_trial(state=running), trial(0.3))
     seen = SeenTrials(study)
     read(seen, study)
     seen.points[2] = SPACE.parse({"x": 0.7})
@@ -77,10 +76,8 @@ def test_a_suggestion_is_neither_finished_nor_running():
     running = [space.parse({"a": "x"}), space.parse({"a": "z"})]
     rng = np.random.default_rng(0)
     assert space.present(model.suggest(running, rng)[0]) == {"a": "y"}
-    assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == {
-        "origin": "exhausted",
-        "why": "all 3 points of the space have been seen",
-    }
+    exhausted = {"origin": "exhausted", "why": "all 3 points of the space have been seen"}
+    assert model.suggest([*running, space.parse({"a": "y"})], rng)[1] == exhausted
 
 
 def test_numbers_that_disappear_are_no_longer_counted_for_limits():
@@ -92,9 +89,8 @@ def test_numbers_that_disappear_are_no_longer_counted_for_limits():
 
 
 def test_a_point_that_the_space_has_not_is_named():
-    study = make_study(
-        trial(0.1), create_trial(value=1.0), create_trial(state=TrialState.FAIL), create_trial(state=TrialState.PRUNED)
-    )
+    ended_early = [create_trial(state=state) for state in (TrialState.FAIL, TrialState.PRUNED)]
+    study = make_study(trial(0.1), create_trial(value=1.0), *ended_early)
     model = read(SeenTrials(study), study)
     assert model.unread == {1: "point: missing x; expected ['x']"}
     assert len(model._failed.read()) == 0

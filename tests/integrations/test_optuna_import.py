@@ -53,6 +53,10 @@ def make_study(*trials, **settings):
     return study
 
 
+def make_trial(x, **given):
+    return create_trial(params={"x": x}, distributions={"x": X}, **given)
+
+
 @given(
     st.sets(st.sampled_from(sorted(VARIABLES.keys() - {"child", "parent", "shape"})), max_size=4),
     st.sampled_from([("minimize",), ("maximize",), ("maximize", "minimize")]),
@@ -112,33 +116,23 @@ def test_a_study_of_optuna_goes_on_here():
 
 
 def test_states_of_optuna_are_outcomes_here():
-    study = make_study(
-        create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
-        create_trial(state=TrialState.PRUNED, params={"x": 0.2}, distributions={"x": X}),
-        create_trial(state=TrialState.PRUNED, value=3.0, params={"x": 0.3}, distributions={"x": X}),
-        create_trial(state=TrialState.FAIL, params={"x": 0.4}, distributions={"x": X}),
-        create_trial(state=TrialState.FAIL),
-        create_trial(value=float("inf"), params={"x": 0.5}, distributions={"x": X}),
-        create_trial(state=TrialState.RUNNING, params={"x": 0.6}, distributions={"x": X}),
-        create_trial(value=2.0, params={"x": 0.7}, distributions={"x": X}, constraints={"size": 1.0}),
-        create_trial(value=2.5, params={"x": 0.8}, distributions={"x": X}, constraints={"size": -1.0}),
-    )
-    found = [(t.point["x"], t.status, t.value) for t in bo.Study.from_optuna(study).trials]
-    assert found == [
-        (0.1, "completed", 1.0),
-        (0.2, "infeasible", None),
-        (0.3, "completed", 3.0),
-        (0.4, "failed", None),
-        (0.5, "failed", None),
-        (0.7, "infeasible", None),
-        (0.8, "completed", 2.5),
-    ]
+    told = {  # x -> what Optuna has of its trial, and what it is here; None where it is not here
+        0.1: ({"value": 1.0}, ("completed", 1.0)),
+        0.2: ({"state": TrialState.PRUNED}, ("infeasible", None)),
+        0.3: ({"state": TrialState.PRUNED, "value": 3.0}, ("completed", 3.0)),
+        0.4: ({"state": TrialState.FAIL}, ("failed", None)),
+        0.5: ({"value": float("inf")}, ("failed", None)),
+        0.6: ({"state": TrialState.RUNNING}, None),
+        0.7: ({"value": 2.0, "constraints": {"size": 1.0}}, ("infeasible", None)),
+        0.8: ({"value": 2.5, "constraints": {"size": -1.0}}, ("completed", 2.5)),
+    }
+    study = make_study(*(make_trial(x, **given) for x, (given, _) in told.items()), create_trial(state=TrialState.FAIL))
+    found = {trial.point["x"]: (trial.status, trial.value) for trial in bo.Study.from_optuna(study).trials}
+    assert list(found.items()) == [(x, expected) for x, (_, expected) in told.items() if expected is not None]
 
 
-CONDITIONAL = [
-    create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
-    create_trial(value=1.0, params={"x": 0.9, "y": 0.9}, distributions={"x": X, "y": X}),
-]
+BOTH = create_trial(value=1.0, params={"x": 0.9, "y": 0.9}, distributions={"x": X, "y": X})
+CONDITIONAL = [make_trial(0.1, value=1.0), BOTH]
 
 
 def layered(trial):
@@ -189,10 +183,8 @@ def test_conditions_are_inferred_as_by_the_sampler():
 def test_a_parameter_of_one_value_needs_no_condition():
     """It is no variable, so nobody has to know when it is there."""
     some = {"x": X, "k": IntDistribution(3, 3)}
-    study = make_study(
-        create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
-        create_trial(value=1.0, params={"x": 0.2, "k": 3}, distributions=some),
-    )
+    other = create_trial(value=1.0, params={"x": 0.2, "k": 3}, distributions=some)
+    study = make_study(make_trial(0.1, value=1.0), other)
     assert bo.Study.from_optuna(study).domain == bo.Space({"x": bo.Real(0, 1)})
 
 
@@ -207,26 +199,16 @@ def test_parameters_that_some_trials_lack_need_a_space():
 
 
 @pytest.mark.parametrize(
-    ("trials", "error", "words"),
+    ("told", "words"),
     [
-        ([], DomainError, "space: no trial with values has a parameter"),
-        (
-            [
-                create_trial(value=1.0, params={"x": 0.1}, distributions={"x": X}),
-                create_trial(value=1.0, params={"x": 2}, distributions={"x": IntDistribution(0, 3)}),
-            ],
-            DomainError,
-            "x: trial 1 has IntDistribution",
-        ),
-        (
-            [create_trial(value=1.0, params={"x": 1}, distributions={"x": CategoricalDistribution([1, True])})],
-            DomainError,
-            "x: Categorical: expected distinct choices",
-        ),
+        ([], "space: no trial with values has a parameter"),
+        ([(0.1, X), (2, IntDistribution(0, 3))], "x: trial 1 has IntDistribution"),
+        ([(1, CategoricalDistribution([1, True]))], "x: Categorical: expected distinct choices"),
     ],
 )
-def test_distributions_that_tell_no_space_are_named(trials, error, words):
-    with pytest.raises(error) as caught:
+def test_distributions_that_tell_no_space_are_named(told, words):
+    trials = [create_trial(value=1.0, params={"x": x}, distributions={"x": given}) for x, given in told]
+    with pytest.raises(DomainError) as caught:
         bo.Study.from_optuna(make_study(*trials))
     assert words in str(caught.value)
 

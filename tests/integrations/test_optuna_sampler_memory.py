@@ -14,15 +14,13 @@ import bostruct as bo
 from bostruct.integrations.optuna import BostructSampler
 
 GRID = {"x": [0, 1, 2, 3, 4], "y": [0, 1, 2, 3, 4]}
-CONDITIONAL = bo.Space(
-    {"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "momentum": bo.Real(0.0, 0.9, when={"kind": "b"})}
-)
+MOMENTUM = bo.Real(0.0, 0.9, when={"kind": "b"})
+CONDITIONAL = bo.Space({"kind": ["a", "b"], "rate": bo.Real(0.0, 1.0), "momentum": MOMENTUM})
 
 
 def list_chosen(study):
-    return [
-        (trial.system_attrs["bostruct:point"]["x"], trial.system_attrs["bostruct:point"]["y"]) for trial in study.trials
-    ]
+    points = (trial.system_attrs["bostruct:point"] for trial in study.trials)
+    return [(point["x"], point["y"]) for point in points]
 
 
 @pytest.mark.parametrize("ending", [RuntimeError, optuna.TrialPruned])
@@ -103,9 +101,8 @@ def test_parameters_that_a_condition_leaves_out_make_no_trial_less():
 def test_a_trial_with_values_that_fits_no_point_is_logged_once(caplog):
     study = optuna.create_study(sampler=BostructSampler({"x": bo.Real(0, 1)}, method="random", seed=0))
     for x in (5.0, 6.0):
-        study.add_trial(
-            create_trial(value=x, params={"x": x}, distributions={"x": optuna.distributions.FloatDistribution(0, 9)})
-        )
+        distributions = {"x": optuna.distributions.FloatDistribution(0, 9)}
+        study.add_trial(create_trial(value=x, params={"x": x}, distributions=distributions))
     with caplog.at_level(logging.WARNING, "bostruct"):
         study.optimize(lambda trial: trial.suggest_float("x", 0, 1), 3)
     (message,) = [record.getMessage() for record in caplog.records]

@@ -13,14 +13,8 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.space import Space
-from bostruct.integrations.optuna_spaces import (
-    describe_parameters,
-    encode_structures,
-    fit_value,
-    read_distribution,
-    read_point,
-    write_variable,
-)
+from bostruct.integrations import optuna_spaces
+from bostruct.integrations.optuna_spaces import fit_value, read_distribution, read_point, write_variable
 
 EACH_WAY = [
     (FloatDistribution(0.0, 1.0), bo.Real(0.0, 1.0)),
@@ -88,8 +82,8 @@ def test_what_is_no_variable_is_refused_by_name(distribution, words):
 )
 def test_every_point_comes_back_from_parameters_and_attributes(domain, n):
     for x in domain.sample(n, np.random.default_rng(0)):
-        point, attributes = domain.present(x), json.loads(json.dumps(encode_structures(domain, x)))
-        known = {name: one for name, one in describe_parameters(domain).items() if one is not None}
+        point, attributes = domain.present(x), json.loads(json.dumps(optuna_spaces.encode_structures(domain, x)))
+        known = {name: one for name, one in optuna_spaces.describe_parameters(domain).items() if one is not None}
         params = {name: fit_value(name, point[name], one) for name, one in known.items() if name in point}
         for name, value in params.items():
             assert known[name]._contains(known[name].to_internal_repr(value))

@@ -71,13 +71,8 @@ def test_a_trial_that_is_canceled_ends_and_leaves_its_core(executor):
                 study.cancel(trial)
 
     began = time.monotonic()
-    study.optimize(
-        lambda p: time.sleep(200 if p["a"] == 7 else 0.2) or p["a"],
-        10,
-        executor=executor,
-        workers=2,
-        callbacks=cancel_the_slow_one,
-    )
+    how = {"executor": executor, "workers": 2, "callbacks": cancel_the_slow_one}
+    study.optimize(lambda p: time.sleep(200 if p["a"] == 7 else 0.2) or p["a"], 10, **how)
     assert {t.point["a"]: t.reason for t in study.trials if t.status == "failed"} == {7: "canceled"}
     futures = [executor.submit(len, "ab") for _ in range(4)]
     assert [future.result() for future in futures] == [2] * 4

@@ -22,6 +22,7 @@ import bostruct as bo
 from bostruct.integrations.sklearn import SWITCH, BostructSearchCV, CandidateSpace
 
 X, Y = load_iris(return_X_y=True)
+DISTRIBUTIONS = {"C": stats.loguniform(1e-2, 1e2), "kernel": ["rbf", "linear"]}
 CHECKED = {"cv": 2, "error_score": "raise", "random_state": 0, "method": "random"}
 # scikit-learn expects it to fail of RandomizedSearchCV, too: Ridge does not warn of a y with one column.
 FAILING = {"check_supervised_y_2d": "no DataConversionWarning of Ridge"}
@@ -43,19 +44,15 @@ def test_the_checks_of_scikit_learn_pass(estimator, check):
 
 def search(**given):
     given = {"n_iter": 8, "cv": 3, "random_state": 0, "method": "random"} | given
-    return BostructSearchCV(SVC(), {"C": stats.loguniform(1e-2, 1e2), "kernel": ["rbf", "linear"]}, **given)
+    return BostructSearchCV(SVC(), DISTRIBUTIONS, **given)
 
 
 def test_it_stands_where_randomized_search_stands():
     ours = search(return_train_score=True).fit(X, Y)
-    theirs = RandomizedSearchCV(
-        SVC(), {"C": stats.loguniform(1e-2, 1e2), "kernel": ["rbf", "linear"]}, n_iter=8, cv=3, random_state=0,
-        return_train_score=True,
-    ).fit(X, Y)  # fmt: skip
+    theirs = RandomizedSearchCV(SVC(), DISTRIBUTIONS, n_iter=8, cv=3, random_state=0, return_train_score=True).fit(X, Y)
     assert ours.cv_results_.keys() == theirs.cv_results_.keys()
-    assert {name for name in vars(ours) if name.endswith("_")} - {"search_result_"} == {
-        name for name in vars(theirs) if name.endswith("_")
-    }
+    fitted, expected = ({name for name in vars(one) if name.endswith("_")} for one in (ours, theirs))
+    assert fitted - {"search_result_"} == expected
     assert ours.best_score_ == max(ours.cv_results_["mean_test_score"]) == ours.search_result_.best_value
     assert ours.best_params_ == ours.search_result_.best_point
     assert ours.search_result_.stopped_because == f"n_iter reached ({ours.n_iter})"
@@ -106,9 +103,8 @@ def test_a_function_chooses_among_candidates_that_were_searched_by_the_first_sco
 def test_several_scores_are_searched_by_the_one_that_refit_names():
     found = search(scoring=["accuracy", "f1_macro"], refit="f1_macro").fit(X, Y)
     assert found.best_score_ == found.search_result_.best_value == max(found.cv_results_["mean_test_f1_macro"])
-    with pytest.raises(
-        ValueError, match=r"refit: expected the name of the score to search by, one of accuracy, f1_macro"
-    ):
+    words = "refit: expected the name of the score to search by, one of accuracy, f1_macro"
+    with pytest.raises(ValueError, match=words):
         search(scoring=["accuracy", "f1_macro"], refit=False).fit(X, Y)
 
 

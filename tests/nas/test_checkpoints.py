@@ -10,21 +10,12 @@ import pytest
 import torch
 
 import bostruct as bo
-from bostruct.nas import diabetes, digits, to_torch, train
+from bostruct.nas import diabetes, digits
 from bostruct.nas.checkpoints import TrainingState, data_digest, load_checkpoint, save_checkpoint
 from bostruct.nas.data import Examples
-from bostruct.nas.recipes import FAST
 from bostruct.nas.steps import make_optimizer
 from tests.nas.graphs import CPU, Graphs, context_with
-
-QUICK = replace(FAST, epochs=3, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
-
-
-def trained(data, recipe, seed=0, architecture=None, **settings):
-    chosen = architecture or (CONVOLUTION if data.task == "classification" else PERCEPTRON)
-    return train(lambda: to_torch(chosen, data.input_shape, data.classes), data, recipe, seed, **settings)
+from tests.nas.trainings import QUICK, trained
 
 
 @pytest.mark.parametrize("architecture", ["conv3-8 conv3-8/2 softmax", "conv3-8 fc-8 softmax"])
@@ -47,8 +38,7 @@ def test_a_training_goes_on_from_every_checkpoint(tmp_path, architecture):
         with pytest.raises(Killed):
             trained(digits(), QUICK, architecture=chosen, checkpoint=file, watch=kill_at(epoch))
         resumed = trained(digits(), QUICK, architecture=chosen, checkpoint=file)
-        assert resumed.epochs == whole.epochs
-        assert resumed.test_error == whole.test_error
+        assert (resumed.epochs, resumed.test_error) == (whole.epochs, whole.test_error)
 
 
 def test_a_damaged_checkpoint_is_said_and_left(tmp_path):

@@ -16,7 +16,7 @@ from torch import nn
 
 import bostruct as bo
 from benchmarks.gpu_nas import MINIATURE, eager, synthetic
-from bostruct.nas import diabetes, to_torch, train
+from bostruct.nas import diabetes, train
 from bostruct.nas import training as training_module
 from bostruct.nas.cuda_graphs import WARM_UP, CudaGraphs
 from bostruct.nas.device_data import on_device
@@ -25,6 +25,7 @@ from bostruct.nas.networks import _add_padded_inputs
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import FAST, FAST_IMAGES, NASBOT_CNN
 from bostruct.nas.training import train_together
+from tests.nas.trainings import built
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -40,10 +41,6 @@ TABLE = replace(FAST, epochs=40, batch_size=32)
 @pytest.fixture(scope="module")
 def images():
     return synthetic(MINIATURE._replace(train=2_000, held=1_050))
-
-
-def built(architecture, data, dropout=0.0):
-    return lambda: to_torch(architecture, data.input_shape, data.classes, dropout)
 
 
 def assert_alike(found, expected):

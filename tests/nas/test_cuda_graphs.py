@@ -12,22 +12,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-import bostruct as bo
-from bostruct.nas import Trained, TrainingFailed, cuda_graphs, diabetes, digits, to_torch, train
+from bostruct.nas import Trained, TrainingFailed, cuda_graphs, diabetes, digits, train
 from bostruct.nas import training as training_module
 from bostruct.nas.cuda_graphs import SYNC_MESSAGE, WARM_UP, CaptureFailed, CudaGraphs, GraphedStep
 from bostruct.nas.devices import DeviceContext
-from bostruct.nas.recipes import FAST
 from bostruct.nas.training import train_together
 from tests.nas.graphs import Graphs, context_with
-
-QUICK = replace(FAST, epochs=3, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 res3-8/2 softmax")
-
-
-def built(architecture, data):
-    return lambda: to_torch(architecture, data.input_shape, data.classes)
+from tests.nas.trainings import PERCEPTRON, QUICK, RESIDUAL, built
 
 
 def give_graphs(monkeypatch, graphs):
@@ -85,9 +76,8 @@ def test_a_network_that_waits_is_trained_without_graphs_and_said_so_once(monkeyp
     give_graphs(monkeypatch, type("Eager", (Graphs,), {"record": False}))
     expected = train(lambda: Asking(modes), data, recipe, 1)
     give_graphs(monkeypatch, Recording)
-    with pytest.warns(
-        UserWarning, match=r"without CUDA graphs.* waits for the device at .*test_cuda_graphs.py:"
-    ) as told:
+    words = r"without CUDA graphs.* waits for the device at .*test_cuda_graphs.py:"
+    with pytest.warns(UserWarning, match=words) as told:
         found = train(lambda: Asking(modes), data, recipe, 1)
     assert len(told) == 1
     assert Recording.captures == 0
@@ -163,10 +153,10 @@ def failed_capture(cause):
 @pytest.mark.parametrize("files", [True, False])
 def test_a_training_whose_capture_fails_begins_anew_without_graphs(monkeypatch, tmp_path, files):
     data, checkpoint = digits(), tmp_path / "c.pt" if files else None
-    expected = train(built(CONVOLUTION, data), data, QUICK, 1)
+    expected = train(built(RESIDUAL, data), data, QUICK, 1)
     give_graphs(monkeypatch, failed_capture(ValueError("a number is asked for")))
     with pytest.warns(UserWarning, match="trained without CUDA graphs, .*: its step cannot be a CUDA graph") as told:
-        found = train(built(CONVOLUTION, data), data, QUICK, 1, checkpoint=checkpoint)
+        found = train(built(RESIDUAL, data), data, QUICK, 1, checkpoint=checkpoint)
     assert len(told) == 1
     assert (found.epochs, found.test_error) == (expected.epochs, expected.test_error)
 
@@ -201,8 +191,8 @@ def test_a_capture_without_memory_is_a_reason_and_leaves_nothing(monkeypatch):
 
 
 RECIPES = [
-    (digits, CONVOLUTION, QUICK),
-    (digits, CONVOLUTION, replace(QUICK, shift=1, flip=True, statistics="batch")),
+    (digits, RESIDUAL, QUICK),
+    (digits, RESIDUAL, replace(QUICK, shift=1, flip=True, statistics="batch")),
     (diabetes, PERCEPTRON, replace(QUICK, optimizer="sgd", learning_rate=0.05, schedule="cosine")),
 ]
 
@@ -217,8 +207,7 @@ def test_a_step_that_is_replayed_is_the_step(monkeypatch, data, architecture, re
         found.append(train(built(architecture, given), given, recipe, 3))
         assert graphs.captures
     replayed, eager = found
-    assert replayed.epochs == eager.epochs
-    assert replayed.test_error == eager.test_error
+    assert (replayed.epochs, replayed.test_error) == (eager.epochs, eager.test_error)
     monkeypatch.undo()
     usual = train(built(architecture, given), given, recipe, 3)  # optimizers that are not fused round otherwise
     assert usual.epochs[0].loss == pytest.approx(eager.epochs[0].loss, rel=1e-4)

@@ -14,6 +14,7 @@ from bostruct.nas import objectives as objectives_module
 from bostruct.nas.ensembles import is_batched, train_ensemble
 from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained
 from bostruct.nas.recipes import FAST, NASBOT_MLP, NASBOT_MLP_MODERN
+from tests.nas.trainings import built
 
 QUICK = replace(FAST, epochs=6, batch_size=32)
 LAYERS = ["ip", "relu-16", "tanh-8", "crelu-8", "linear", "linear", "op"]
@@ -28,10 +29,6 @@ def classes() -> Dataset:
     inputs, targets = torch.tensor(points, dtype=torch.float32), torch.tensor(labels)
     parts = [Examples(inputs[cut], targets[cut]) for cut in (slice(0, 150), slice(150, 220), slice(220, 300))]
     return Dataset("classes", "classification", *parts, classes=3)
-
-
-def built(network, data):
-    return lambda: to_torch(network, data.input_shape, data.classes)
 
 
 CASES = [
@@ -55,12 +52,12 @@ def test_an_ensemble_is_its_trainings(data, chain, recipe):
         alone, beside = train(build, given, recipe, seed), found[member]
         assert isinstance(beside, Trained)
         lengths.add(len(beside.epochs))
+        tolerance = 1e-5 if recipe.epochs < 10 else 1e-3
         # rounding grows over hundreds of steps; the first ones are compared closely, the whole of it less so
         np.testing.assert_allclose(beside.epochs[:5], alone.epochs[:5], rtol=1e-5)
         assert len(beside.epochs) == len(alone.epochs)
-        np.testing.assert_allclose(beside.epochs, alone.epochs, rtol=1e-5 if recipe.epochs < 10 else 1e-3)
-        assert beside.error == pytest.approx(alone.error, rel=1e-5 if recipe.epochs < 10 else 1e-3)
-        assert beside.test_error == pytest.approx(alone.test_error, rel=1e-5 if recipe.epochs < 10 else 1e-3)
+        np.testing.assert_allclose(beside.epochs, alone.epochs, rtol=tolerance)
+        assert (beside.error, beside.test_error) == pytest.approx((alone.error, alone.test_error), rel=tolerance)
         assert [epoch for number, _, epoch in told if number == member] == list(beside.epochs)
     if recipe.patience:
         assert len(lengths) > 1  # some stop earlier than others
@@ -81,10 +78,8 @@ def test_the_same_call_gives_the_same_bits_and_touches_nobody():
     state = torch.get_rng_state()
     first, again = (train_ensemble(build, data, QUICK, range(8)) for _ in range(2))
     for one, other in zip(first, again, strict=True):
-        assert isinstance(one, Trained)
-        assert isinstance(other, Trained)
-        assert one.epochs == other.epochs
-        assert one.test_error == other.test_error
+        assert type(one) is type(other) is Trained
+        assert (one.epochs, one.test_error) == (other.epochs, other.test_error)
     assert torch.equal(torch.get_rng_state(), state)
 
 
@@ -100,9 +95,8 @@ def test_a_member_that_diverges_fails_alone():
     assert all(isinstance(bad[member], Trained) for member in (0, 2))
     waiting = list(networks)
     told: list[int] = []
-    useless = train_ensemble(
-        lambda: waiting.pop(0), data, QUICK, [0, 1, 2], all_or_none=True, watch=lambda member, *_: told.append(member)
-    )
+    how = {"all_or_none": True, "watch": lambda member, *_: told.append(member)}
+    useless = train_ensemble(lambda: waiting.pop(0), data, QUICK, [0, 1, 2], **how)
     assert told == [0, 2]  # their first epoch
     assert [type(one) for one in useless] == [Stopped, TrainingFailed, Stopped]
 

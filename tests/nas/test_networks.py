@@ -82,9 +82,8 @@ def test_inputs_of_a_layer_are_concatenated_and_decisions_averaged():
     mean = torch.stack([one.softmax(dim=1) for one in both]).mean(dim=0)
     assert len(both) == 2
     torch.testing.assert_close(network(x).exp(), mean)
-    plain = to_torch(
-        bo.Architecture(["ip", "relu-4", "linear", "linear", "op"], [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]), (3,), 2
-    )
+    edges = [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)]
+    plain = to_torch(bo.Architecture(["ip", "relu-4", "linear", "linear", "op"], edges), (3,), 2)
     x = torch.randn(5, 3)
     torch.testing.assert_close(plain(x), torch.stack(plain.decisions(x)).mean(dim=0))
 
@@ -167,9 +166,7 @@ def test_of_several_outputs_the_main_one_is_trained():
         x = torch.randn(3, 1, 8, 8)
         both = network.network(x)
         assert torch.equal(network(x), both["out"])
-        assert [torch.equal(a, both[b]) for a, b in zip(network.decisions(x), ("out", "aux"), strict=True)] == [
-            True
-        ] * 2
+        assert all(torch.equal(a, both[b]) for a, b in zip(network.decisions(x), ("out", "aux"), strict=True))
 
 
 @pytest.mark.parametrize("every", [False, True])

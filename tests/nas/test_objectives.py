@@ -16,28 +16,18 @@ from torch import nn
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.language import D, SearchSpace, siso_sequential
-from bostruct.nas import (
-    Dataset,
-    NetworkObjective,
-    Recipe,
-    TrainingFailed,
-    diabetes,
-    digits,
-    ops,
-    regression,
-    to_torch,
-    train,
-)
+from bostruct.nas import Dataset, NetworkObjective, Recipe, TrainingFailed, diabetes, digits, ops, regression, train
 from bostruct.nas import objectives as objectives_module
 from bostruct.nas import outcomes as outcomes_module
 from bostruct.nas.data import Examples
+from bostruct.nas.networks import to_torch
 from bostruct.nas.outcomes import OutOfMemory
 from bostruct.nas.recipes import FAST
 from bostruct.nas.spaces.nasnet import nasnet
+from tests.nas.trainings import CONVOLUTION, PERCEPTRON, built
 
 QUICK = replace(FAST, epochs=2, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
+DIVERGING = replace(QUICK, optimizer="sgd", learning_rate=1e12, gradient_norm=0.0, epochs=5)
 
 
 def program(units):
@@ -167,9 +157,8 @@ def test_the_first_repeat_that_fails_ends_the_evaluation(monkeypatch):
         objective(PERCEPTRON)
     assert (0, 1) not in told
     monkeypatch.undo()
-    diverging = replace(QUICK, optimizer="sgd", learning_rate=1e12, gradient_norm=0.0, epochs=5)
     with pytest.raises(TrainingFailed, match="the loss is"):
-        NetworkObjective(diabetes(), diverging, repeats=3)(PERCEPTRON)
+        NetworkObjective(diabetes(), DIVERGING, repeats=3)(PERCEPTRON)
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
@@ -233,27 +222,17 @@ objective(bo.Architecture.chain("relu-16 linear"))
     process.send_signal(signal.SIGKILL)
     process.wait()
     watched: list[int] = []
-    objective = NetworkObjective(
-        diabetes(),
-        Recipe(epochs=8),
-        checkpoints=str(tmp_path),
-        watch=lambda *told: watched.append(told[1]),
-    )
-    value = objective(PERCEPTRON)
+    watch = {"watch": lambda *told: watched.append(told[1])}
+    value = NetworkObjective(diabetes(), Recipe(epochs=8), checkpoints=str(tmp_path), **watch)(PERCEPTRON)
     assert watched[0] > 0
     assert value == NetworkObjective(diabetes(), Recipe(epochs=8))(PERCEPTRON)
     assert not list(tmp_path.glob("*.pt"))  # a finished evaluation needs none
 
 
 def test_failed_trainings_are_failed_trials():
-    objective = NetworkObjective(
-        diabetes(), replace(QUICK, optimizer="sgd", learning_rate=1e12, gradient_norm=0.0, epochs=5)
-    )
-    domain = bo.mlp_domain(
-        pool=[PERCEPTRON, bo.Architecture.chain("tanh-16 tanh-16 linear")], bounds=bo.Bounds(min_layers=3)
-    )
-    study = bo.Study(domain, method="evolution", seed=0)
-    study.optimize(objective, 3, progress=False)
+    pool = [PERCEPTRON, bo.Architecture.chain("tanh-16 tanh-16 linear")]
+    study = bo.Study(bo.mlp_domain(pool=pool, bounds=bo.Bounds(min_layers=3)), method="evolution", seed=0)
+    study.optimize(NetworkObjective(diabetes(), DIVERGING), 3, progress=False)
     failed = [trial for trial in study.trials if trial.status == "failed"]
     assert failed
     assert all("TrainingFailed" in trial.reason and "loss is" in trial.reason for trial in failed)
@@ -268,7 +247,7 @@ def test_repeats_are_averaged_and_settings_reach_the_training():
     found = objective.train(point)[0]
     assert len(found.epochs) == 1
     quicker = replace(QUICK, epochs=1, learning_rate=0.05)
-    alone = train(lambda: to_torch(PERCEPTRON, data.input_shape, data.classes), data.part(0.5), quicker, 0)
+    alone = train(built(PERCEPTRON, data), data.part(0.5), quicker, 0)
     assert found.epochs == alone.epochs
     assert objective.cost(point).parameters == 10 * 16 + 16 + 16 + 1
 

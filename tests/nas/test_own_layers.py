@@ -20,6 +20,7 @@ from tests.nas import gated_layers
 from tests.nas.gated_layers import BUILDERS, FAMILY, POOL, Gated
 
 FILE = Path(gated_layers.__file__)
+IMPORT = "from bostruct.domains.architecture.labels import CNN as FAMILY"
 
 
 def own_domain(**bounds):
@@ -174,9 +175,7 @@ def test_builders_that_are_none_are_refused():
 class TestAFileOfLayers:
     def test_is_read_and_found_again_by_other_processes(self):
         own = read_layers(FILE)
-        assert isinstance(own, OwnLayers)
-        assert own.family == FAMILY
-        assert own.pool == POOL
+        assert (type(own), own.family, own.pool) == (OwnLayers, FAMILY, POOL)
         again = pickle.loads(pickle.dumps(own.builders))
         module = again["gated"](own_domain().pool[0].layers[1], (1, 8, 8))
         assert module(torch.zeros(2, 1, 8, 8)).shape == (2, 8, 8, 8)
@@ -196,18 +195,12 @@ class TestAFileOfLayers:
             (None, r"expected a Python file, and .*layers\.py is none"),
             ("BUILDERS = {}", "is to define FAMILY and BUILDERS, and may define POOL"),
             ("BUILDERS = {}\nFAMILY = 'cnn'", r"FAMILY in .*: expected a Family, got 'cnn'"),
+            (f"BUILDERS = {{'a': 3}}\n{IMPORT}", r"BUILDERS in .*: builders: .*got 'a': 3"),
             (
-                "BUILDERS = {'a': 3}\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
-                r"BUILDERS in .*: builders: .*got 'a': 3",
+                f"BUILDERS = {{'gelo': print}}\n{IMPORT}",
+                "BUILDERS in .*: expected labels of FAMILY, .*conv3.*; got gelo",
             ),
-            (
-                "BUILDERS = {'gelo': print}\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
-                r"BUILDERS in .*: expected labels of FAMILY, .*conv3.*; got gelo",
-            ),
-            (
-                "BUILDERS, POOL = {}, 'conv3-8'\nfrom bostruct.domains.architecture.labels import CNN as FAMILY",
-                r"POOL in .*: expected a list of texts, got 'conv3-8'",
-            ),
+            (f"BUILDERS, POOL = {{}}, 'conv3-8'\n{IMPORT}", "POOL in .*: expected a list of texts, got 'conv3-8'"),
         ],
     )
     def test_is_refused_by_name(self, tmp_path, text, words):

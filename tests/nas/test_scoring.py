@@ -7,20 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-import bostruct as bo
-from bostruct.nas import Recipe, digits, to_torch, train
+from bostruct.nas import Recipe, digits
 from bostruct.nas.device_data import on_device
 from bostruct.nas.devices import DeviceContext
-from bostruct.nas.recipes import FAST
 from bostruct.nas.scoring import SCORED_AT_ONCE, Scoring, scoring_batches
 from tests.nas.graphs import CPU
-
-QUICK = replace(FAST, epochs=3, batch_size=32)
-CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
-
-
-def trained(data, recipe):
-    return train(lambda: to_torch(CONVOLUTION, data.input_shape, data.classes), data, recipe, 0)
+from tests.nas.trainings import QUICK, trained
 
 
 def scored(network, data, recipe):

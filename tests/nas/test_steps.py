@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 
-import bostruct as bo
-from bostruct.nas import to_torch
-from bostruct.nas.recipes import FAST
 from bostruct.nas.steps import decision_loss, make_optimizer, to_channels_last
 from tests.nas.graphs import CPU, Graphs, context_with
-
-QUICK = replace(FAST, epochs=3, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 res3-8/2 softmax")
-
-
-def built(architecture, data):
-    return lambda: to_torch(architecture, data.input_shape, data.classes)
+from tests.nas.trainings import QUICK
 
 
 def test_the_rate_that_graphs_read_is_of_the_type_that_they_read():

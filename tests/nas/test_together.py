@@ -15,16 +15,9 @@ from bostruct.nas import objectives as objectives_module
 from bostruct.nas import training as training_module
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
-from bostruct.nas.recipes import COMBO, FAST
+from bostruct.nas.recipes import COMBO
 from bostruct.nas.training import train_together
-
-QUICK = replace(FAST, epochs=3, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
-
-
-def built(architecture, data, dropout=0.0):
-    return lambda: to_torch(architecture, data.input_shape, data.classes, dropout)
+from tests.nas.trainings import CONVOLUTION, PERCEPTRON, QUICK, built
 
 
 class Hungry(nn.Module):
@@ -130,9 +123,8 @@ def test_checkpoints_are_each_its_own_and_an_error_of_the_caller_ends_all(tmp_pa
     again = train_together(builds, data, QUICK, [0, 1], checkpoints=files, watch=lambda *one: told.append(one[:2]))
     assert sorted(told) == [(0, 2), (1, 2)]
     whole = train_together(builds, data, QUICK, [0, 1])
-    assert [one.epochs for one in again if isinstance(one, Trained)] == [
-        one.epochs for one in whole if isinstance(one, Trained)
-    ]
+    found, expected = ([one.epochs for one in run if isinstance(one, Trained)] for run in (again, whole))
+    assert found == expected
     with pytest.raises(ValueError, match="as many of each"):
         train_together(builds, data, QUICK, [0])
 

@@ -11,31 +11,15 @@ import torch
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.nas import (
-    Dataset,
-    NetworkObjective,
-    TrainingFailed,
-    diabetes,
-    digits,
-    to_torch,
-    train,
-)
+from bostruct.nas import Dataset, NetworkObjective, TrainingFailed, diabetes, digits, train
 from bostruct.nas.batches import count_steps
 from bostruct.nas.data import Examples
 from bostruct.nas.devices import DeviceContext
-from bostruct.nas.recipes import FAST
 from bostruct.nas.training import Training, TrainingJob
 from bostruct.nas.turns import Clock
+from tests.nas.trainings import CONVOLUTION, PERCEPTRON, QUICK, built, trained
 
 CPU = torch.device("cpu")
-QUICK = replace(FAST, epochs=3, batch_size=32)
-PERCEPTRON = bo.Architecture.chain("relu-16 linear")
-CONVOLUTION = bo.Architecture.chain("conv3-8 conv3-8/2 softmax")
-
-
-def trained(data, recipe, seed=0, architecture=None, **settings):
-    chosen = architecture or (CONVOLUTION if data.task == "classification" else PERCEPTRON)
-    return train(lambda: to_torch(chosen, data.input_shape, data.classes), data, recipe, seed, **settings)
 
 
 def test_networks_learn():
@@ -48,8 +32,7 @@ def test_networks_learn():
 
 def test_the_same_seed_gives_the_same_bits():
     first, again, other = (trained(digits(), QUICK, seed) for seed in (3, 3, 4))
-    assert first.epochs == again.epochs
-    assert first.test_error == again.test_error
+    assert (first.epochs, first.test_error) == (again.epochs, again.test_error)
     assert first.epochs != other.epochs
     before = torch.random.get_rng_state()
     trained(diabetes(), QUICK)
@@ -58,12 +41,8 @@ def test_the_same_seed_gives_the_same_bits():
 
 def test_batch_normalization_of_one_value_is_said_in_words():
     data = digits()
-    tiny = Dataset(
-        "tiny",
-        data.task,
-        *(Examples(one.inputs[:, :, :1, :1], one.targets) for one in (data.train, data.validation, data.test)),
-        10,
-    )
+    parts = (Examples(one.inputs[:, :, :1, :1], one.targets) for one in (data.train, data.validation, data.test))
+    tiny = Dataset("tiny", data.task, *parts, 10)
     with pytest.raises(TrainingFailed, match=r"batch normalization was given one value a channel .* at least 2"):
         trained(tiny, replace(QUICK, batch_size=1))
     by_batch = replace(QUICK, batch_size=46, statistics="batch")
@@ -95,7 +74,7 @@ def test_a_training_is_held_by_nobody_else():
     made = []
 
     def build():
-        made.append(weakref.ref(network := to_torch(CONVOLUTION, data.input_shape, data.classes)))
+        made.append(weakref.ref(network := built(CONVOLUTION, data)()))
         return network
 
     gc.collect()
@@ -118,7 +97,7 @@ def test_a_training_is_held_by_nobody_else():
 
 def test_a_training_is_the_same_whatever_happens_between_its_turns():
     data, drawn = digits(), []
-    build = lambda: to_torch(CONVOLUTION, data.input_shape, data.classes, dropout=0.3)  # noqa: E731
+    build = built(CONVOLUTION, data, dropout=0.3)
     whole = train(build, data, QUICK, 5)
     training, context = started(build, data, QUICK, 5)
     torch.manual_seed(0)
@@ -135,7 +114,6 @@ def test_a_training_is_the_same_whatever_happens_between_its_turns():
         turn(training.end_epoch)
     with context.activate():
         found = training.result()
-    assert found.epochs == whole.epochs
-    assert found.test_error == whole.test_error
+    assert (found.epochs, found.test_error) == (whole.epochs, whole.test_error)
     torch.manual_seed(0)
     assert drawn == [float(torch.rand(())) for _ in drawn]

@@ -35,17 +35,22 @@ class Counter:
         self.closed = True
 
 
-def run(errors, fails_alone=True, all_or_none=False, then=None):
-    group = TurnTaking(
-        [TrainingContext(DeviceContext(CPU, 0), Clock()) for _ in errors],
-        fails_alone=fails_alone,
-        all_or_none=all_or_none,
-    )
+def make_group(seeds, device=DeviceContext, fails_alone=True, all_or_none=False):
+    contexts = [TrainingContext(device(CPU, seed), Clock()) for seed in seeds]
+    return TurnTaking(contexts, fails_alone=fails_alone, all_or_none=all_or_none)
+
+
+def go_on(group, then=None):
+    while group.running:
+        group.each(Counter.work, then)
+        group.finish(Counter.has_ended, Counter.result)
+
+
+def run(errors, then=None, **settings):
+    group = make_group([0] * len(errors), **settings)
     try:
         group.begin(lambda number: Counter(number, errors[number]))
-        while group.running:
-            group.each(Counter.work, then)
-            group.finish(Counter.has_ended, Counter.result)
+        go_on(group, then)
     finally:
         group.close()
     return [group.outcomes[number] for number in range(len(errors))]
@@ -86,7 +91,7 @@ def test_all_or_none_stops_the_others_but_not_for_memory():
 
 
 def test_one_that_cannot_begin_has_failed():
-    group = TurnTaking([TrainingContext(DeviceContext(CPU, 0), Clock())] * 2, fails_alone=True, all_or_none=False)
+    group = make_group([0, 0])
     group.begin(lambda number: Counter(1 // number))
     assert isinstance(group.outcomes[0], TrainingFailed)
     assert list(group.running) == [1]
@@ -116,7 +121,7 @@ def test_what_has_ended_is_let_go_of_before_memory_is_given_back(fails):
         def release(self):
             gone.append(held[0]() is None)
 
-    group = TurnTaking([TrainingContext(Watching(CPU, 0), Clock())], fails_alone=True, all_or_none=False)
+    group = make_group([0], Watching)
 
     def make(number):
         held.append(weakref.ref(counter := Counter(number, ValueError if fails else None)))
@@ -126,9 +131,7 @@ def test_what_has_ended_is_let_go_of_before_memory_is_given_back(fails):
     gc.disable()
     try:
         group.begin(make)
-        while group.running:
-            group.each(Counter.work)
-            group.finish(Counter.has_ended, Counter.result)
+        go_on(group)
         assert held[0]() is None
     finally:
         gc.enable()
@@ -144,9 +147,7 @@ def test_each_turn_has_the_random_numbers_of_its_training():
             drawn[self.number].append(float(torch.rand(())))
 
     seeds = list(drawn)
-    group = TurnTaking(
-        [TrainingContext(DeviceContext(CPU, seed), Clock()) for seed in seeds], fails_alone=True, all_or_none=False
-    )
+    group = make_group(seeds)
     state = torch.get_rng_state()
     group.begin(lambda number: Drawing(seeds[number]))
     for _ in range(3):

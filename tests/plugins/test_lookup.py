@@ -23,6 +23,7 @@ from bostruct.testing import check_domain, check_searcher
 from tests.cli.invoke import as_json, call
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "extending" / "plugin"
+GROUPS = ("bostruct.methods", "bostruct.problems", "bostruct.domains")
 MINE = '''
 import bostruct as bo
 from bostruct import methods
@@ -76,9 +77,7 @@ def install(folder: Path, entries: dict[str, dict[str, str]], name: str = "rota-
     info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    groups = (
-        f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in own.items()) for group, own in entries.items()
-    )
+    groups = ("\n".join([f"[{group}]", *map(" = ".join, own.items()), ""]) for group, own in entries.items())
     (info / "entry_points.txt").write_text("\n".join(groups))
     sys.path.insert(0, str(folder))
 
@@ -132,12 +131,14 @@ def test_a_file_that_another_module_hides_is_refused(mine):
 def test_a_method_of_a_module_goes_by_its_name(tmp_path):
     file = tmp_path / "runs.db"
     problem = problems.load("mine:problem")
-    first = bo.minimize(problem, problem.space, n_trials=3, method="mine:method", seed=0, storage=file, progress=False)
-    assert first.method == "mine:method"
-    again = bo.minimize(problem, problem.space, n_trials=5, method="mine:method", seed=0, storage=file, progress=False)
-    assert len(again.trials) == 5
+
+    def run(n_trials, method="mine:method"):
+        return bo.minimize(problem, problem.space, n_trials, method=method, seed=0, storage=file, progress=False)
+
+    assert run(3).method == "mine:method"
+    assert len(run(5).trials) == 5
     with pytest.raises(StudyMismatch, match=r"method\.name is 'mine:method' there and 'evolution' here"):
-        bo.minimize(problem, problem.space, n_trials=6, method="evolution", seed=0, storage=file, progress=False)
+        run(6, "evolution")
     with pytest.raises(BostructError, match=r"which no file loads; pass method='mine:method'"):
         bo.Study.load(file)  # a file does not decide what is imported
     with bo.Study.load(file, method="mine:method") as study:
@@ -157,8 +158,7 @@ def test_a_method_of_a_module_goes_by_its_name(tmp_path):
 def test_a_method_that_cannot_be_built_is_refused_in_words(name, words):
     with pytest.raises((ValueError, TypeError), match=words):
         methods.searcher(name, bo.Space({"a": bool}))
-    refused = call("run", "branin", "--method", name, code=2)
-    assert "Traceback" not in refused.output
+    assert "Traceback" not in call("run", "branin", "--method", name, code=2).output
 
 
 @pytest.mark.usefixtures("mine")
@@ -181,9 +181,8 @@ class TestEntryPoints:
     @pytest.mark.usefixtures("installed")
     def test_its_parts_are_listed_and_run(self):
         assert "rota" in problems.names()
-        assert (
-            as_json("methods")["methods"]["swaps"]["summary"] == "Swap two people of the best order told; needs a rota."
-        )
+        summary = as_json("methods")["methods"]["swaps"]["summary"]
+        assert summary == "Swap two people of the best order told; needs a rota."
         assert "rota" in [one["name"] for one in as_json("problems")["problems"]]
         found = as_json("run", "rota", "--method", "swaps", "--trials", 12)
         assert (found["method"], found["optimum"]) == ("swaps", 0.0)
@@ -197,18 +196,12 @@ class TestEntryPoints:
             assert study.optimize(problem, 5, progress=False).method == "swaps"
 
     def test_a_broken_plug_in_is_named_in_lists_and_refused_by_name(self, mine):
-        groups = ("methods", "problems", "domains")
-        install(
-            mine, {f"bostruct.{kind}": {"torn": "no_such_library:part", "random": "mine:method"} for kind in groups}
-        )
-        listed = call("methods")
-        assert (
-            "left out: torn: method: 'torn' (no_such_library:part, of the group bostruct.methods of the"
-            in listed.stderr
-        )
-        assert "ModuleNotFoundError" in listed.stderr
-        assert "left out: random: 'random' (mine:method, of the group bostruct.methods of the" in listed.stderr
-        assert "has a name of bostruct itself; give it another" in listed.stderr
+        install(mine, {group: {"torn": "no_such_library:part", "random": "mine:method"} for group in GROUPS})
+        listed = call("methods").stderr
+        assert "left out: torn: method: 'torn' (no_such_library:part, of the group bostruct.methods of the" in listed
+        assert "ModuleNotFoundError" in listed
+        assert "left out: random: 'random' (mine:method, of the group bostruct.methods of the" in listed
+        assert "has a name of bostruct itself; give it another" in listed
         assert "left out: torn" in call("problems").stderr
         assert "rota-plugin 1.0) cannot be loaded: ModuleNotFoundError" in call("run", "torn", code=2).stderr
         assert "cannot be loaded" in call("run", "branin", "--method", "torn", code=2).stderr
@@ -217,8 +210,7 @@ class TestEntryPoints:
 
     @pytest.mark.usefixtures("installed")
     def test_a_name_that_is_misspelled_is_answered_by_names_that_load(self, mine):
-        groups = ("methods", "problems", "domains")
-        install(mine, {f"bostruct.{kind}": {"torn": "no_such_library:part"} for kind in groups}, "torn-plugin")
+        install(mine, {group: {"torn": "no_such_library:part"} for group in GROUPS}, "torn-plugin")
         for find, known in (
             (methods.find_method, "swaps"),
             (problems.load, "rota"),

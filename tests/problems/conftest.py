@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.problems.nats_files import CODES, SEEDS, cell_string, nats_results, pickled
+from tests.problems.nats_files import CODES, all_results, cell_string, pickled
 
 
 @pytest.fixture
@@ -16,7 +16,6 @@ def nats(tmp_path) -> Path:
     folder.mkdir()
     meta = {"meta_archs": [*map(cell_string, CODES)], "total_archs": 4, "arch2infos": None, "evaluated_indexes": set()}
     pickled(folder / "meta.pickle.pbz2", meta)
-    for index in range(len(CODES)):
-        seeds = SEEDS | {"cifar10-valid": (999, 777)} if index == 1 else SEEDS
-        pickled(folder / f"{index:06d}.pickle.pbz2", nats_results(index, seeds))
+    for index, results in all_results().items():
+        pickled(folder / f"{index:06d}.pickle.pbz2", results)
     return folder

@@ -54,11 +54,8 @@ def test_mean_and_report_stand_in_for_the_objective_where_there_are_any():
     assert LAYERS(point) == LAYERS.noise_free(point) == LAYERS.reported(point)
     noisy = dataclasses.replace(LAYERS, mean=count_edges)
     assert noisy.noisy
-    assert (noisy(point), noisy.noise_free(point), noisy.reported(point)) == (
-        count_layers(point),
-        count_edges(point),
-        count_edges(point),
-    )
+    edges = count_edges(point)
+    assert (noisy(point), noisy.noise_free(point), noisy.reported(point)) == (count_layers(point), edges, edges)
     judged = dataclasses.replace(noisy, report=lambda x: -count_layers(x))
     assert (judged.noise_free(point), judged.reported(point)) == (count_edges(point), -count_layers(point))
     for ask in (judged, judged.noise_free, judged.reported):

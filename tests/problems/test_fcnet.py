@@ -16,13 +16,32 @@ from bostruct.kernels.otmann.table import both_distances
 from bostruct.problems.fcnet import FCNetError, fcnet
 from tests.problems.tables import DATA, needs_data
 
+REFUSED_ERRORS = [
+    (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
+    (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
+    (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
+    (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),
+    (np.array(1.0), "naval_propulsion: expected rows of real numbers"),
+    (np.ones((2, 3, 0)), "naval_propulsion: expected positive errors of shape"),
+    (np.full((2, 3, 4), np.nan), "naval_propulsion: expected positive errors of shape"),
+]
+
+
+REFUSED_SPACES = [
+    ("[" * 100_000, "space: expected JSON"),
+    ('[["a", [1, 2]], ["a", [1, 2, 3]]]', "space: expected each name once, got 'a' twice"),
+    ('[["a", []], ["b", [1, 2, 3]]]', "space: "),
+    ('[["", [1, 2]], ["b", [1, 2, 3]]]', "space: "),
+    (np.array([{}], dtype=object), "space: expected JSON"),
+]
+
 
 class TestPerceptrons:
     SPACE = (("activation", ["relu", "tanh"]), ("rate", [0.1, 0.01, 0.001]))
 
-    def stored(self, tmp_path: Path, errors: np.ndarray) -> str:
-        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(self.SPACE))
-        return f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion"
+    def stored(self, tmp_path: Path, errors: np.ndarray, name: str = "fcnet", space: object = SPACE) -> str:
+        np.savez(tmp_path / "f.npz", naval_propulsion=errors, space=json.dumps(space))
+        return f"{name}:file={tmp_path / 'f.npz'},data=naval_propulsion"
 
     def test_values_are_logarithms_of_trainings(self, tmp_path):
         errors = np.random.default_rng(0).uniform(0.01, 1e4, (2, 3, 4)).astype(np.float32)
@@ -36,42 +55,33 @@ class TestPerceptrons:
         assert drawn == set(trainings)
         noisy = problems.load(f"{spec},noise_seed=1,relabel=4")
         assert noisy.noise_free(noisy.optimal_point) == pytest.approx(quiet.optimum)
-        np.testing.assert_array_equal(
-            pickle.loads(pickle.dumps(noisy)).evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1))
-        )
+        moved = pickle.loads(pickle.dumps(noisy))
+        np.testing.assert_array_equal(moved.evaluate(noisy.initial(1)), noisy.evaluate(noisy.initial(1)))
 
-    NETWORKS = (
-        ("activation_fn_1", ["relu", "tanh"]),
-        ("rate", [0.1, 0.01, 0.001]),
-        ("n_units_2", [16, 32, 64, 128, 256, 512]),
-        ("activation_fn_2", ["relu", "tanh"]),
-        ("n_units_1", [16, 32, 64, 128, 256, 512]),
-    )
+    FUNCTIONS, UNITS = ["relu", "tanh"], [16, 32, 64, 128, 256, 512]
+    NETWORKS = (("activation_fn_1", FUNCTIONS), ("rate", [0.1, 0.01, 0.001]), ("n_units_2", UNITS))
+    NETWORKS += (("activation_fn_2", FUNCTIONS), ("n_units_1", UNITS))
 
     def test_networks_and_their_training_are_parts_of_a_point(self, tmp_path):
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 4)).astype(np.float32)
-        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
-        given = f"file={tmp_path / 'j.npz'},data=naval_propulsion"
+        spec = self.stored(tmp_path, errors, "fcnet-joint", self.NETWORKS)
         for noise in ("", ",noise_seed=3"):
-            plain, joint = problems.load(f"fcnet:{given}{noise}"), problems.load(f"fcnet-joint:{given}{noise}")
-            assert (joint.space.size, joint.name) == (plain.space.size, f"fcnet-joint:{given}{noise}")
+            plain, joint = problems.load(f"{spec}{noise}".replace("-joint", "", 1)), problems.load(f"{spec}{noise}")
+            assert (joint.space.size, joint.name) == (plain.space.size, f"{spec}{noise}")
             assert joint.space.part("network", joint.space.sample(1, np.random.default_rng(0)))[0].family == MLP
             for point in plain.initial_points(1):
                 first, second = (f"{point[f'activation_fn_{k}']}-{point[f'n_units_{k}']}" for k in (1, 2))
                 network = bo.Architecture.chain(f"{first} {second} linear", "mlp")
                 parts = {"network": network, "training": {"rate": point["rate"]}}
-                assert joint(parts) == plain(point)
-                assert joint.noise_free(parts) == plain.noise_free(point)
+                assert (joint(parts), joint.noise_free(parts)) == (plain(point), plain.noise_free(point))
             assert joint.noise_free(joint.optimal_point) == joint.optimum == plain.optimum
             moved = pickle.loads(pickle.dumps(joint))
-            np.testing.assert_array_equal(
-                moved.evaluate(joint.initial_points(2)), joint.evaluate(joint.initial_points(2))
-            )
+            points = joint.initial_points(2)
+            np.testing.assert_array_equal(moved.evaluate(points), joint.evaluate(points))
 
     def test_a_joint_table_is_searched_by_distances_between_its_networks(self, tmp_path, monkeypatch):
         errors = np.random.default_rng(0).uniform(0.01, 10.0, (2, 3, 6, 2, 6, 1)).astype(np.float32)
-        np.savez(tmp_path / "j.npz", naval_propulsion=errors, space=json.dumps(self.NETWORKS))
-        joint = problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+        joint = problems.load(self.stored(tmp_path, errors, "fcnet-joint", self.NETWORKS))
         measured: list[int] = []
 
         def counted(xs, ys, settings):
@@ -88,46 +98,24 @@ class TestPerceptrons:
         shape = (2, 3, 6, 2, 5, 1)
         changed = (*self.NETWORKS[:4], ("n_units_1", [16, 32, 64, 128, 256]))
         for listed, dims in ((changed, shape), (self.NETWORKS[:4], shape[:4] + shape[5:])):
-            np.savez(tmp_path / "j.npz", naval_propulsion=np.ones(dims), space=json.dumps(listed))
             with pytest.raises(ValueError, match="space: expected n_units_1 of 16, 32, 64, 128, 256, 512; got"):
-                problems.load(f"fcnet-joint:file={tmp_path / 'j.npz'},data=naval_propulsion")
+                problems.load(self.stored(tmp_path, np.ones(dims), "fcnet-joint", listed))
 
     def test_a_file_of_another_form_is_refused(self, tmp_path):
-        with pytest.raises(ValueError, match="expected positive errors of shape"):
-            problems.load(self.stored(tmp_path, np.zeros((2, 3, 4))))
-        with pytest.raises(ValueError, match="expected positive errors of shape"):
-            problems.load(self.stored(tmp_path, np.ones((3, 2, 4))))
+        for errors in (np.zeros((2, 3, 4)), np.ones((3, 2, 4))):
+            with pytest.raises(ValueError, match="expected positive errors of shape"):
+                problems.load(self.stored(tmp_path, errors))
         np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)))
         with pytest.raises(ValueError, match="space: expected JSON"):
             problems.load(f"fcnet:file={tmp_path / 'f.npz'},data=naval_propulsion")
 
-    @pytest.mark.parametrize(
-        ("errors", "said"),
-        [
-            (np.full((2, 3, 4), np.inf), "naval_propulsion: expected finite numbers, got an infinite one"),
-            (np.full((2, 3, 4), 1e300, dtype=np.longdouble) ** 10, "naval_propulsion: expected finite numbers"),
-            (np.full((2, 3, 4), 1e-300, dtype=np.longdouble) ** 10, "naval_propulsion: expected positive errors"),
-            (np.full((2, 3, 4), "x"), "naval_propulsion: expected rows of real numbers, got <U1"),
-            (np.array(1.0), "naval_propulsion: expected rows of real numbers"),
-            (np.ones((2, 3, 0)), "naval_propulsion: expected positive errors of shape"),
-            (np.full((2, 3, 4), np.nan), "naval_propulsion: expected positive errors of shape"),
-        ],
-    )
+    @pytest.mark.parametrize(("errors", "said"), REFUSED_ERRORS)
     @pytest.mark.filterwarnings("error")
     def test_errors_that_are_no_finite_numbers_are_refused_with_the_file(self, tmp_path, errors, said):
         with pytest.raises(ValueError, match=rf"file: .*f\.npz: {said}"):
             problems.load(self.stored(tmp_path, errors))
 
-    @pytest.mark.parametrize(
-        ("space", "said"),
-        [
-            ("[" * 100_000, "space: expected JSON"),
-            ('[["a", [1, 2]], ["a", [1, 2, 3]]]', "space: expected each name once, got 'a' twice"),
-            ('[["a", []], ["b", [1, 2, 3]]]', "space: "),
-            ('[["", [1, 2]], ["b", [1, 2, 3]]]', "space: "),
-            (np.array([{}], dtype=object), "space: expected JSON"),
-        ],
-    )
+    @pytest.mark.parametrize(("space", "said"), REFUSED_SPACES)
     def test_a_hostile_space_is_refused_with_the_file(self, tmp_path, space, said):
         np.savez(tmp_path / "f.npz", naval_propulsion=np.ones((2, 3, 4)), space=space)
         with pytest.raises(ValueError, match=rf"file: .*f\.npz: {said}"):

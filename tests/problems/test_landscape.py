@@ -97,9 +97,8 @@ class TestLandscape:
 
     def test_a_study_minimises_it(self):
         problem = problems.load("landscape:kind=mlp")
-        result = bo.minimize(
-            problem, problem.space, method="random", n_trials=12, seed=0, initial_points=problem.initial_points(1)
-        )
+        told = {"n_trials": 12, "seed": 0, "initial_points": problem.initial_points(1)}
+        result = bo.minimize(problem, problem.space, method="random", **told)
         assert [t.point for t in result.trials[:10]] == problem.initial_points(1)
         assert result.best_value == problem(result.best_point) == problem.reported(result.best_point)
 
@@ -110,8 +109,7 @@ class TestLandscape:
         moved = pickle.loads(pickle.dumps(problem))
         xs = sampled(kind, 3)
         np.testing.assert_array_equal(moved.evaluate(xs), problem.evaluate(xs))
-        assert problem.evaluate([]).shape == (0,)
-        assert len(set(problem.initial_points(1))) == 10
+        assert (problem.evaluate([]).shape, len(set(problem.initial_points(1)))) == ((0,), 10)
         assert problem.initial_points(1) == problem.initial_points(1) != problem.initial_points(2)
         assert problem.space == (cnn_domain() if kind == "cnn" else mlp_domain())
         with pytest.raises(PointError):

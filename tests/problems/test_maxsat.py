@@ -1,6 +1,7 @@
 """Weighted MaxSAT: files in all their formats, the objectives, generators, proved optima."""
 
 import gzip
+import itertools
 import lzma
 import math
 import os
@@ -62,14 +63,8 @@ def holds(clause, x) -> bool:
 def test_raw_value_is_the_weight_of_unsatisfied_clauses(formula):
     hard_cost = math.fsum(w for w in formula.weights if w < math.inf) + 1
     points = formula.space.enumerate()
-    expected = [
-        math.fsum(
-            min(w, hard_cost) if math.isinf(w) else w
-            for c, w in zip(formula.clauses, formula.weights, strict=True)
-            if not holds(c, x)
-        )
-        for x in points
-    ]
+    pairs = [(c, min(w, hard_cost)) for c, w in zip(formula.clauses, formula.weights, strict=True)]
+    expected = [math.fsum(w for c, w in pairs if not holds(c, x)) for x in points]
     np.testing.assert_allclose(raw_costs(formula)(points), expected, rtol=1e-12)
 
 
@@ -79,10 +74,8 @@ def breakable_formulas(draw):
     formula = draw(formulas())
     kept = draw(st.lists(st.booleans(), min_size=formula.n_variables, max_size=formula.n_variables))
     literals = [v if positive else -v for v, positive in enumerate(kept, 1)]
-    clauses = tuple(
-        (*c, draw(st.sampled_from(literals))) if w == math.inf else c
-        for c, w in zip(formula.clauses, formula.weights, strict=True)
-    )
+    pairs = zip(formula.clauses, formula.weights, strict=True)
+    clauses = tuple((*c, draw(st.sampled_from(literals))) if w == math.inf else c for c, w in pairs)
     return Formula(formula.n_variables, (*clauses, (draw(st.sampled_from(literals)),)), (*formula.weights, math.inf))
 
 
@@ -90,12 +83,8 @@ def breakable_formulas(draw):
 @given(breakable_formulas())
 def test_breaking_a_hard_clause_is_never_worth_it(formula):
     points = formula.space.enumerate()
-    legal = np.array(
-        [
-            all(holds(c, x) for c, w in zip(formula.clauses, formula.weights, strict=True) if w == math.inf)
-            for x in points
-        ]
-    )
+    hard = [c for c, w in zip(formula.clauses, formula.weights, strict=True) if w == math.inf]
+    legal = np.array([all(holds(c, x) for c in hard) for x in points])
     assert legal.any()
     assert not legal.all()
     values = raw_costs(formula)(points)
@@ -145,41 +134,40 @@ def test_python_sat_reads_the_same(tmp_path, suffix, text):
     pairs = list(zip(ours.clauses, ours.weights, strict=True))
     assert theirs.nv == ours.n_variables
     assert [tuple(c) for c in theirs.hard] == [c for c, w in pairs if math.isinf(w)]
-    assert [(tuple(c), float(w)) for c, w in zip(theirs.soft, theirs.wght, strict=True)] == [
-        (c, w) for c, w in pairs if not math.isinf(w)
-    ]
+    soft = [(tuple(c), float(w)) for c, w in zip(theirs.soft, theirs.wght, strict=True)]
+    assert soft == [(c, w) for c, w in pairs if not math.isinf(w)]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("p wcnf 2\n1 1 0\n", "line 1: expected 'p wcnf variables clauses"),
-        ("p cnf 2 1\n1 0\n", "line 1: expected 'p wcnf"),
-        ("p wcnf 0 1\n1 1 0\n", "line 1: expected at least one variable"),
-        ("p wcnf 2 x\n", "line 1: expected 'p wcnf"),
-        ("c\np wcnf 2 1 9\np wcnf 2 1 9\n", "line 3: expected one header, before the clauses"),
-        ("1 1 0\np wcnf 2 1 9\n", "line 2: expected one header"),
-        ("p wcnf 2 1 9\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
-        ("p wcnf 2 1 9\n1 1 2\n", "line 2: expected literals that end with one 0"),
-        ("p wcnf 2 1 9\n1 1 0 2 0\n", "line 2: expected literals that end with one 0"),
-        ("p wcnf 2 1 9\n1\n", "line 2: expected literals that end"),
-        ("p wcnf 2 1 9\n1 a 0\n", "line 2: expected integers"),
-        ("1_0 1 0\n", "line 1: expected a positive weight or h, got '1_0'"),
-        ("1_0.5 1 0\n", "line 1: expected a positive weight or h"),
-        ("p wcnf 20 1 9\n1 1_0 0\n", "line 2: expected integers"),
-        ("p wcnf 2_0 1 9\n1 1 0\n", "line 1: expected 'p wcnf"),
-        ("p wcnf 2 1 9\nh 1 0\n", "line 2: expected a weight, got 'h'"),
-        ("p wcnf 2 1 9\n0 1 0\n", "line 2: expected a weight above 0"),
-        ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight above 0"),
-        ("nan 1 0\n", "line 1: expected a weight above 0"),
-        ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
-        ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
-        ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
-        ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
-        ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
-        ("", "expected at least one clause"),
-    ],
-)
+MALFORMED = [
+    ("p wcnf 2\n1 1 0\n", "line 1: expected 'p wcnf variables clauses"),
+    ("p cnf 2 1\n1 0\n", "line 1: expected 'p wcnf"),
+    ("p wcnf 0 1\n1 1 0\n", "line 1: expected at least one variable"),
+    ("p wcnf 2 x\n", "line 1: expected 'p wcnf"),
+    ("c\np wcnf 2 1 9\np wcnf 2 1 9\n", "line 3: expected one header, before the clauses"),
+    ("1 1 0\np wcnf 2 1 9\n", "line 2: expected one header"),
+    ("p wcnf 2 1 9\n1 3 0\n", r"line 2: expected literals of \+-1..2"),
+    ("p wcnf 2 1 9\n1 1 2\n", "line 2: expected literals that end with one 0"),
+    ("p wcnf 2 1 9\n1 1 0 2 0\n", "line 2: expected literals that end with one 0"),
+    ("p wcnf 2 1 9\n1\n", "line 2: expected literals that end"),
+    ("p wcnf 2 1 9\n1 a 0\n", "line 2: expected integers"),
+    ("1_0 1 0\n", "line 1: expected a positive weight or h, got '1_0'"),
+    ("1_0.5 1 0\n", "line 1: expected a positive weight or h"),
+    ("p wcnf 20 1 9\n1 1_0 0\n", "line 2: expected integers"),
+    ("p wcnf 2_0 1 9\n1 1 0\n", "line 1: expected 'p wcnf"),
+    ("p wcnf 2 1 9\nh 1 0\n", "line 2: expected a weight, got 'h'"),
+    ("p wcnf 2 1 9\n0 1 0\n", "line 2: expected a weight above 0"),
+    ("p wcnf 2 1 9\n-2 1 0\n", "line 2: expected a weight above 0"),
+    ("nan 1 0\n", "line 1: expected a weight above 0"),
+    ("9007199254740993 1 0\n", "line 1: expected a weight above 0, at most 2"),
+    ("hello world\n", "line 1: expected a positive weight or h, got 'hello'"),
+    ("p wcnf 2 1\ninf 1 0\n", "line 2: expected a weight above 0, at most 2.53, got 'inf'"),
+    ("p wcnf 2 1\n1e999 1 0\n", "line 2: expected a weight above 0, at most 2.53, got '1e999'"),
+    ("p wcnf 2 2 9\n1 1 0\n", "the header promises 2 clauses, the file has 1"),
+    ("", "expected at least one clause"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), MALFORMED)
 def test_a_malformed_file_is_refused_with_its_line(tmp_path, text, message):
     path = saved(tmp_path / "bad.wcnf", text)
     with pytest.raises(ValueError, match=message) as caught:
@@ -204,8 +192,7 @@ def test_a_file_as_a_problem(tmp_path):
     assert problems.load(f"maxsat:file={path}").name == problem.name
     assert problem({"x1": True, "x2": False, "x3": False}) == 7.5
     assert problem({"x1": False, "x2": True, "x3": True}) == 2 * 8.5
-    assert len(problem.initial_points(25)) == 20
-    assert prove_optimum(problem).optimum == 3.0
+    assert (len(problem.initial_points(25)), prove_optimum(problem).optimum) == (20, 3.0)
     with pytest.raises(ValueError, match="weights: expected one of raw, standardized"):
         maxsat(path, "native")
     with pytest.raises(FileNotFoundError, match="nowhere"):
@@ -214,16 +201,17 @@ def test_a_file_as_a_problem(tmp_path):
         maxsat(saved(tmp_path / "big.wcnf", "1 10001 0\n"))
 
 
-@pytest.mark.parametrize("message", ["one variable", "literals", "positive"])
-def test_a_formula_refuses_nonsense(message):
-    wrong = {
-        "one variable": [(0, ((1,),), (1.0,)), (2, (), ()), (2, ((1,),), (1.0, 2.0))],
-        "literals": [(2, ((3,),), (1.0,)), (2, ((0,),), (1.0,))],
-        "positive": [(2, ((1,),), (0.0,)), (2, ((1,),), (math.nan,))],
-    }
-    for arguments in wrong[message]:
-        with pytest.raises(ValueError, match=message):
-            Formula(*arguments)
+NONSENSE = [
+    (0, ((1,),), (1.0,), "one variable"), (2, (), (), "one variable"), (2, ((1,),), (1.0, 2.0), "one variable"),
+    (2, ((3,),), (1.0,), "literals"), (2, ((0,),), (1.0,), "literals"),
+    (2, ((1,),), (0.0,), "positive"), (2, ((1,),), (math.nan,), "positive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("n", "clauses", "weights", "message"), NONSENSE)
+def test_a_formula_refuses_nonsense(n, clauses, weights, message):
+    with pytest.raises(ValueError, match=message):
+        Formula(n, clauses, weights)
 
 
 # proved optima
@@ -267,16 +255,17 @@ def test_short_clauses_are_enumerated(tmp_path, weights, length):
 
 def test_what_cannot_be_proved_is_refused(tmp_path):
     pytest.importorskip("pysat", reason="python-sat, extra sat, is not installed")
-    with pytest.raises(DomainError, match="expected weighted MaxSAT"):
-        prove_optimum(problems.load("branin"))
-    with pytest.raises(DomainError, match="not relabeled"):
-        prove_optimum(relabel(problems.load("max3sat"), 1))
     soft = tuple(np.random.default_rng(0).random(60).tolist())
-    with pytest.raises(DomainError, match="use weights='raw'"):
-        prove_optimum(as_problem(tmp_path, Formula(20, random_clauses(20, 60, 3, 0), soft), "standardized"))
-    contradiction = Formula(30, ((1,), (-1,), (2, 3, 4)), (math.inf,) * 3)
-    with pytest.raises(DomainError, match="hard clauses cannot all hold"):
-        prove_optimum(as_problem(tmp_path, contradiction))
+    standardized = as_problem(tmp_path, Formula(20, random_clauses(20, 60, 3, 0), soft), "standardized")
+    contradiction = as_problem(tmp_path, Formula(30, ((1,), (-1,), (2, 3, 4)), (math.inf,) * 3))
+    for problem, said in (
+        (problems.load("branin"), "expected weighted MaxSAT"),
+        (relabel(problems.load("max3sat"), 1), "not relabeled"),
+        (standardized, "use weights='raw'"),
+        (contradiction, "hard clauses cannot all hold"),
+    ):
+        with pytest.raises(DomainError, match=said):
+            prove_optimum(problem)
     with pytest.raises(TimeoutError, match=r"has not proved an optimum in 0\.2 s"):
         prove_optimum(problems.load("maxcut:n=10"), 0.2)
 
@@ -336,18 +325,13 @@ def test_frb_has_the_shape_of_the_published_files():
     assert 600 <= len(pairs) <= 726  # frb10-6-4 has 638; 150 in groups, 64 constraints of 9 pairs each overlap
     assert all(holds(clause, hidden) for clause in pairs)
     assert np.reshape(hidden, (10, 6)).sum(axis=1).tolist() == [1] * 10
-    assert all(
-        (-a - 1, -b - 1) in set(pairs) for g in range(0, 60, 6) for a in range(g, g + 6) for b in range(a + 1, g + 6)
-    )
+    inside = {(-a - 1, -b - 1) for g in range(0, 60, 6) for a, b in itertools.combinations(range(g, g + 6), 2)}
+    assert inside <= set(pairs)
 
 
 # the published files, where the user has them
 
-FILES = {
-    28: "maxcut-johnson8-2-4.clq.wcnf",
-    43: "maxcut-hamming8-2.clq.wcnf",
-    60: "frb-frb10-6-4.wcnf",
-}
+FILES = {28: "maxcut-johnson8-2-4.clq.wcnf", 43: "maxcut-hamming8-2.clq.wcnf", 60: "frb-frb10-6-4.wcnf"}
 
 
 def published(d: int, weights: str):
@@ -357,14 +341,14 @@ def published(d: int, weights: str):
     return maxsat(Path(folder) / "maxsat" / FILES[d], weights)
 
 
-@pytest.mark.parametrize(
-    ("d", "leading", "values"),
-    [
-        (28, "1100000010001111110101111000", (-0.000017, None, 11.716564, -6.595564, 0.665870)),
-        (43, "1100000010001111110101111000", (0.000080, None, 2.722383, 11.795439, 8.698286)),
-        (60, "1100000010001111110101111000", (-195.652710, 195.652756, -45.079826, -68.049095, -14.668816)),
-    ],
-)
+PUBLISHED_VALUES = [
+    (28, "1100000010001111110101111000", (-0.000017, None, 11.716564, -6.595564, 0.665870)),
+    (43, "1100000010001111110101111000", (0.000080, None, 2.722383, 11.795439, 8.698286)),
+    (60, "1100000010001111110101111000", (-195.652710, 195.652756, -45.079826, -68.049095, -14.668816)),
+]
+
+
+@pytest.mark.parametrize(("d", "leading", "values"), PUBLISHED_VALUES)
 def test_published_maxsat_values(d, leading, values):
     problem = published(d, "standardized")
     initial = problem.initial(1)
@@ -375,14 +359,14 @@ def test_published_maxsat_values(d, leading, values):
             assert got == pytest.approx(golden, abs=1e-4)  # theirs is summed in float32
 
 
-@pytest.mark.parametrize(
-    ("d", "text", "value"),
-    [
-        (28, "1011101100101000010100010110", -38.162146),
-        (43, "1010011001101100000001111011011111000111110", -92.740416),
-        (60, "0" * 60, -195.652710),
-    ],
-)
+PUBLISHED_OPTIMA = [
+    (28, "1011101100101000010100010110", -38.162146),
+    (43, "1010011001101100000001111011011111000111110", -92.740416),
+    (60, "0" * 60, -195.652710),
+]
+
+
+@pytest.mark.parametrize(("d", "text", "value"), PUBLISHED_OPTIMA)
 def test_published_maxsat_optima(d, text, value):
     problem = published(d, "standardized")
     if d == 43:
@@ -391,8 +375,7 @@ def test_published_maxsat_optima(d, text, value):
         assert problem.best_known == problem.evaluate(np.array([bits(text)]))[0]
         assert problem.optimum_source.startswith("not proved")
         return
-    assert problem.optimal_vertices == bits(text)
-    assert problem.optimum == pytest.approx(value, abs=2e-4)
+    assert (problem.optimal_vertices, problem.optimum) == (bits(text), pytest.approx(value, abs=2e-4))
     for other in (problem, relabel(problem, 2)):
         neighbors = other.space.neighbors(np.array(other.optimal_vertices))
         assert other.evaluate(neighbors).min() >= other.optimum

@@ -1,7 +1,5 @@
 """Small tables of trained networks: what is published of them, and look-alikes of invented values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,27 @@ from bostruct import problems
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.problems.nas_tables import BEST_POSSIBLE, nasbench101, transnas_macro, transnas_micro
 from tests.problems.tables import DATA, needs_data
+
+REFUSED_NODE_CELLS = [
+    ({"adjacency": np.ones((2, 7, 7))}, r"expected upper triangular adjacency \(n, 7, 7\)"),
+    ({"adjacency": np.zeros((2, 6, 6))}, r"expected upper triangular adjacency \(n, 7, 7\)"),
+    ({"ops": np.full((2, 6), 2)}, r"and ops \(n, 7\)"),
+    ({"ops": np.array([[2, 4, 2, 2, 2, 2, 1]] * 2)}, r"ops: expected the input \(0\) first and the output"),
+    ({"ops": np.array([[0, 4, 2, 2, 2, 2, 2]] * 2)}, r"ops: expected the input \(0\) first and the output"),
+    ({"ops": np.array([[0, 0, 2, 2, 2, 2, 1]] * 2, dtype=np.uint8)}, r"n\.npz: ops: expected .* 2 to 4, got 0"),
+    ({"ops": np.array([[0, 5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes .* from 2 to 4, got 5"),
+    ({"ops": np.array([[0, 2.5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes that are integers"),
+    ({"adjacency": np.triu(np.full((2, 7, 7), 3), 1)}, r"n\.npz: adjacency: expected .* from 0 to 1, got 3"),
+    ({"val_acc": np.ones(3)}, "expected arrays of one length, got adjacency 2, ops 2, val_acc 3"),
+]
+
+
+OUT_OF_RANGE = [
+    ("nasbench201", "edges", {"c100_val_200ep": (2, 3), "c100_test_200ep_mean": (2,)}, 6),
+    ("transnas-micro", "arch", {"val_top1": (2,)}, 6),
+    ("transnas-macro", "arch", {"val_metric": (2, 7)}, 6),
+    ("nasbench-macro", "arch", {"test_acc": (2, 3)}, 8),
+]
 
 
 class TestLookAlike:
@@ -74,21 +93,7 @@ class TestLookAlike:
             assert [problem(list(code)) for code in codes] == pytest.approx(list(best - metric[:, column]))
             assert problem.optimum == min(problem.evaluate([list(code) for code in codes]))
 
-    @pytest.mark.parametrize(
-        ("changed", "said"),
-        [
-            ({"adjacency": np.ones((2, 7, 7))}, r"expected upper triangular adjacency \(n, 7, 7\)"),
-            ({"adjacency": np.zeros((2, 6, 6))}, r"expected upper triangular adjacency \(n, 7, 7\)"),
-            ({"ops": np.full((2, 6), 2)}, r"and ops \(n, 7\)"),
-            ({"ops": np.array([[2, 4, 2, 2, 2, 2, 1]] * 2)}, r"ops: expected the input \(0\) first and the output"),
-            ({"ops": np.array([[0, 4, 2, 2, 2, 2, 2]] * 2)}, r"ops: expected the input \(0\) first and the output"),
-            ({"ops": np.array([[0, 0, 2, 2, 2, 2, 1]] * 2, dtype=np.uint8)}, r"n\.npz: ops: expected .* 2 to 4, got 0"),
-            ({"ops": np.array([[0, 5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes .* from 2 to 4, got 5"),
-            ({"ops": np.array([[0, 2.5, 2, 2, 2, 2, 1]] * 2)}, r"n\.npz: ops: expected codes that are integers"),
-            ({"adjacency": np.triu(np.full((2, 7, 7), 3), 1)}, r"n\.npz: adjacency: expected .* from 0 to 1, got 3"),
-            ({"val_acc": np.ones(3)}, "expected arrays of one length, got adjacency 2, ops 2, val_acc 3"),
-        ],
-    )
+    @pytest.mark.parametrize(("changed", "said"), REFUSED_NODE_CELLS)
     def test_node_cells_of_another_form_are_refused(self, tmp_path, changed, said):
         adjacency = np.zeros((2, 7, 7), dtype=np.int8)
         adjacency[:, [0, 1], [1, 6]] = 1
@@ -97,15 +102,7 @@ class TestLookAlike:
         with pytest.raises(ValueError, match=said):
             nasbench101(str(tmp_path / "n.npz"))
 
-    @pytest.mark.parametrize(
-        ("name", "array", "values", "positions"),
-        [
-            ("nasbench201", "edges", {"c100_val_200ep": (2, 3), "c100_test_200ep_mean": (2,)}, 6),
-            ("transnas-micro", "arch", {"val_top1": (2,)}, 6),
-            ("transnas-macro", "arch", {"val_metric": (2, 7)}, 6),
-            ("nasbench-macro", "arch", {"test_acc": (2, 3)}, 8),
-        ],
-    )
+    @pytest.mark.parametrize(("name", "array", "values", "positions"), OUT_OF_RANGE)
     def test_codes_out_of_range_are_refused_with_file_and_array(self, tmp_path, name, array, values, positions):
         codes = np.ones((2, positions), dtype=np.uint8)
         codes[1, 2] = 9

@@ -19,6 +19,14 @@ from tests.problems.tables import DATA, edges_file, needs_data
 CODES = np.array([[3, 0, 2, 0, 0, 4], [3, 1, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [3, 0, 2, 1, 0, 0], [2, 2, 2, 2, 2, 2]])
 
 
+REFUSED = [
+    ({"edges": CODES}, "has no array c100_val_200ep; expected edges, c100_val_200ep"),
+    ({"edges": CODES[:2], "c100_val_200ep": np.ones((5, 3)), "c100_test_200ep_mean": np.ones(5)}, "one length"),
+    ({"edges": CODES + 3, "c100_val_200ep": np.ones((5, 3)), "c100_test_200ep_mean": np.ones(5)}, "codes"),
+    ({"edges": CODES, "c100_val_200ep": np.ones(5), "c100_test_200ep_mean": np.ones(5)}, "a row of seeds"),
+]
+
+
 class TestLookAlike:
     """Rows 2 and 3 compute the same: a skip from input to output, and what leads nowhere."""
 
@@ -82,8 +90,7 @@ class TestLookAlike:
         points = problem.initial_points(1)
         assert len(set(points)) == 4
         for other in (again, moved):
-            assert other.name == problem.name
-            assert other.space == problem.space
+            assert (other.name, other.space) == (problem.name, problem.space)
             np.testing.assert_array_equal(other.evaluate(points), problem.evaluate(points))
 
     def test_a_method_of_architectures_searches_a_table(self, tmp_path):
@@ -94,15 +101,7 @@ class TestLookAlike:
         assert {t.origin for t in result.trials} >= {"model"}
         assert result.best_value == problem(result.best_point)
 
-    @pytest.mark.parametrize(
-        ("arrays", "said"),
-        [
-            ({"edges": CODES}, "has no array c100_val_200ep; expected edges, c100_val_200ep"),
-            ({"edges": CODES[:2], "c100_val_200ep": np.ones((5, 3)), "c100_test_200ep_mean": np.ones(5)}, "one length"),
-            ({"edges": CODES + 3, "c100_val_200ep": np.ones((5, 3)), "c100_test_200ep_mean": np.ones(5)}, "codes"),
-            ({"edges": CODES, "c100_val_200ep": np.ones(5), "c100_test_200ep_mean": np.ones(5)}, "a row of seeds"),
-        ],
-    )
+    @pytest.mark.parametrize(("arrays", "said"), REFUSED)
     def test_a_file_of_another_form_is_refused(self, tmp_path, arrays, said):
         np.savez(tmp_path / "x.npz", **arrays)
         with pytest.raises(ValueError, match=said):

@@ -14,7 +14,7 @@ import pytest
 
 from bostruct import problems
 from bostruct.problems import official, official_pth
-from tests.problems.nats_files import SEEDS, first_file, nats_results
+from tests.problems.nats_files import Trap, all_results, first_file, nats_results
 
 load: Any = problems.load
 
@@ -41,17 +41,13 @@ class TestPth:
 
     @pytest.mark.parametrize("write", [saved, archived])
     def test_it_is_the_problem_of_nats_bench(self, nats, tmp_path, write):
-        whole = {index: nats_results(index) for index in range(4)}
-        whole[1] = nats_results(1, SEEDS | {"cifar10-valid": (999, 777)})
-        file = write(tmp_path / "NAS-Bench-201-v1_1-096897.pth", first_file(whole))
+        file = write(tmp_path / "NAS-Bench-201-v1_1-096897.pth", first_file(all_results()))
         told, found = official.read_nats(nats), official.read_nats(file)
         assert told.keys() == found.keys()
         for name in told:
             np.testing.assert_array_equal(told[name], found[name])
-        assert (
-            load(f"nasbench201:file={file},data=cifar10").optimum
-            == load(f"nasbench201:file={nats},data=cifar10").optimum
-        )
+        first, second = (load(f"nasbench201:file={place},data=cifar10") for place in (file, nats))
+        assert first.optimum == second.optimum
 
     def test_curves_are_not_held(self, tmp_path):
         def with_curves(training):
@@ -78,11 +74,7 @@ class TestPth:
         assert peak < file.stat().st_size / 2  # pickle's own unpickler needs several times the file
 
     def test_files_that_could_run_code_are_refused(self, tmp_path):
-        class Trap:
-            def __reduce__(self):
-                return (tmp_path.joinpath("sprung").touch, ())
-
-        file = saved(tmp_path / "x.pth", {"arch2infos": {0: Trap()}})
+        file = saved(tmp_path / "x.pth", {"arch2infos": {0: Trap(tmp_path / "sprung")}})
         with pytest.raises(ValueError, match=r"x.pth is no file of NAS-Bench-201: it asks for"):
             load(f"nasbench201:file={file}")
         assert not (tmp_path / "sprung").exists()

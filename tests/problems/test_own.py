@@ -1,7 +1,5 @@
 """A problem of the user's own: what it is made of, what is refused, and the points that its runs begin with."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest
@@ -30,9 +28,8 @@ def test_initial_points_are_drawn_given_or_made_for_a_seed():
     assert Problem(cost, SPACE, initial=0).initial_points(0) == []
     point = {"a": 1, "b": True}
     assert Problem(cost, SPACE, initial=[point]).initial_points(7) == [point]
-    assert Problem(cost, SPACE, initial=lambda seed: [{"a": seed, "b": True}]).initial_points(2) == [
-        {"a": 2, "b": True}
-    ]
+    made = Problem(cost, SPACE, initial=lambda seed: [{"a": seed, "b": True}])
+    assert made.initial_points(2) == [{"a": 2, "b": True}]
 
 
 def test_drawn_points_are_distinct_points_of_the_domain():
@@ -40,24 +37,21 @@ def test_drawn_points_are_distinct_points_of_the_domain():
     assert {space.key(space.parse(point)) for point in draw_points(space, 10, 1)} == set(space.keys(space.enumerate()))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (((3, SPACE), {}), "objective: expected a function of a point, got 3"),
-        (((cost, 3), {}), "space: expected a Space, a dict of variables or another domain, got 3"),
-        (((cost, SPACE), {"name": ""}), "name: expected a non-empty string"),
-        (((cost, SPACE), {"initial": -1}), "initial: expected at least 0"),
-        (((cost, SPACE), {"initial": True}), "initial: expected a number of points"),
-        (((cost, SPACE), {"initial": {"a": 1}}), "initial: expected a number of points"),
-        (((cost, SPACE), {"direction": "min"}), "direction: expected one of minimize, maximize"),
-        (((cost, SPACE), {"optimum": 1.0, "directions": ["minimize"] * 2}), "optimum: expected None for several"),
-        (
-            ((cost, SPACE), {"reference": [1.0], "directions": ["minimize"] * 2}),
-            "reference: expected 2 numbers",
-        ),
-        (((cost, SPACE), {"reference": [1.0, "a"], "directions": ["minimize"] * 2}), r"reference\[1\]: expected"),
-    ],
-)
+REFUSED = [
+    (((3, SPACE), {}), "objective: expected a function of a point, got 3"),
+    (((cost, 3), {}), "space: expected a Space, a dict of variables or another domain, got 3"),
+    (((cost, SPACE), {"name": ""}), "name: expected a non-empty string"),
+    (((cost, SPACE), {"initial": -1}), "initial: expected at least 0"),
+    (((cost, SPACE), {"initial": True}), "initial: expected a number of points"),
+    (((cost, SPACE), {"initial": {"a": 1}}), "initial: expected a number of points"),
+    (((cost, SPACE), {"direction": "min"}), "direction: expected one of minimize, maximize"),
+    (((cost, SPACE), {"optimum": 1.0, "directions": ["minimize"] * 2}), "optimum: expected None for several"),
+    (((cost, SPACE), {"reference": [1.0], "directions": ["minimize"] * 2}), "reference: expected 2 numbers"),
+    (((cost, SPACE), {"reference": [1.0, "a"], "directions": ["minimize"] * 2}), r"reference\[1\]: expected"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED)
 def test_what_is_no_problem_is_refused(arguments, words):
     with pytest.raises((TypeError, ValueError), match=words):
         Problem(*arguments[0], **arguments[1])

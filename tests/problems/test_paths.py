@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -39,24 +40,20 @@ def test_links_are_followed_and_what_can_be_no_path_is_nothing(tmp_path, fifo):
             check_regular("file: x", other)
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        read_wcnf,
-        official.read_nats,
-        official.read_macro,
-        lambda file: official.read_nats(file.parent),
-        lambda file: list(official_pth.architectures(file)),
-    ],
-)
+READERS = [
+    read_wcnf,
+    official.read_nats,
+    official.read_macro,
+    lambda file: official.read_nats(file.parent),
+    lambda file: list(official_pth.architectures(file)),
+    partial(official.read_fcnet, data="naval_propulsion"),
+]
+
+
+@pytest.mark.parametrize("read", READERS)
 def test_readers_refuse_a_fifo_by_name(fifo, read):
     with pytest.raises(ValueError, match=r"1\.pickle\.pbz2: expected a regular file"):
         read(fifo)
-
-
-def test_hdf5_refuses_a_fifo_by_name(fifo):
-    with pytest.raises(ValueError, match=r"1\.pickle\.pbz2: expected a regular file"):
-        official.read_fcnet(fifo, "naval_propulsion")
 
 
 @pytest.mark.parametrize("file", NO_PATHS)

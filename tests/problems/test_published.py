@@ -58,14 +58,14 @@ def test_a_case_has_its_five_configurations_and_another_all_of_them():
         problems.load("contamination:case=1203").initial_points(1)
 
 
-@pytest.mark.parametrize(
-    ("spec", "config", "rows"),
-    [
-        ("contamination", 1, ["1110010101101100101110010", "0110001111100000010001001"]),
-        ("ising", 1, ["101001110111000010111111", "011001010100100001010001"]),
-        ("pest", 1, ["3022230234043024321042212"]),
-    ],
-)
+INITIAL = [
+    ("contamination", 1, ["1110010101101100101110010", "0110001111100000010001001"]),
+    ("ising", 1, ["101001110111000010111111", "011001010100100001010001"]),
+    ("pest", 1, ["3022230234043024321042212"]),
+]
+
+
+@pytest.mark.parametrize(("spec", "config", "rows"), INITIAL)
 def test_initial_points_are_those_of_torch(spec, config, rows):
     assert ["".join(map(str, row)) for row in problems.load(spec).initial(config)[: len(rows)]] == rows
 
@@ -80,16 +80,16 @@ def test_contamination_rates():
     np.testing.assert_allclose(objective.cure[0, :3], [0.58688597, 0.75967827, 0.31641726], atol=5e-9)
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("0" * 25, (23.33, 23.33, 23.33)),
-        ("1" * 25, (23.75, 23.7525, 24.00)),
-        (ALTERNATING, (22.98, 22.9813, 23.11)),
-        ("1110010101101100101110010", (22.71, 22.7114, 22.85)),
-        ("0110001111100000010001001", (24.23, 24.2310, 24.33)),
-    ],
-)
+CONTAMINATION_VALUES = [
+    ("0" * 25, (23.33, 23.33, 23.33)),
+    ("1" * 25, (23.75, 23.7525, 24.00)),
+    (ALTERNATING, (22.98, 22.9813, 23.11)),
+    ("1110010101101100101110010", (22.71, 22.7114, 22.85)),
+    ("0110001111100000010001001", (24.23, 24.2310, 24.33)),
+]
+
+
+@pytest.mark.parametrize(("text", "values"), CONTAMINATION_VALUES)
 def test_contamination_values(text, values):
     for strength, value in zip((0.0, 1e-4, 1e-2), values, strict=True):
         problem = contamination_module.contamination(758, strength)
@@ -157,30 +157,30 @@ def test_ising_couplings_lie_at_the_published_positions():
         assert ordered[position] == (across[a // 4, a % 4] if b == a + 1 else down[a // 4, a % 4])
 
 
-@pytest.mark.parametrize(
-    ("text", "free", "priced"),
-    [
-        ("0" * 24, 9.273808, 9.273808),
-        ("1" * 24, 0.0, 0.24),
-        ("10" * 12, 8.742753, 8.862753),
-        ("101001110111000010111111", 6.059520, 6.209520),
-        ("011001010100100001010001", 17.012291, 17.102291),
-    ],
-)
+ISING_VALUES = [
+    ("0" * 24, 9.273808, 9.273808),
+    ("1" * 24, 0.0, 0.24),
+    ("10" * 12, 8.742753, 8.862753),
+    ("101001110111000010111111", 6.059520, 6.209520),
+    ("011001010100100001010001", 17.012291, 17.102291),
+]
+
+
+@pytest.mark.parametrize(("text", "free", "priced"), ISING_VALUES)
 def test_ising_values(text, free, priced):
     for strength, value in ((0.0, free), (0.01, priced)):
         problem = ising_module.ising(1286, strength)
         assert problem.evaluate(np.array([bits(text)]))[0] == pytest.approx(value, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("strength", "optima"),
-    [
-        (0.0, (0, 0, 0, 0, 0)),
-        (1e-4, (0.002400, 0.002100, 0.001508, 0.002275, 0.002019)),
-        (1e-2, (0.219250, 0.159378, 0.150008, 0.210580, 0.181290)),
-    ],
-)
+ISING_OPTIMA = [
+    (0.0, (0, 0, 0, 0, 0)),
+    (1e-4, (0.002400, 0.002100, 0.001508, 0.002275, 0.002019)),
+    (1e-2, (0.219250, 0.159378, 0.150008, 0.210580, 0.181290)),
+]
+
+
+@pytest.mark.parametrize(("strength", "optima"), ISING_OPTIMA)
 def test_ising_optima(strength, optima):
     for case, value in zip(ISING_SEEDS, optima, strict=True):
         problem = ising_module.ising(case, strength)
@@ -212,16 +212,16 @@ def test_ising_equals_the_sum_over_all_states(case):
 # pest control
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("0" * 25, (23.66, 23.62)),
-        ("1" * 25, (20.08, 20.02)),
-        ("01234" * 5, (18.00, 17.97)),
-        ("4" * 25, (12.57, 12.52)),
-        ("3022230234043024321042212", (17.5504, 17.9004)),
-    ],
-)
+PEST_VALUES = [
+    ("0" * 25, (23.66, 23.62)),
+    ("1" * 25, (20.08, 20.02)),
+    ("01234" * 5, (18.00, 17.97)),
+    ("4" * 25, (12.57, 12.52)),
+    ("3022230234043024321042212", (17.5504, 17.9004)),
+]
+
+
+@pytest.mark.parametrize(("text", "values"), PEST_VALUES)
 def test_pest_values_of_the_legacy_generator(text, values):
     for seed, value in enumerate(values):
         legacy = np.random.RandomState(seed)

@@ -17,15 +17,15 @@ from bostruct.problems.pest import PEST_STAGES, simulate
 N_COUPLINGS = 12  # of each kind
 
 
-@pytest.mark.parametrize(
-    ("seed", "digits", "value"),
-    [
-        (758, "1110000001111111111101100", 23.32),
-        (758, "1101110010100000000011101", 23.73),
-        (2539, "1001110111111010111100001", 22.8),
-        (2539, "1011011001110100100110001", 23.18),
-    ],
-)
+CONTAMINATION = [
+    (758, "1110000001111111111101100", 23.32),
+    (758, "1101110010100000000011101", 23.73),
+    (2539, "1001110111111010111100001", 22.8),
+    (2539, "1011011001110100100110001", 23.18),
+]
+
+
+@pytest.mark.parametrize(("seed", "digits", "value"), CONTAMINATION)
 def test_contamination_has_the_same_instances_and_values(seed, digits, value):
     assert contamination(seed, 1e-2).evaluate(read([digits]))[0] == pytest.approx(value, rel=1e-12)
 
@@ -40,19 +40,19 @@ class NewEachTime:
         return np.random.RandomState(self.seed).beta(a, b, size)
 
 
-@pytest.mark.parametrize(
-    ("seed", "digits", "value"),
-    [
-        (0, "0" * 25, 22.27),
-        (0, "4" * 25, 12.57),
-        (0, "2311340031204243313022404", 18.1296),
-        (0, "0324143403401302334222402", 17.53),
-        (533, "0" * 25, 22.05),
-        (533, "4" * 25, 12.57),
-        (533, "0243143402432222130213334", 17.836),
-        (533, "4000344344004044410241414", 18.9148),
-    ],
-)
+PEST = [
+    (0, "0" * 25, 22.27),
+    (0, "4" * 25, 12.57),
+    (0, "2311340031204243313022404", 18.1296),
+    (0, "0324143403401302334222402", 17.53),
+    (533, "0" * 25, 22.05),
+    (533, "4" * 25, 12.57),
+    (533, "0243143402432222130213334", 17.836),
+    (533, "4000344344004044410241414", 18.9148),
+]
+
+
+@pytest.mark.parametrize(("seed", "digits", "value"), PEST)
 def test_pest_control_agrees_on_the_same_draws(seed, digits, value):
     (row,) = read([digits])
     assert simulate(row, NewEachTime(seed)) == pytest.approx(value, rel=1e-12)
@@ -67,32 +67,32 @@ def test_pest_control_differs_in_its_draws():
     assert np.mean(new_each_time) == pytest.approx(22.2, abs=0.3)
 
 
-@pytest.mark.parametrize(
-    ("seed", "digits", "value"),
-    [
-        (0, "000011011001100110110110", 19.2497505906972),
-        (0, "110001011100011010001101", 5.51856881597818),
-        (7, "100001000010111111010000", 13.364110385099428),
-        (7, "011111100101011010011011", 15.267209744669282),
-    ],
-)
+ISING = [
+    (0, "000011011001100110110110", 19.2497505906972),
+    (0, "110001011100011010001101", 5.51856881597818),
+    (7, "100001000010111111010000", 13.364110385099428),
+    (7, "011111100101011010011011", 15.267209744669282),
+]
+
+
+@pytest.mark.parametrize(("seed", "digits", "value"), ISING)
 def test_ising_agrees_on_the_same_couplings(seed, digits, value):
     """Vizier draws couplings of its own, by NumPy; ours are those that torch draws in the paper's code."""
     model = Ising(*numpy_couplings(seed), strength=1e-2)
     assert model(read([digits]))[0] == pytest.approx(value, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("seed", "digits", "value"),
-    [
-        (0, "0" * 24, 72.06824213001217),
-        (0, "212200010001102212200210", 73.43473219451464),
-        (0, "111101122200201212011112", 62.19249899280445),
-        (7, "0" * 24, 105.26972137046408),
-        (7, "200002020212122212201002", 128.54613819503655),
-        (7, "022021221121202121001201", 95.17468852848695),
-    ],
-)
+CENTROID = [
+    (0, "0" * 24, 72.06824213001217),
+    (0, "212200010001102212200210", 73.43473219451464),
+    (0, "111101122200201212011112", 62.19249899280445),
+    (7, "0" * 24, 105.26972137046408),
+    (7, "200002020212122212201002", 128.54613819503655),
+    (7, "022021221121202121001201", 95.17468852848695),
+]
+
+
+@pytest.mark.parametrize(("seed", "digits", "value"), CENTROID)
 def test_centroid_is_a_mean_of_divergences_of_our_ising_models(seed, digits, value):
     seeds = np.random.RandomState(seed).randint(0, 10_000, 3)
     given = np.array([np.concatenate([j.ravel() for j in numpy_couplings(s)]) for s in seeds])  # (3, 24)

@@ -18,23 +18,13 @@ ODD += [[], [1], [[1, 2]], {}, {"a": 1}, {"$ne": 1}, "os:system", "__class__", "
 FIELDS = {name: one.fields for name, one in OPERATIONS.items()} | OF_SERVER | {"": ()}
 PATHS = ["/", "//v1", "/v1/", "/v1?token=a", "/v1#", "/v2", "/../../etc/passwd", "/%2e%2e/etc/passwd", "/v1%00", "*"]
 PATHS += ["http://evil.com/v1", "/v1/../v1", "\\v1", "/" + "a" * 9000, "/v1 HTTP/1.1\r\nX: y"]
-BODIES = [
-    b"",
-    b"{",
-    b"[]",
-    b"null",
-    b"\xff\xfe",
-    b'{"request":"ask","n":NaN}',
-    b'{"request":"ask","n":1e999}',
-    b"\x80\x04.",
-]
-BODIES += [
-    b'{"a":' + b"[" * 50_000,
-    b'{"a":' * 9000,
-    b'{"a":' + b"9" * 9000 + b"}",
-    b"{}" * 99,
-    b'{"request":"\xc3\x28"}',
-]
+BODIES = [b"", b"{", b"[]", b"null", b"\xff\xfe", b"\x80\x04.", b"{}" * 99, b'{"a":' * 9000, b'{"request":"\xc3\x28"}']
+BODIES += [b'{"request":"ask","n":NaN}', b'{"request":"ask","n":1e999}', b'{"a":' + b"[" * 50_000]
+BODIES += [b'{"a":' + b"9" * 9000 + b"}"]
+METHODS = ["GET", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "X", "POST\0"]
+LENGTHS = ["-1", "1e9", "99999999999999999999", "1048577", "abc", "", "+5", "0x10", "5\r\nContent-Length: 6", "999"]
+STARTS = [b"", b"\x16\x03\x01\x02\x00\x01\x00", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\r\n\r\n", b"GET /\r\n\r\n"]
+STARTS += [b"SSH-2.0-x\r\n"]
 
 Attack = Callable[[random.Random, str], bytes]
 
@@ -71,9 +61,7 @@ def wrong_origin(rng: random.Random, token: str) -> bytes:
 
 
 def wrong_method(rng: random.Random, token: str) -> bytes:
-    return request(
-        _ask(), token, method=rng.choice(["GET", "PUT", "DELETE", "OPTIONS", "TRACE", "CONNECT", "X", "POST\0"])
-    )
+    return request(_ask(), token, method=rng.choice(METHODS))
 
 
 def wrong_path(rng: random.Random, token: str) -> bytes:
@@ -82,16 +70,12 @@ def wrong_path(rng: random.Random, token: str) -> bytes:
 
 def wrong_head(rng: random.Random, token: str) -> bytes:
     many = "".join(f"X-{i}: {i}\r\n" for i in range(rng.choice([90, 200, 900, 5000])))
-    more = rng.choice(
-        [many, "X: " + "a" * rng.choice([9000, 70_000]) + "\r\n", "nocolon\r\n", "A\0: \0\r\n", " folded\r\n"]
-    )
-    return request(_ask(), token, more=more)
+    long = "X: " + "a" * rng.choice([9000, 70_000]) + "\r\n"
+    return request(_ask(), token, more=rng.choice([many, long, "nocolon\r\n", "A\0: \0\r\n", " folded\r\n"]))
 
 
 def wrong_length(rng: random.Random, token: str) -> bytes:
-    length = rng.choice(
-        ["-1", "1e9", "99999999999999999999", "1048577", "abc", "", "+5", "0x10", "5\r\nContent-Length: 6", "999"]
-    )
+    length = rng.choice(LENGTHS)
     chunked = "Transfer-Encoding: chunked\r\n" if rng.random() < 0.3 else ""
     whole = request(_ask(), token, more=chunked)
     return whole.replace(f"Content-Length: {len(_ask())}".encode(), f"Content-Length: {length}".encode())
@@ -122,23 +106,14 @@ def others_trials(rng: random.Random, token: str) -> bytes:
 
 def two_requests(rng: random.Random, token: str) -> bytes:
     del rng
-    inner = request(json.dumps({"request": "finish", "study": "b"}).encode(), token)
-    return request(_ask() + inner, token).replace(
-        f"Content-Length: {len(_ask() + inner)}".encode(), f"Content-Length: {len(_ask())}".encode()
-    )
+    both = _ask() + request(json.dumps({"request": "finish", "study": "b"}).encode(), token)
+    lengths = (f"Content-Length: {len(body)}".encode() for body in (both, _ask()))
+    return request(both, token).replace(*lengths)
 
 
 def garbage(rng: random.Random, token: str) -> bytes:
     del token
-    starts = [
-        b"",
-        b"\x16\x03\x01\x02\x00\x01\x00",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"\r\n\r\n",
-        b"GET /\r\n\r\n",
-        b"SSH-2.0-x\r\n",
-    ]
-    return rng.choice(starts) + rng.randbytes(rng.randrange(200))
+    return rng.choice(STARTS) + rng.randbytes(rng.randrange(200))
 
 
 ATTACKS: list[Attack] = [wrong_token, wrong_host, wrong_origin, wrong_method, wrong_path, wrong_head, wrong_length]

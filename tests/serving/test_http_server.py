@@ -69,10 +69,6 @@ def test_what_is_not_served_says_why_in_the_form_of_the_protocol(server, change,
     assert post(server, {"request": "describe"})[1]["trials"] == 0
 
 
-def test_who_sends_another_method_is_told_which_is_meant(server):
-    assert post(server, b"", method="GET")[1]["error"]["message"] == "send POST to /v1"
-
-
 def test_a_body_that_came_with_its_head_or_after_it_is_read(server):
     body = b'{"request": "describe"}'
     whole = request(body, server.token)
@@ -104,9 +100,10 @@ def test_a_body_that_does_not_come_is_not_waited_for(server, monkeypatch):
     assert time.monotonic() - began < 5
 
 
-def test_nobody_without_the_token_is_read_to_the_end(server):
+def test_nobody_without_the_token_is_read_to_the_end_nor_with_another_method(server):
     sent = request(b"", "wrong").replace(b"Content-Length: 0", b"Content-Length: 1000000")
     assert b" 401 " in send(server, sent)
+    assert post(server, b"", method="GET")[1]["error"]["message"] == "send POST to /v1"
 
 
 def test_too_many_requests_are_refused_until_time_has_passed(server):
@@ -126,17 +123,14 @@ def test_a_budget_holds_no_more_than_its_burst():
 
 
 def test_an_ask_whose_answer_cannot_be_sent_is_taken_back(server, monkeypatch):
-    handler = server.RequestHandlerClass
-
     def break_off(*_):
         raise BrokenPipeError
 
     with monkeypatch.context() as patch:
-        patch.setattr(handler, "send_content", break_off)
-        with pytest.raises(http.client.HTTPException):
-            post(server, {"request": "ask"})
-        with pytest.raises(http.client.HTTPException):
-            post(server, {"request": "ask", "key": "k"})
+        patch.setattr(server.RequestHandlerClass, "send_content", break_off)
+        for more in ({}, {"key": "k"}):
+            with pytest.raises(http.client.HTTPException):
+                post(server, {"request": "ask"} | more)
     assert post(server, {"request": "ask", "key": "k"})[1]["trials"][0]["number"] == 0
 
 
@@ -178,12 +172,8 @@ class TestUnixSocket:
         path = tmp_path / "s"
         with run_server(make_service("a"), path=str(path)) as server:
             assert stat.S_IMODE(path.stat().st_mode) == 0o700
-            for token, host, status in [
-                (server.token, "localhost", 200),
-                ("no", "localhost", 401),
-                (server.token, "x", 403),
-            ]:
-                assert self.send(path, token, host) == status
+            given = [(server.token, "localhost"), ("no", "localhost"), (server.token, "x")]
+            assert [self.send(path, *one) for one in given] == [200, 401, 403]
         assert not path.exists()
 
     def send(self, path, token, host):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -29,48 +30,40 @@ PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
     ],
 )
 def test_what_is_no_request_is_refused_in_words(given, code, message):
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(Refusal, match=re.escape(message)) as refused:
         check_request(given)
     assert refused.value.code == code
-    assert message in str(refused.value)
+
+
+TOLD = {"trial": 0, "value": 1}
+WRONG = [("ask", {"n": wrong}, "n: ") for wrong in (0, 257, 1.0, True)]
+WRONG += [("ask", {"lease": wrong}, "lease: ") for wrong in (0, "1")]
+WRONG += [("ask", {"key": wrong}, "key: ") for wrong in ("", "k" * 201, 5)]
+WRONG += [("tell", TOLD | {"trial": wrong}, "trial: ") for wrong in (-1, "0")]
+WRONG += [("tell", TOLD | {"value": wrong}, "value: ") for wrong in ([1], {"value": 1})]
+WRONG += [("tell", {"trial": 0, "reports": wrong}, "reports: ") for wrong in ([[1]], 5)]
+WRONG += [("add", {"point": wrong, "value": 1}, "point: ") for wrong in ({"a": 1}, "__import__")]
+WRONG += [("describe", {"id": wrong}, "id: ") for wrong in ([1], 1e300)]
 
 
 @pytest.mark.parametrize(
     ("request_", "fields", "name"),
     [
-        ("ask", {"n": 0}, "n: "),
-        ("ask", {"n": 257}, "n: "),
-        ("ask", {"n": 1.0}, "n: "),
-        ("ask", {"n": True}, "n: "),
-        ("ask", {"lease": 0}, "lease: "),
-        ("ask", {"lease": "1"}, "lease: "),
-        ("ask", {"key": ""}, "key: "),
-        ("ask", {"key": "k" * 201}, "key: "),
-        ("ask", {"key": 5}, "key: "),
-        ("tell", {"trial": -1, "value": 1}, "trial: "),
-        ("tell", {"trial": "0", "value": 1}, "trial: "),
-        ("tell", {"trial": 0, "value": [1]}, "value: "),
-        ("tell", {"trial": 0, "value": {"value": 1}}, "value: "),
-        ("tell", {"trial": 0, "value": 1, "values": [1]}, "values: "),
+        *WRONG,
+        ("tell", TOLD | {"values": [1]}, "values: "),
         ("tell", {"trial": 0, "values": 3}, "values: "),
         ("tell", {"trial": 0, "values": [1, 2]}, "value: "),
-        ("tell", {"trial": 0, "value": 1, "sd": -1}, "sd: "),
-        ("tell", {"trial": 0, "value": 1, "constraints": [3]}, "constraints: "),
+        ("tell", TOLD | {"sd": -1}, "sd: "),
+        ("tell", TOLD | {"constraints": [3]}, "constraints: "),
         ("tell", {"trial": 0, "failed": 3}, "failed: "),
-        ("tell", {"trial": 0, "value": 1, "finished": "now"}, "finished: "),
+        ("tell", TOLD | {"finished": "now"}, "finished: "),
         ("tell", {"trial": 0, "failed": "x", "retry": 1001}, "retry: "),
-        ("tell", {"trial": 0, "reports": [[1]]}, "reports: "),
-        ("tell", {"trial": 0, "reports": 5}, "reports: "),
         ("add", {"point": {"a": 99, "b": True}, "value": 1}, "point: a: "),
-        ("add", {"point": {"a": 1}, "value": 1}, "point: "),
-        ("add", {"point": "__import__", "value": 1}, "point: "),
         ("add", {"point": {"a": 1, "b": True}, "value": "x"}, "value: "),
         ("renew", {"trial": 0, "started": "x"}, "started: "),
         ("trials", {"from": -1}, "from: "),
         ("trials", {"limit": 1001}, "limit: "),
         ("finish", {"reason": ""}, "reason: "),
-        ("describe", {"id": [1]}, "id: "),
-        ("describe", {"id": 1e300}, "id: "),
         ("create", {"study": 5}, "create: "),
     ],
 )

@@ -73,8 +73,7 @@ def test_holders_who_say_when_they_began_both_have_their_values_kept(served, clo
     assert (refusal.code, "begun at another time" in str(refusal)) == ("bad_value", True)
 
 
-def test_a_trial_that_another_process_finished_is_not_handed_out_again(tmp_path, clock):
-    file = tmp_path / "r.db"
+def test_a_trial_that_another_process_finished_is_not_handed_out_again(file, clock):
     with bo.Study(SPACE, method="random", seed=0, storage=file) as other:
         served = ServedStudy(bo.Study(SPACE, method="random", seed=0, storage=file))
         served._leases = Leases(lambda: clock[0])

@@ -43,13 +43,9 @@ def test_the_description_is_of_the_space_and_the_goals():
 def test_requests_of_one_study_leave_others_as_they_are():
     service = make_service("a", "b")
     ask(service, "ask", study="a", n=3)
-    for request, fields in [
-        ("tell", {"trial": 0, "value": 1}),
-        ("requeue", {"trial": 1}),
-        ("renew", {"trial": 2}),
-        ("tell", {"trial": 10**9, "value": 1}),
-    ]:
-        assert code_of(service, request, study="b", **fields) == "unknown_trial"
+    for request, trial in [("tell", 0), ("requeue", 1), ("renew", 2), ("tell", 10**9)]:
+        value = {"value": 1} if request == "tell" else {}
+        assert code_of(service, request, study="b", trial=trial, **value) == "unknown_trial"
     assert ask(service, "finish", study="a")["finished"]
     assert ask(service, "ask", study="b")["trials"][0]["number"] == 0
     assert [one["status"] for one in ask(service, "trials", study="a")["trials"]] == ["running"] * 3
@@ -101,11 +97,8 @@ def test_many_clients_at_once_lose_and_double_nothing():
             trial = ask(service, "ask", lease=60)["trials"][0]
             ask(service, "tell", trial=trial["number"], value=trial["point"]["x"])
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
     trials = ask(service, "trials", limit=1000)["trials"]
     assert [one["status"] for one in trials] == ["completed"] * 80
     assert all(one["value"] == one["point"]["x"] for one in trials)
@@ -147,22 +140,21 @@ def test_an_error_that_nobody_expects_is_logged_and_not_told(monkeypatch, caplog
     assert "the password" in caplog.text
 
 
-def test_a_lost_file_is_said_and_what_was_told_is_kept(tmp_path):
-    study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "r.db")
+def test_a_lost_file_is_said_and_what_was_told_is_kept(file):
+    study = bo.Study(SPACE, method="random", seed=0, storage=file)
     service = Service([study])
     ask(service, "ask")
-    (tmp_path / "r.db").unlink()
+    file.unlink()
     assert code_of(service, "tell", trial=0, value=1.0) == "storage"
     assert study.trials[0].value == 1.0
     assert code_of(service, "ask") == "storage"
-    study.save(tmp_path / "r.db")
+    study.save(file)
     service.close()
-    with bo.Study.load(tmp_path / "r.db") as again:
+    with bo.Study.load(file) as again:
         assert again.best_value == 1.0
 
 
-def test_at_the_end_studies_are_closed_and_nothing_more_is_answered(tmp_path):
-    file = tmp_path / "r.db"
+def test_at_the_end_studies_are_closed_and_nothing_more_is_answered(file):
     service = Service([bo.Study(SPACE, method="random", seed=0, storage=file, name=name) for name in "ab"])
     ask(service, "ask", study="a")
     service.close()
@@ -171,27 +163,26 @@ def test_at_the_end_studies_are_closed_and_nothing_more_is_answered(tmp_path):
         bo.Study.load(file, name).close()
 
 
-def test_a_suggestion_that_takes_long_is_not_waited_for_at_the_end(tmp_path, monkeypatch):
+def test_a_suggestion_that_takes_long_is_not_waited_for_at_the_end(file, monkeypatch):
     monkeypatch.setattr("bostruct.serving.service.CLOSE_SECONDS", 0.1)
-    study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "r.db")
-    service, entered, leave, codes = Service([study]), threading.Event(), threading.Event(), []
-    searcher = study._searcher
-    suggest = type(searcher).suggest
+    study = bo.Study(SPACE, method="random", seed=0, storage=file)
+    service, entered, leave = Service([study]), threading.Event(), threading.Event()
+    searcher = type(study._searcher)
+    suggest = searcher.suggest
 
     def think(*given):
         entered.set()
         assert leave.wait(30)
         return suggest(*given)
 
-    monkeypatch.setattr(type(searcher), "suggest", think)
-    thread = threading.Thread(target=lambda: codes.append(code_of(service, "ask")))
-    thread.start()
-    assert entered.wait(30)
-    service.close()  # and the file is there for others
-    leave.set()
-    thread.join(30)
-    assert codes == ["stopping"]
-    with bo.Study.load(tmp_path / "r.db") as again:
+    monkeypatch.setattr(searcher, "suggest", think)
+    with ThreadPoolExecutor(1) as pool:
+        code = pool.submit(code_of, service, "ask")
+        assert entered.wait(30)
+        service.close()  # and the file is there for others
+        leave.set()
+        assert code.result(30) == "stopping"
+    with bo.Study.load(file) as again:
         assert again.trials == ()
 
 

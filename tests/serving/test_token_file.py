@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -17,13 +17,16 @@ from bostruct.serving.http_server import StudyServer
 from bostruct.serving.service import Service
 from bostruct.serving.token_file import keep_token
 from tests.locked_files import hard_link, hold_lock, is_locked
+from tests.programs import start
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 OURS, THEIRS = "bostruct-" + "o" * 43, "bostruct--_aZ9" + "t" * 38
-HOLD = (
-    "import sys\nfrom bostruct.serving.token_file import keep_token\n"
-    "with keep_token(sys.argv[1], sys.argv[2]):\n    print('kept', flush=True)\n    sys.stdin.read()\n"
-)
+HOLD = """
+from bostruct.serving.token_file import keep_token
+with keep_token(sys.argv[1], sys.argv[2]):
+    print("kept", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_a_token_is_for_its_user_alone_and_goes_with_the_block(tmp_path):
@@ -37,10 +40,8 @@ def test_a_token_is_for_its_user_alone_and_goes_with_the_block(tmp_path):
 
 def test_the_file_of_a_living_server_is_refused_and_that_of_a_killed_one_is_not(tmp_path):
     path = tmp_path / "token"
-    line = [sys.executable, "-c", HOLD, str(path), THEIRS]
-    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with start(HOLD, path, THEIRS) as process:
         try:
-            assert process.stdout is not None
             assert process.stdout.readline() == "kept\n"
             with pytest.raises(FileExistsError, match="holds the token of another bostruct serve"):
                 keep_token(str(path), OURS).__enter__()
@@ -64,11 +65,11 @@ def test_what_holds_no_token_is_refused_and_left(tmp_path, content):
 
 
 @pytest.mark.parametrize("lead", [lambda path: path, hard_link])
-def test_a_database_is_left_and_keeps_the_locks_of_this_process(tmp_path, lead):
-    with bo.Study({"a": bool}, storage=tmp_path / "runs.db", method="random") as study, hold_lock(tmp_path / "runs.db"):
+def test_a_database_is_left_and_keeps_the_locks_of_this_process(file, lead):
+    with bo.Study({"a": bool}, storage=file, method="random") as study, hold_lock(file):
         with pytest.raises(OutputRefused, match="holds no token"):
-            keep_token(str(lead(tmp_path / "runs.db")), OURS).__enter__()
-        assert is_locked(tmp_path / "runs.db")
+            keep_token(str(lead(file)), OURS).__enter__()
+        assert is_locked(file)
         assert study.name == "study"
 
 
@@ -101,22 +102,20 @@ def test_what_is_no_file_is_refused_and_left(tmp_path, make):
 
 
 def test_of_many_that_begin_at_once_one_has_the_file(tmp_path):
-    path, barrier, kept, refused = tmp_path / "token", threading.Barrier(8), [], []
+    path, barrier = tmp_path / "token", threading.Barrier(8)
     path.write_text(f"{THEIRS}\n")
 
     def begin(token):
         barrier.wait()
         try:
             with keep_token(str(path), token):
-                kept.append(path.read_text() == f"{token}\n")
+                kept = path.read_text() == f"{token}\n"
                 barrier.wait()
         except FileExistsError:
-            refused.append(token)
             barrier.wait()
+            return "refused"
+        return kept
 
-    threads = [threading.Thread(target=begin, args=(str(number) * 43,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (kept, len(refused), path.exists()) == ([True], 7, False)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(begin, (str(number) * 43 for number in range(8))))
+    assert (found.count(True), found.count("refused"), path.exists()) == (1, 7, False)

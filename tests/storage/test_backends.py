@@ -31,10 +31,35 @@ def test_a_path_none_and_a_back_end_are_storages(tmp_path: Path) -> None:
     assert isinstance(open_storage(str(tmp_path / "a.db")), SqliteStorage)
 
 
-@pytest.mark.parametrize("given", ["", 3, b"", ":memory:", "sqlite:///a.db", "a\0b"])
-def test_what_names_no_place_is_refused(given: Any) -> None:
-    with pytest.raises(StorageError, match=r"^storage: expected the path of a file"):
+NO_PATH, CONNECTION = "^storage: expected the path of a file", "text of a connection"
+HIDDEN, SHOWN = "whose rest is not shown|text of a connection", r"ann:\*\*\*@db"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        *[(given, NO_PATH) for given in ("", 3, b"", ":memory:", "sqlite:///a.db", "a\0b")],
+        ("host=db user=ann password=hunter2 dbname=runs", CONNECTION),
+        ("dbname = runs password = hunter2", CONNECTION),
+        ("postgresql:/ann:hunter2@db/runs", CONNECTION),
+        (" postgres:ann:hunter2@db/runs", CONNECTION),
+        (Path("postgresql://ann:hunter2@db/runs"), "path made of a URL"),
+        (Path("mysql://ann:hunter2@db/runs"), "path made of a URL"),
+        ("sqlite://ann:hunter2@db/runs", HIDDEN),
+        ("sqlite:///ann:hunter2@db", HIDDEN),
+        ("//ann:hunter2@db/runs", HIDDEN),
+        (["postgresql://ann:hunter2@db/runs"], SHOWN),
+        (b"postgresql://ann:hunter2@db/runs", SHOWN),
+    ],
+)
+def test_what_names_no_place_is_refused_and_no_password_is_shown(given: Any, message: str) -> None:
+    with pytest.raises(StorageError, match=message) as refused:
         as_path(given)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_path_may_have_the_words_of_a_connection(tmp_path: Path) -> None:
+    assert as_path(str(tmp_path / "password" / "postgres.db")) == tmp_path / "password" / "postgres.db"
 
 
 def test_a_study_goes_on_in_a_back_end_of_the_users_own() -> None:
@@ -87,19 +112,14 @@ def test_changing_a_trial_moves_the_digest_by_the_difference() -> None:
         assert find_trial(connection, 1, 5, "here") is None
 
 
-def test_a_file_is_open_here_as_long_as_a_database_is(tmp_path: Path) -> None:
+def test_a_file_is_open_here_as_long_as_somebody_has_it_open(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     database = Database(path, read_only=False)
     assert is_open_here(path)
-    database.close()
-    database.close()
+    for _ in range(2):
+        database.close()
     assert not is_open_here(path)
     assert not database.is_open
-
-
-def test_a_file_that_nobody_has_open_any_more_is_not_open_here(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    path.touch()
     file = OpenFile(path)  # and an interrupt before anybody could close it
     assert is_open_here(path)
     del file
@@ -119,40 +139,3 @@ def test_what_became_of_an_open_file_is_said(tmp_path: Path) -> None:
     path.write_text("another")
     assert "was replaced" in str(file.find_change())
     file.close()
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        "host=db user=ann password=hunter2 dbname=runs",
-        "dbname = runs password = hunter2",
-        "postgresql:/ann:hunter2@db/runs",
-        " postgres:ann:hunter2@db/runs",
-    ],
-)
-def test_the_text_of_a_connection_is_no_path_and_is_not_shown(given: str, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="text of a connection") as refused:
-        as_path(given)
-    assert "hunter2" not in str(refused.value)
-    assert as_path(str(tmp_path / "password" / "postgres.db")) == tmp_path / "password" / "postgres.db"
-
-
-@pytest.mark.parametrize("url", ["postgresql://ann:hunter2@db/runs", "mysql://ann:hunter2@db/runs"])
-def test_a_path_made_of_a_url_is_refused_and_is_not_shown(url: str) -> None:
-    with pytest.raises(StorageError, match="path made of a URL") as refused:
-        as_path(Path(url))
-    assert "hunter2" not in str(refused.value)
-
-
-@pytest.mark.parametrize("url", ["sqlite://ann:hunter2@db/runs", "sqlite:///ann:hunter2@db", "//ann:hunter2@db/runs"])
-def test_what_looks_like_a_login_is_not_shown(url: str) -> None:
-    with pytest.raises(StorageError, match=r"whose rest is not shown|text of a connection") as refused:
-        as_path(url)
-    assert "hunter2" not in str(refused.value)
-
-
-@pytest.mark.parametrize("given", [["postgresql://ann:hunter2@db/runs"], b"postgresql://ann:hunter2@db/runs"])
-def test_what_is_no_path_is_shown_without_its_password(given: Any) -> None:
-    with pytest.raises(StorageError, match=r"ann:\*\*\*@db") as refused:
-        as_path(given)
-    assert "hunter2" not in str(refused.value)

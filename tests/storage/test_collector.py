@@ -43,9 +43,7 @@ def call_in_thread(function: Callable[[], None]) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 @pytest.mark.parametrize(("call", "runs"), [(call_at_once, False), (call_in_thread, True)])
-def test_it_runs_in_a_child_unless_the_thread_that_stopped_it_has_forked(
-    call: Callable[[Callable[[], None]], None], runs: bool
-) -> None:
+def test_it_runs_in_a_child_unless_the_thread_that_stopped_it_has_forked(call, runs):
     statuses: list[int] = []
 
     def fork() -> None:

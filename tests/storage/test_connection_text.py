@@ -34,24 +34,13 @@ def test_what_is_no_password_stays(text: str) -> None:
     assert hide_passwords(text) == text
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "runs.db",
-        "/data/ann@lab/runs.db",
-        "C:/data/a:b@c.db",
-        "password/postgres.db",
-        "12:30@lab.db",
-        "//server/share/ann@lab/runs.db",
-        "pass=3.db",
-        "seed=3,pass=2",
-        "user=ann,host=lab.db",
-        "lr=0.1 host=lab.db",
-        "compass=1 user.db",
-        "runs@lab",
-        "12:30",
-    ],
-)
+PATHS = """runs.db /data/ann@lab/runs.db C:/data/a:b@c.db password/postgres.db 12:30@lab.db pass=3.db runs@lab 12:30
+//server/share/ann@lab/runs.db seed=3,pass=2 user=ann,host=lab.db"""
+CONNECTIONS = """ann:hunter2@h/db postgresql//ann:hunter2@h/db postgresql;//h/db postgresql:/ann@h/db ann:hunter2@host
+ann:hun@ter2@host:5432 //ann:hunter2@host/db PGPASSWORD=hunter2 pass=hunter2"""
+
+
+@pytest.mark.parametrize("path", [*PATHS.split(), "lr=0.1 host=lab.db", "compass=1 user.db"])
 def test_a_path_is_no_connection(path: str) -> None:
     assert not is_connection(path)
 
@@ -59,16 +48,8 @@ def test_a_path_is_no_connection(path: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ann:hunter2@host/db",
-        "postgresql//ann:hunter2@h/db",
-        "postgresql;//h/db",
-        "postgresql:/ann@h/db",
-        "ann:hunter2@host",
-        "ann:hun@ter2@host:5432",
-        "//ann:hunter2@host/db",
-        "PGPASSWORD=hunter2",
+        *CONNECTIONS.split(),
         "export PGPASSWORD=hunter2",
-        "pass=hunter2",
         "user=ann pass=hunter2 host=h",
         "Server=h;User=ann;Pwd=hunter2",
     ],

@@ -7,8 +7,6 @@ import fcntl
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,6 +19,7 @@ import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.locks import StudyLocked
 from bostruct.storage.protocol import StorageError, StudyMismatch
+from tests.programs import finish
 from tests.stored import forge
 
 
@@ -53,9 +52,7 @@ def test_a_file_with_two_names_is_refused_before_anything_is_written(tmp_path: P
         assert study.best_value == 1.0
 
 
-def test_who_may_only_read_sees_what_was_told_last_through_a_link_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_may_only_read_sees_what_was_told_last_through_a_link_too(tmp_path, monkeypatch):
     file, link = tmp_path / "runs.db", tmp_path / "links" / "runs.db"
     link.parent.mkdir()
     link.symlink_to(file)
@@ -68,9 +65,7 @@ def test_who_may_only_read_sees_what_was_told_last_through_a_link_too(
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_place_without_locks_is_refused_and_nothing_stays_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
+def test_a_place_without_locks_is_refused_and_nothing_stays_open(tmp_path, monkeypatch, number):
     opened = []
 
     def no_lock(descriptor: int, _: int) -> None:
@@ -86,8 +81,7 @@ def test_a_place_without_locks_is_refused_and_nothing_stays_open(
     assert opened
 
 
-def test_a_lock_without_space_for_it_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "runs.db"
+def test_a_lock_without_space_for_it_is_given_back(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as full:
         full.setattr(os, "write", _no_space)
         with pytest.raises(StorageError, match="No space left on device"):
@@ -144,10 +138,7 @@ def test_a_trial_whose_ask_was_interrupted_is_handed_out_by_the_next(tmp_path: P
         assert study.ask().number == 1
 
 
-def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "runs.db"
+def test_an_interrupt_is_what_is_seen_though_the_trials_cannot_be_given_back(file, monkeypatch):
 
     def objective(_: dict) -> float:
         monkeypatch.setattr(study._store, "take_back", fail)
@@ -196,8 +187,7 @@ def _interrupted(step: Callable[..., Any]) -> Callable[..., Any]:
     return interrupted
 
 
-def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_forked_child_does_not_keep_the_lock(file: Path) -> None:
     study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file)
     reading, writing = os.pipe()
     child = os.fork()
@@ -226,10 +216,7 @@ def test_a_forked_child_cannot_write_the_study_of_its_parent(tmp_path: Path) -> 
 
 
 LEAVES_ITS_LOCK_BEHIND = """
-import os, subprocess, sys
-sys.path[:0] = sys.argv[1:2]
-import bostruct as bo
-study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[2])
+study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[1])
 study.ask()
 lock = next(iter(study._store._seat._held.values()))
 child = subprocess.Popen(["sleep", "60"], pass_fds=[lock], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -238,10 +225,8 @@ os._exit(0)
 """
 
 
-def test_what_the_dead_left_behind_keeps_their_lock_and_is_not_called_by_their_name(tmp_path: Path) -> None:
-    file, root = tmp_path / "runs.db", Path(bo.__file__).parent.parent
-    command = [sys.executable, "-c", LEAVES_ITS_LOCK_BEHIND, str(root), str(file)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+def test_what_the_dead_left_behind_keeps_their_lock_and_is_not_called_by_their_name(file: Path) -> None:
+    done = finish(LEAVES_ITS_LOCK_BEHIND, file)
     dead, keeper = (int(word) for word in done.stdout.split())
     try:
         with bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file) as study:
@@ -258,8 +243,7 @@ def made_by_an_older_version(file: Path) -> None:
     forge(file, "UPDATE studies SET version = '0.0.1', method = json_set(method, '$.settings.older', 1)")
 
 
-def test_a_named_method_goes_on_as_it_is_now_and_says_so(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_named_method_goes_on_as_it_is_now_and_says_so(file: Path) -> None:
     made_by_an_older_version(file)
     expected = f"made by bostruct 0.0.1, whose method 'random' had other settings than that of {bo.__version__}"
     with pytest.warns(UserWarning, match=re.escape(expected)), bo.Study.load(file) as study:
@@ -269,8 +253,7 @@ def test_a_named_method_goes_on_as_it_is_now_and_says_so(tmp_path: Path) -> None
     assert result.best_value == 1
 
 
-def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(file: Path) -> None:
     bo.Study({"x": [1, 2]}, method="random", seed=0, storage=file).close()
     with bo.Study.load(file):
         pass  # of this version: nothing is said
@@ -291,8 +274,7 @@ def test_a_study_of_another_version_goes_on_and_says_that_it_may_differ(tmp_path
         ({"space": {"y": [1, 2, 3]}}, "with another domain"),  # and that alone: nothing goes on
     ],
 )
-def test_another_method_is_refused_with_the_version_of_the_file(tmp_path: Path, given: dict, message: str) -> None:
-    file = tmp_path / "runs.db"
+def test_another_method_is_refused_with_the_version_of_the_file(file: Path, given: dict, message: str) -> None:
     made_by_an_older_version(file)
     with pytest.raises(StudyMismatch, match=message):
         bo.Study(**({"space": {"x": [1, 2]}, "method": "random", "storage": file} | given))

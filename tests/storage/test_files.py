@@ -8,8 +8,6 @@ import re
 import signal
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,10 +23,10 @@ from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.sqlite import SqliteStorage
-from tests.stored import forge
+from tests.programs import finish, start
+from tests.stored import damage, forge
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y"]), "b": bo.Ordinal([1, 2, 4])})
-ROOT = str(Path(bo.__file__).parent.parent)
 
 
 def open_study(path, space=SPACE, **given):
@@ -58,41 +56,30 @@ def test_commits_are_synced_to_disk(path):
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("persist",)
 
 
-def foreign_database(path):
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE trials (id INTEGER)")
-    connection.close()
+def rewritten(change):
+    """Return what makes a study, and changes the bytes of its file."""
 
+    def make(path):
+        with open_study(path) as study:
+            study.optimize(lambda p: float(p["b"]), 6)
+        path.write_bytes(change(path.read_bytes()))
 
-def truncated(path):
-    with open_study(path) as study:
-        study.optimize(lambda p: float(p["b"]), 6)
-    path.write_bytes(path.read_bytes()[:6000])
-
-
-def scribbled(path):
-    with open_study(path) as study:
-        study.optimize(lambda p: float(p["b"]), 6)
-    data = bytearray(path.read_bytes())
-    data[4096:8192] = b"\xa5" * 4096
-    path.write_bytes(data)
+    return make
 
 
 def newer(path):
     open_study(path).close()
-    with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    connection.close()
+    damage(path, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (foreign_database, "database of another application"),
+        (lambda path: damage(path, "CREATE TABLE trials (id INTEGER)"), "database of another application"),
         (lambda path: path.write_text("a,b\n1,2\n" * 100), "not a SQLite database"),
         (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a SQLite database"),
-        (truncated, "damaged|malformed"),
-        (scribbled, "damaged|malformed"),
+        (rewritten(lambda data: data[:6000]), "damaged|malformed"),
+        (rewritten(lambda data: data[:4096] + b"\xa5" * 4096 + data[8192:]), "damaged|malformed"),
         (newer, f"newer bostruct .schema version {SCHEMA_VERSION + 1}; this one knows up to {SCHEMA_VERSION}"),
     ],
     ids=["foreign", "text", "stub", "truncated", "scribbled", "newer"],
@@ -111,15 +98,18 @@ def test_what_is_not_ours_or_not_sound_is_refused_and_left_as_it_is(tmp_path, ma
     assert os.listdir(tmp_path) == ["file.db"]
 
 
-def test_places_where_no_file_can_be_are_refused(tmp_path):
-    with pytest.raises(StorageError, match="is a directory"):
-        open_study(tmp_path)
-    with pytest.raises(StorageError, match="does not exist"):
-        open_study(tmp_path / "no" / "runs.db")
-    with pytest.raises(StorageError, match="no such file"):
-        bo.Study.load(tmp_path / "runs.db")
-    with pytest.raises(StorageError, match="path of a file"):
-        open_study("sqlite:///runs.db")
+@pytest.mark.parametrize(
+    ("step", "place", "message"),
+    [
+        (open_study, ".", "is a directory"),
+        (open_study, "no/runs.db", "does not exist"),
+        (bo.Study.load, "runs.db", "no such file"),
+        (open_study, "sqlite:///runs.db", "path of a file"),
+    ],
+)
+def test_places_where_no_file_can_be_are_refused(tmp_path, step, place, message):
+    with pytest.raises(StorageError, match=message):
+        step(place if ":" in place else tmp_path / place)
     assert os.listdir(tmp_path) == []
 
 
@@ -127,15 +117,12 @@ def test_places_where_no_file_can_be_are_refused(tmp_path):
 def test_a_folder_to_write_nothing_in_is_refused_in_one_wording(path, name, monkeypatch):
     before = path.read_bytes()
     monkeypatch.setattr(os, "access", lambda _, mode: not mode & os.W_OK)
-    folder = re.escape(str(path.parent))
-    with pytest.raises(
-        StorageError, match=rf"{name}: cannot be written: .* in {folder} nothing can be made: .*permission"
-    ):
+    says = rf"{name}: cannot be written: .* in {re.escape(str(path.parent))} nothing can be made: .*permission"
+    with pytest.raises(StorageError, match=says):
         open_study(path.with_name(name))
     monkeypatch.setattr(folders, "_is_read_only", lambda _: True)
-    with pytest.raises(
-        StorageError, match="it is on a read-only file system" + "; .*read_only=True" * (name == "runs.db")
-    ):
+    says = "it is on a read-only file system" + "; .*read_only=True" * (name == "runs.db")
+    with pytest.raises(StorageError, match=says):
         open_study(path.with_name(name))
     assert (os.listdir(path.parent), path.read_bytes()) == (["runs.db"], before)
 
@@ -153,35 +140,32 @@ def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
     assert as_path("~nobody.db") == Path("~nobody.db")
 
 
-def test_an_empty_file_becomes_a_study(tmp_path):
-    (tmp_path / "runs.db").touch()
-    with open_study(tmp_path / "runs.db") as study:
+def test_an_empty_file_becomes_a_study(file):
+    file.touch()
+    with open_study(file) as study:
         assert study.ask().number == 0
 
 
-def test_a_read_only_file_is_read_and_not_written(path, monkeypatch):
+def test_a_read_only_file_is_read_with_what_a_writer_has_just_told_and_not_written(path, monkeypatch):
     # Permissions bind nobody who is root: the check that asks for them is made to answer as for others.
+    with open_study(path) as study:
+        study.tell(study.ask(), -7.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+            with bo.Study.load(path, read_only=True) as reader:
+                assert reader.best_value == -7.0
     before = path.read_bytes()
     path.chmod(stat.S_IRUSR)
     monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
     with pytest.raises(StorageError, match="read-only"):
         open_study(path)
     with bo.Study.load(path, read_only=True) as study:
-        assert len(study.trials) == 4
+        assert len(study.trials) == 5
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == ["runs.db"]
 
 
-def test_who_may_only_read_sees_what_a_writer_has_just_told(path, monkeypatch):
-    with open_study(path) as study:
-        study.tell(study.ask(), -7.0)
-        monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
-        with bo.Study.load(path, read_only=True) as reader:
-            assert reader.best_value == -7.0
-
-
-def test_an_ask_is_on_disk_before_the_objective_sees_it(tmp_path):
-    file = tmp_path / "runs.db"
+def test_an_ask_is_on_disk_before_the_objective_sees_it(file):
 
     def objective(point):
         with bo.Study.load(file, read_only=True) as study:
@@ -194,17 +178,14 @@ def test_an_ask_is_on_disk_before_the_objective_sees_it(tmp_path):
 
 
 def test_an_ask_and_a_tell_cost_one_commit_each(path):
-    commits = []
+    said = []
     with open_study(path) as study:
-        study._store._database.connection.set_trace_callback(
-            lambda text: commits.append(text) if text == "COMMIT" else None
-        )
+        study._store._database.connection.set_trace_callback(said.append)
         trial = study.ask()
-        assert len(commits) == 1
-        study.tell(trial, 1.0)
-        assert len(commits) == 2
-        study.add({"a": "x", "b": 1}, 1.0)
-        assert len(commits) == 3
+        for n, step in enumerate((lambda: study.tell(trial, 1.0), lambda: study.add({"a": "x", "b": 1}, 1.0)), 1):
+            assert said.count("COMMIT") == n
+            step()
+        assert said.count("COMMIT") == 3
 
 
 def test_a_second_writer_in_this_process_shares_the_study(path):
@@ -217,9 +198,6 @@ def test_a_second_writer_in_this_process_shares_the_study(path):
 
 
 HOLD = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study.load(sys.argv[1])
 study.ask()
 print("open", flush=True)
@@ -228,9 +206,6 @@ sys.stdin.read()
 
 
 CREATE = """
-import sys
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
 bo.Study
 sys.stdin.readline()
 with bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1], name=sys.argv[2]) as study:
@@ -241,13 +216,9 @@ with bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1], nam
 
 def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
     path = tmp_path / "runs.db"
-    processes = [
-        subprocess.Popen([sys.executable, "-c", CREATE, str(path), f"study {i}", ROOT], stdin=subprocess.PIPE)
-        for i in range(3)
-    ]
+    processes = [start(CREATE, path, f"study {i}", stdout=None) for i in range(3)]
     for process in processes:
-        assert process.stdin is not None
-        process.stdin.write(b"go\n")
+        process.stdin.write("go\n")
         process.stdin.close()
     assert [process.wait(60) for process in processes] == [0, 0, 0]
     storage = SqliteStorage(path)
@@ -255,9 +226,7 @@ def test_processes_may_make_and_fill_one_file_at_the_same_time(tmp_path):
 
 
 def test_a_trial_of_another_process_is_its_own_until_that_dies(path):
-    command = [sys.executable, "-c", HOLD, str(path), ROOT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(HOLD, path) as process:
         assert process.stdout.readline() == "open\n"
         with bo.Study.load(path, read_only=True) as study:
             assert [t.status for t in study.trials] == ["completed"] * 4 + ["running"]
@@ -342,15 +311,11 @@ def test_choices_that_are_objects_agree_across_their_addresses(tmp_path):
 
 def test_importing_the_study_loads_no_package_that_only_some_runs_need():
     heavy = "matplotlib pandas tqdm cloudpickle threadpoolctl"
-    code = f"import sys; sys.path.insert(0, {ROOT!r}); import bostruct; bostruct.Study; bostruct.minimize; "
-    code += f"print([m for m in {heavy!r}.split() if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = finish(f"bo.Study; bo.minimize; print([m for m in {heavy!r}.split() if m in sys.modules])")
     assert done.stdout == "[]\n", done.stderr
 
 
-def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_waits_for_another_process_that_was_stopped_and_says_so(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(database_module, "LONG_SECONDS", 0.5)
     with bo.Study({"a": range(9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
         trial, another = study.ask(2)
@@ -393,9 +358,7 @@ def read_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tupl
                 other.execute("ROLLBACK")
 
 
-def test_a_step_waits_for_a_reader_that_was_stopped_and_says_so(
-    read_study: tuple[bo.Study, sqlite3.Connection], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_waits_for_a_reader_that_was_stopped_and_says_so(read_study, caplog, monkeypatch):
     study, other = read_study
     timer = threading.Timer(1.0, other.execute, ("ROLLBACK",))
     timer.start()
@@ -411,9 +374,7 @@ def test_a_step_waits_for_a_reader_that_was_stopped_and_says_so(
     assert study.tell(1, 2.0).number == 1
 
 
-def test_an_ask_that_waits_for_a_reader_is_interrupted_and_a_tell_says_that_nothing_is_written(
-    read_study: tuple[bo.Study, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_ask_that_waits_for_a_reader_is_interrupted_and_a_tell_says_that_nothing_is_written(read_study, monkeypatch):
     study, other = read_study
     signal.signal(signal.SIGALRM, fail_at_once)
     began = time.monotonic()
@@ -443,9 +404,7 @@ def test_a_study_that_is_collected_in_a_step_of_another_one_of_its_file_does_not
         database.close()
 
 
-def test_a_signal_handler_has_no_part_in_a_step_that_waits_for_a_reader(
-    read_study: tuple[bo.Study, sqlite3.Connection],
-) -> None:
+def test_a_signal_handler_has_no_part_in_a_step_that_waits_for_a_reader(read_study):
     study, other = read_study
     refused: list[StorageError] = []
 

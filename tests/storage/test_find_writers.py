@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,12 +16,10 @@ from bostruct.storage.backends import open_storage
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import find_writers
 from tests.cli.invoke import as_json
+from tests.programs import start
 
-ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(12)}
-HOLD = """import sys
-sys.path.insert(0, sys.argv[2])
-import bostruct as bo
+HOLD = """
 study = bo.Study({"a": range(12)}, method="random", seed=0, storage=sys.argv[1])
 print(study.ask().number, flush=True)
 sys.stdin.read()
@@ -38,9 +34,7 @@ def file(tmp_path: Path) -> Path:
 def test_trials_of_a_killed_process_wait_for_who_only_looks(file: Path) -> None:
     with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
         study.ask()
-        command = [sys.executable, "-c", HOLD, str(file), str(ROOT)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
+        with start(HOLD, file) as process:
             assert process.stdout.readline() == "1\n"
             page = LivePage(str(file))
             assert b"2 trials: 2 running." in page.read().body

@@ -76,9 +76,7 @@ def test_the_exception_of_a_signal_handler_is_raised_from_waiting_as_it_is(tmp_p
     release(path, descriptor)
 
 
-def test_the_exception_of_a_signal_handler_does_not_say_that_a_writer_is_gone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_exception_of_a_signal_handler_does_not_say_that_a_writer_is_gone(tmp_path, monkeypatch):
     def expire(*_: object) -> int:
         raise TimeoutError("the user's own limit")
 

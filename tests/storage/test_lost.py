@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +16,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.protocol import News, StorageError
+from tests.programs import finish
 
-ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(30), "b": ["x", "y"]}
 
 
@@ -46,6 +44,10 @@ def remove_folder(file: Path) -> None:
     shutil.rmtree(file.parent)
 
 
+def rename(file: Path) -> None:
+    file.rename(file.with_name("renamed.db"))
+
+
 def remove_all(file: Path) -> None:
     for name in file.parent.glob("runs.db*"):
         name.unlink(missing_ok=True)  # a study that finds its file lost removes its locks
@@ -65,7 +67,7 @@ LOSSES: list[Callable[[Path], object]] = [
     Path.unlink,
     remove_all,
     remove_folder,
-    lambda file: file.rename(file.with_name("renamed.db")),
+    rename,
     lambda file: file.parent.rename(file.parent.with_name("elsewhere")),
     replace,
     replace_by_another_study,
@@ -81,9 +83,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("lose", LOSSES, ids=NAMES)
-def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(
-    file: Path, lose: Callable, uninterrupted: list[tuple]
-) -> None:
+def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(file, lose, uninterrupted):
     elsewhere = file.parent.parent / "saved.db"
     study = open_study(file)
     study.optimize(objective, 5)
@@ -110,9 +110,7 @@ def test_the_loss_is_said_and_the_value_kept_and_saved_and_the_study_goes_on(
 
 
 @pytest.mark.parametrize("lose", [Path.unlink, remove_all])
-def test_a_lost_study_may_be_saved_under_the_name_it_had(
-    file: Path, lose: Callable, uninterrupted: list[tuple]
-) -> None:
+def test_a_lost_study_may_be_saved_under_the_name_it_had(file, lose, uninterrupted):
     with open_study(file) as study:
         study.optimize(objective, 5)
         lose(file)
@@ -196,35 +194,7 @@ def test_one_call_that_loses_its_file_leaves_another(file: Path) -> None:
         assert [trial.status for trial in study.trials] == ["completed"] * 4
 
 
-def test_a_study_whose_folder_is_lost_too_is_left_with_the_temporary_files(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(file.parent.parent))
-    study = open_study(file)
-    study.optimize(objective, 4)
-    remove_folder(file)
-    with pytest.warns(UserWarning, match="rescued"):
-        study.close()
-    (rescued,) = file.parent.parent.glob("runs-rescued-*.db")
-    with bo.Study.load(rescued) as again:
-        assert points_and_values(again) == points_and_values(study)
-
-
-def test_a_file_renamed_after_the_last_value_is_noticed_when_the_study_is_closed(file: Path) -> None:
-    study = open_study(file)
-    study.optimize(objective, 4)
-    file.rename(file.with_name("final.db"))
-    with pytest.warns(UserWarning, match="rescued"):
-        study.close()
-    (rescued,) = file.parent.glob("runs-rescued-*.db")
-    with bo.Study.load(rescued) as again:
-        assert points_and_values(again) == points_and_values(study)
-
-
 ENDS = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study({"a": range(9)}, method="random", seed=0, storage=sys.argv[1])
 trial = study.ask()
 os.unlink(sys.argv[1])
@@ -233,7 +203,7 @@ study.tell(trial, 7.0)
 
 
 def test_a_script_that_ends_by_the_error_leaves_what_it_told(file: Path) -> None:
-    done = subprocess.run([sys.executable, "-c", ENDS, str(file), str(ROOT)], capture_output=True, text=True)
+    done = finish(ENDS, file)
     assert done.returncode == 1
     assert "StorageLost" in done.stderr
     (rescued,) = file.parent.glob("runs-rescued-*.db")
@@ -243,12 +213,11 @@ def test_a_script_that_ends_by_the_error_leaves_what_it_told(file: Path) -> None
 
 
 def test_a_reader_in_the_process_of_a_writer_does_not_give_its_locks_away(file: Path) -> None:
-    show = [sys.executable, "-m", "bostruct", "show", str(file)]
     with open_study(file) as study:
         study.optimize(objective, 2)
         with bo.Study.load(file, read_only=True) as reader:
             assert len(reader.trials) == 2
-        subprocess.run(show, check=True, capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
+        assert finish("print(len(bo.Study.load(sys.argv[1], read_only=True).trials))", file).stdout == "2\n"
         study.optimize(objective, 4)
 
 
@@ -332,9 +301,7 @@ def test_a_trial_whose_point_is_another_one_is_noticed(file: Path) -> None:
         study.close()
 
 
-def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(
-    file: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(file, tmp_path_factory, monkeypatch):
     monkeypatch.chdir(file.parent)
     study = open_study(Path(file.name))
     study.optimize(objective, 2)
@@ -346,13 +313,14 @@ def test_a_rescued_study_lies_beside_its_lost_file_wherever_the_process_is_now(
     assert len(list(file.parent.glob("runs-rescued-*.db"))) == 1
 
 
-@pytest.mark.parametrize("lose", [delete_study, delete_trial])
-def test_what_was_deleted_is_noticed_when_the_study_is_closed(file: Path, lose: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize("lose", [remove_folder, rename, delete_study, delete_trial])
+def test_what_was_lost_is_noticed_and_rescued_when_the_study_is_closed(file, lose, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(file.parent.parent))  # where there is no folder any more
     study = open_study(file)
     study.optimize(objective, 5)
     lose(file)
     with pytest.warns(UserWarning, match=r"runs\.db was lost .* which is in .*rescued"):
         study.close()
-    (rescued,) = file.parent.glob("runs-rescued-*.db")
-    with bo.Study.load(rescued, read_only=True) as saved:
-        assert [trial.value for trial in saved.trials] == [trial.value for trial in study.trials]
+    (rescued,) = (file.parent.parent if lose is remove_folder else file.parent).glob("runs-rescued-*.db")
+    with bo.Study.load(rescued) as again:
+        assert points_and_values(again) == points_and_values(study)

@@ -127,9 +127,7 @@ def go_back_and_further(connection: sqlite3.Connection) -> None:
 
 @pytest.mark.parametrize("lose", [go_back, go_back_and_on, go_back_and_further])
 @pytest.mark.parametrize("reads", [True, False], ids=["reads", "writes alone"])
-def test_a_database_that_lost_a_step_is_not_written(
-    connection: sqlite3.Connection, lose: Callable[[sqlite3.Connection], None], reads: bool
-) -> None:
+def test_a_database_that_lost_a_step_is_not_written(connection, lose, reads):
     replica = read(connection)
     connection.execute("BEGIN")
     make(connection, insert(2), replica=replica)
@@ -166,9 +164,7 @@ def test_what_was_half_taken_in_is_no_loss(connection: sqlite3.Connection) -> No
 
 
 @pytest.mark.parametrize("forge", ["DELETE FROM trials WHERE number = 1", "UPDATE trials SET checksum = 7"])
-def test_rows_that_changed_without_a_step_are_found_where_all_are_counted(
-    connection: sqlite3.Connection, forge: str
-) -> None:
+def test_rows_that_changed_without_a_step_are_found_where_all_are_counted(connection, forge):
     replica = read(connection)
     replica.check_rows(connection)
     connection.execute(forge)

@@ -6,9 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.sqlite import SqliteStorage
+from tests.programs import finish, start
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})
 N = 9
@@ -70,13 +69,12 @@ def uninterrupted():
 
 @pytest.mark.parametrize("cut", range(N))
 @pytest.mark.parametrize("asked", [False, True], ids=["after tell", "after ask"])
-def test_resume_equals_uninterrupted(tmp_path, uninterrupted, cut, asked):
-    path = tmp_path / "runs.db"
-    with open_study(path) as study:
+def test_resume_equals_uninterrupted(file, uninterrupted, cut, asked):
+    with open_study(file) as study:
         study.optimize(objective, cut)
         if asked:
             study.ask()
-    with open_study(path) as study:
+    with open_study(file) as study:
         study.optimize(objective, N)
         assert what_happened(study) == uninterrupted
 
@@ -127,17 +125,6 @@ def test_any_interleaving_of_asks_tells_and_reopenings_keeps_all(tmp_path_factor
     assert what_happened(kept) == what_happened(live)
     assert kept.result.order == live.result.order
     kept.close()
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=12))
-@settings(max_examples=10, deadline=None)
-def test_values_survive_the_file_exactly(tmp_path_factory, values):
-    path = tmp_path_factory.mktemp("study") / "runs.db"
-    with open_study(path, method="random") as study:
-        for value in values:
-            study.tell(study.ask(), value)
-    with bo.Study.load(path, read_only=True) as study:
-        assert [t.value for t in study.trials] == values
 
 
 def test_a_study_loads_without_being_described_again(tmp_path):
@@ -196,9 +183,6 @@ def test_a_method_that_was_an_object_is_passed_again(tmp_path, uninterrupted):
 
 
 CRASH = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study(bo.Space({"a": bo.Integer(1, 9)}), method="random", seed=0, storage=sys.argv[1])
 print([study.ask().number for _ in range(2)])
 sys.stdout.flush()
@@ -207,8 +191,7 @@ os._exit(1)
 
 
 def crash(path):
-    root = str(Path(bo.__file__).parent.parent)
-    return subprocess.run([sys.executable, "-c", CRASH, str(path), root], capture_output=True, text=True).stdout.strip()
+    return finish(CRASH, path).stdout.strip()
 
 
 def test_orphans_of_a_crash_are_handed_out_once_more_and_then_failed(tmp_path):
@@ -227,20 +210,16 @@ def test_orphans_of_a_crash_are_handed_out_once_more_and_then_failed(tmp_path):
         assert study.ask().number == 2
 
 
-def test_closing_in_good_order_costs_a_trial_no_attempt(tmp_path):
-    path = tmp_path / "runs.db"
+def test_closing_in_good_order_costs_a_trial_no_attempt(file):
     for _ in range(4):
-        with open_study(path) as study:
+        with open_study(file) as study:
             assert study.ask().number == 0
-    with open_study(path) as study:
+    with open_study(file) as study:
         study.tell(0, 1.0)
         assert study.ask().number == 1
 
 
 INTERRUPTED = """
-import sys, time
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
 def objective(point):
     if point["a"] == 5:
         print("sleeping", flush=True)
@@ -254,10 +233,7 @@ bo.minimize(objective, {"a": range(1, 9)}, 8, method="random", seed=0, storage=s
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
     path = tmp_path / "runs.db"
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-c", INTERRUPTED, str(path), str(workers), root]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(INTERRUPTED, path, workers, stderr=subprocess.PIPE) as process:
         assert process.stdout.readline() == "sleeping\n"
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=20)
@@ -271,9 +247,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
 
 
 KILLED = """
-import os, random, signal, sys, time
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
+import random
 from bostruct.searchers.random import RandomSearch
 
 path, kills = sys.argv[1], int(sys.argv[2])
@@ -313,9 +287,7 @@ print(len(told), lost, len(study.trials) - len(told))
 
 def test_kill_9_in_the_middle_of_tell_loses_nothing_told(tmp_path):
     kills = 50
-    root = str(Path(bo.__file__).parent.parent)
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "runs.db"), str(kills), root]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=250)
+    done = finish(KILLED, tmp_path / "runs.db", kills)
     assert done.returncode == 0, done.stderr
     told, lost, unfinished = done.stdout.split()
     assert lost == "[]"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -17,8 +15,7 @@ import bostruct as bo
 from bostruct.storage import seats
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
-
-ROOT = Path(bo.__file__).parent.parent
+from tests.programs import start
 
 
 @pytest.fixture
@@ -52,8 +49,6 @@ def test_others_are_found_but_not_those_of_another_study_or_file(file: Path) -> 
 
 
 HOLD = """
-import os, sys
-sys.path[:0] = sys.argv[2:]
 from pathlib import Path
 from bostruct.storage.seats import Seat
 seat = Seat(Path(sys.argv[1]), 1, "study")
@@ -65,9 +60,7 @@ with seat.deciding():
 
 def test_who_is_killed_has_gone_and_keeps_nobody_waiting(file: Path) -> None:
     seat = Seat(file, 1, "study")
-    command = [sys.executable, "-c", HOLD, str(file), str(ROOT)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(HOLD, file) as process:
         owner = process.stdout.readline().strip()
         assert not seat.is_gone(owner)
         decided = threading.Event()
@@ -184,9 +177,7 @@ def test_a_writer_whose_file_cannot_be_looked_at_may_be_there(file: Path, monkey
         one.leave()
 
 
-def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_writer_whose_file_was_removed_makes_it_anew_and_says_so(file, caplog):
     with bo.Study({"x": [1, 2, 3]}, method="random", seed=0, storage=file) as study:
         trial = study.ask()
         next(file.parent.glob("*.writer")).unlink()
@@ -218,9 +209,7 @@ def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
         os.umask(before)
 
 
-def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(file, monkeypatch):
     def refuse(*_: object, **__: object) -> int:
         raise StorageError("no space left")
 

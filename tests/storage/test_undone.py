@@ -24,9 +24,7 @@ def test_a_step_is_made_again_until_it_is_made() -> None:
 
 
 @pytest.mark.parametrize(("error", "count"), [(StepUndone, 5), (StorageError, 1)])
-def test_it_is_not_made_again_forever_nor_after_another_error(
-    error: type[StorageError], count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_not_made_again_forever_nor_after_another_error(error, count, monkeypatch):
     calls = []
     monkeypatch.setattr(undone, "monotonic", lambda: len(calls) * SECONDS / 3)  # at each call, and so after it
 

@@ -25,8 +25,7 @@ def space_of(name: str) -> bo.Space:
 
 
 @pytest.mark.parametrize("script", FILES, ids=lambda path: path.stem)
-def test_a_study_of_another_version_goes_on(script, tmp_path):
-    file = tmp_path / "runs.db"
+def test_a_study_of_another_version_goes_on(script, file):
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(script.read_text(encoding="utf-8"))
     name, method = script.stem.split("_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,9 +24,7 @@ def never(_: object) -> float:
     ("method", "callback"),
     [("auto", bo.StopWhen(regret=0.5)), ("random", Patience(5)), ("random", TargetValue(1.0))],
 )
-def test_the_same_call_pays_for_no_trial_of_a_run_that_was_stopped(
-    tmp_path: Path, method: str, callback: bo.StopWhen | Patience | TargetValue
-) -> None:
+def test_the_same_call_pays_for_no_trial_of_a_run_that_was_stopped(tmp_path, method, callback):
     settings: dict[str, Any] = {"method": method, "seed": 0, "storage": tmp_path / "a.db", "callbacks": callback}
     first = bo.minimize(loss, BITS, 60, **settings)
     assert 0 < len(first.trials) < 60

@@ -16,8 +16,7 @@ from bostruct.execution.processes import ProcessPool
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 
 
-def test_a_canceled_trial_is_over_and_no_failure(tmp_path: Path) -> None:
-    file = tmp_path / "a.db"
+def test_a_canceled_trial_is_over_and_no_failure(file: Path) -> None:
     with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
         first, second = study.ask(), study.ask()
         canceled = study.cancel(first)

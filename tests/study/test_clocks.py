@@ -19,9 +19,11 @@ import pytest
 import bostruct as bo
 from bostruct.execution import clock
 from bostruct.execution.evaluation import Evaluation
+from bostruct.execution.pools import InProcessPool
+from bostruct.storage.rows import TRIAL_COLUMNS, add_checksums, checksum, seal
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
-from tests.stored import forge
+from tests.stored import damage, forge
 
 SPACE = {"x": bo.Real(0.0, 1.0), "k": ["a", "b", "c"]}
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
@@ -69,9 +71,7 @@ def check_study(file: Path, n_trials: int) -> None:
 @pytest.mark.usefixtures("real_clocks")
 @pytest.mark.parametrize("name", CLOCKS)
 @pytest.mark.parametrize("wrong", WRONG)
-def test_an_objective_that_replaces_a_clock_changes_no_study(
-    tmp_path: Path, name: str, wrong: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_objective_that_replaces_a_clock_changes_no_study(tmp_path, name, wrong, caplog):
     caplog.set_level(logging.INFO)  # for which Python reads time.time
 
     def objective(point: Any) -> float:
@@ -114,9 +114,7 @@ def replace_worker_clock(point: Any) -> float:
 
 
 @pytest.mark.parametrize("objective", [set_worker_clock, replace_worker_clock])
-def test_a_worker_whose_clock_is_days_behind_loses_nothing(
-    tmp_path: Path, objective: Callable[[Any], float], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_whose_clock_is_days_behind_loses_nothing(tmp_path, objective, monkeypatch, caplog):
     monkeypatch.setattr(clock, "_wrong", set())
     study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db")
     study.optimize(objective, 6, workers=2)
@@ -129,8 +127,6 @@ def test_a_worker_whose_clock_is_days_behind_loses_nothing(
 @pytest.mark.parametrize("ended", [math.nan, math.inf, -1.0, 1.8e12, "noon", 5.0, True])
 def test_a_pool_may_say_anything_of_the_end(ended: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pool of a user's own, or another version of ours on another machine."""
-    from bostruct.execution.pools import InProcessPool
-
     wait = InProcessPool.wait
 
     def say(pool: InProcessPool) -> list[tuple[int, Evaluation]]:
@@ -171,39 +167,40 @@ def test_a_clock_that_stands_still_loses_no_value(moment: float, monkeypatch: py
     assert study.tell(second, 2.0).info["double_of"] == 0
 
 
-class TestTell:
-    @pytest.mark.parametrize(("unit", "factor"), [("milliseconds", 1e3), ("microseconds", 1e6), ("nanoseconds", 1e9)])
-    def test_another_unit_is_named(self, unit: str, factor: float) -> None:
-        study = bo.Study(SPACE, method="random", seed=0)
-        trial = study.ask()
-        with pytest.raises(
-            ValueError, match=rf"finished: expected .* got .*; these are {unit}: divide by {factor:.0f}$"
-        ):
-            study.tell(trial, 1.0, finished=clock.now() * factor)
-        assert study.tell(trial, 1.0).status == "completed"  # nothing was lost
+UNITS = {"milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
+IMPOSSIBLE = [0.0, 3.5, -1.0, 1e300, math.nan, math.inf, 10**400]
 
-    @pytest.mark.parametrize("finished", [0.0, 3.5, -1.0, 1e300, math.nan, math.inf, 10**400])
-    def test_an_impossible_time_is_refused(self, finished: float) -> None:
-        study = bo.Study(SPACE, method="random", seed=0)
-        trial = study.ask()
-        with pytest.raises(ValueError, match="finished: expected"):
-            study.tell(trial, 1.0, finished=finished)
-        for apart in (-86_000.0, 86_000.0):  # clocks differ
-            trial = study.tell(study.ask(), 1.0, finished=clock.now() + apart)
-            assert trial.seconds == pytest.approx(max(apart, 0.0), abs=60.0)
 
-    def test_a_clock_that_was_wrong_at_the_ask_refuses_no_right_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        study, right = bo.Study(SPACE, method="random", seed=0), clock.now()
-        for wrong in (right + 1e9, right - 1e9):
-            monkeypatch.setattr(clock, "read_clock", lambda moment=wrong: moment)
-            trial = study.ask()
-            monkeypatch.setattr(clock, "read_clock", lambda: right)
-            assert study.tell(trial, 1.0, finished=right).finished == right
+@pytest.mark.parametrize("given", [*UNITS, *IMPOSSIBLE])
+def test_another_unit_is_named_and_an_impossible_time_refused(given: Any) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    trial = study.ask()
+    factor = UNITS.get(given)
+    says = "finished: expected" + (rf" .* got .*; these are {given}: divide by {factor:.0f}$" if factor else "")
+    with pytest.raises(ValueError, match=says):
+        study.tell(trial, 1.0, finished=clock.now() * factor if factor else given)
+    assert study.tell(trial, 1.0).status == "completed"  # nothing was lost
+
+
+@pytest.mark.parametrize("apart", [-86_000.0, 86_000.0])  # clocks differ
+def test_a_time_of_another_clock_is_kept(apart: float) -> None:
+    study = bo.Study(SPACE, method="random", seed=0)
+    trial = study.tell(study.ask(), 1.0, finished=clock.now() + apart)
+    assert trial.seconds == pytest.approx(max(apart, 0.0), abs=60.0)
+
+
+def test_a_clock_that_was_wrong_at_the_ask_refuses_no_right_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, right = bo.Study(SPACE, method="random", seed=0), clock.now()
+    for wrong in (right + 1e9, right - 1e9):
+        monkeypatch.setattr(clock, "read_clock", lambda moment=wrong: moment)
+        trial = study.ask()
+        monkeypatch.setattr(clock, "read_clock", lambda: right)
+        assert study.tell(trial, 1.0, finished=right).finished == right
 
 
 STORED = {
     "milliseconds": 1.8e12,
-    "far beyond the calendar": 1e300,
+    "after the calendar": 1e300,
     "infinite": math.inf,
     "negative": -1e6,
     "text": "noon",
@@ -212,9 +209,8 @@ STORED = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    study = bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db")
-    study.optimize(value_of, 3)
-    study.close()
+    with bo.Study(SPACE, method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        study.optimize(value_of, 3)
     return tmp_path / "runs.db"
 
 
@@ -236,27 +232,17 @@ def test_a_stored_study_with_bad_times_loads(file: Path, column: str, kind: str)
     assert len(bo.Study.load(file.with_name("copy.db"), read_only=True).trials) == 6
 
 
+TIMES = [("1795800000", 1_795_800_000.0), (1_795_800_000, 1_795_800_000.0), ("7.0", 7.0), (" 7", 7.0)]
+TIMES += [(text, 12.5) for text in ("12.5", " 12.5 ", "12.5\n")]
+
+
 @pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        (math.nan, None),
-        (1_795_800_000, 1_795_800_000.0),
-        ("1795800000", 1_795_800_000.0),
-        ("7.0", 7.0),
-        ("12.5", 12.5),
-        (" 12.5 ", 12.5),
-        ("12.5\n", 12.5),
-        (" 7", 7.0),
-    ],
+    ("column", "given", "kept"),
+    [("finished", math.nan, None), *[(column, *one) for column in ("started", "finished") for one in TIMES]],
 )
-@pytest.mark.parametrize("column", ["started", "finished"])
 def test_a_checksum_of_a_time_that_the_file_changed_is_known(file: Path, given: Any, kept: Any, column: str) -> None:
     """SQLite keeps NaN as NULL, and integers and digits as floats; the checksum is that of what was written."""
-    if column == "started" and kept is None:
-        pytest.skip("NULL is not stored there")
     forge(file, f"UPDATE trials SET {column} = ? WHERE number = 1", values=(kept,))
-    from bostruct.storage.rows import TRIAL_COLUMNS, add_checksums, checksum, seal
-
     with closing(sqlite3.connect(file)) as connection, connection:
         names = ", ".join(TRIAL_COLUMNS)
         (row,) = connection.execute(f"SELECT {names} FROM trials WHERE number = 1").fetchall()
@@ -268,17 +254,12 @@ def test_a_checksum_of_a_time_that_the_file_changed_is_known(file: Path, given: 
         digest = add_checksums(progress[3], new, -checksum(row))
         sealed = seal((*progress[:3], digest, progress[4]))
         connection.execute("UPDATE progress SET digest = ?, checksum = ?", (digest, sealed[-1]))
-    study = bo.Study.load(file)
-    trial = study.trials[1]
-    assert trial.finished is not None
-    assert trial.finished >= 0.0
-    assert len(study.result.to_dataframe()) == 3
-    study.close()
+    with bo.Study.load(file) as study:
+        assert study.trials[1].finished >= 0.0
+        assert len(study.result.to_dataframe()) == 3
 
 
 def test_a_damaged_time_is_still_found(file: Path) -> None:
-    from tests.stored import damage
-
     damage(file, "UPDATE trials SET finished = finished + 1 WHERE number = 1")
     with pytest.raises(bo.StorageError, match="damaged"):
         bo.Study.load(file)

@@ -61,9 +61,7 @@ def describe(result: bo.Result) -> list[Any]:
 
 
 @pytest.mark.parametrize(("method", "kind"), CASES)
-def test_a_predicate_that_fails_ends_the_run_in_words_and_the_study_resumes(
-    tmp_path: Path, method: str, kind: str
-) -> None:
+def test_a_predicate_that_fails_ends_the_run_in_words_and_the_study_resumes(tmp_path, method, kind):
     file, sensor = tmp_path / "runs.db", Sensor()
     space = SPACES[kind](sensor, BASE)
 
@@ -86,8 +84,7 @@ def test_a_predicate_that_fails_ends_the_run_in_words_and_the_study_resumes(
     )
 
 
-def test_trials_in_flight_are_given_back(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_trials_in_flight_are_given_back(file: Path) -> None:
     with bo.Study(SPACES["constraint"](sensor := Sensor(), BASE), method="random", seed=1, storage=file) as study:
         running = study.ask()
         sensor.is_broken = True
@@ -100,10 +97,7 @@ def test_trials_in_flight_are_given_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["condition", "condition on a part"])
-def test_a_stored_study_whose_condition_fails_is_refused_by_its_name_and_left_as_it_is(
-    tmp_path: Path, kind: str
-) -> None:
-    file = tmp_path / "runs.db"
+def test_a_stored_study_whose_condition_fails_is_refused_by_its_name_and_left_as_it_is(file: Path, kind: str) -> None:
     bo.minimize(value, SPACES[kind](Sensor(), BASE), 4, method="random", seed=1, storage=file)
     before = file.read_bytes()
     for base in (BASE, BASE | {"new": bo.Integer(0, 3, default=1)}):

@@ -33,8 +33,15 @@ def objective(point):
     return point["rate"] + point.get("width", 0)
 
 
+LIMITED = {"directions": ["minimize", "maximize"], "constraints": {"size": ("<=", 5.0)}, "method": "random", "seed": 0}
+
+
 def told(trials):
     return [(t.point, t.status, t.value, t.values, t.reason, dict(t.constraints)) for t in trials]
+
+
+def digits(**given):
+    return bo.Study({"n": bo.Integer(1, 9)}, **given)
 
 
 def test_moments_are_datetimes_in_utc():
@@ -75,88 +82,99 @@ def test_a_study_adds_what_another_wrote():
     assert type(next(t.point["layers"] for t in added if "layers" in t.point)) is int
 
 
-def test_a_choice_none_goes_round_where_its_variable_has_a_condition():
-    space = {
+CHOICES = [
+    bo.Categorical(["None", "salt"]),
+    bo.Categorical(["NA", "salt"], when={"flag": True}),
+    bo.Categorical(["1", "2", "03"]),
+    bo.Categorical(["1.5", "b"]),
+    bo.Categorical(["True", "False"]),
+    bo.Categorical([None, 1, 2]),
+    bo.Categorical([None, "a", 2.5]),
+    bo.Ordinal(np.linspace(0, 1, 7)),
+    bo.Ordinal([1, 2, 4], when={"flag": True}),
+    bo.Fidelity([0.1, 1 / 3, 1.0]),
+    bo.Integer(0, 10**12),
+    bo.Real(1e-9, 1, log=True, when={"flag": True}),
+    bo.Permutation([1 / 3, 2 / 3, "c"]),
+    bo.Subset(["a", "b", "c"], size=(0, 2)),
+    bo.Subset(range(4), size=2, when={"flag": True}),
+    bo.Sequence([0.1, 0.2], length=(1, 3)),
+    bo.Candidates({"label": [1 / 3, 2 / 3, 0.1 + 0.2], "x": range(3)}, label="label"),
+    bo.Categorical([float("inf"), 1.0]),
+    bo.Categorical(["1", 1.5, (2, "b"), "('c',)"]),
+    bo.Categorical([None, [1, 2], [3]]),
+]
+CONDITIONAL = {
+    "a choice None under a condition": {
         "inner": bo.Categorical([None, "x"], when={"depth": None}),  # before its parent
         "depth": bo.Categorical([None, 1, 2], when={"kind": "tree"}),
         "kind": ["tree", "net", None],
-    }
-    study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
-    study.optimize(lambda point: float(len(point)), 7, progress=False)
-    points = [trial.point for trial in study.trials]
-    assert {"kind": "tree", "depth": None, "inner": None} in points
-    assert {"kind": None} in points
-    assert [trial.point for trial in other.add_frame(study.result.to_dataframe())] == points
-    with pytest.raises(PointError, match=r"frame: row 0: kind: expected one of"):
-        other.add_frame(pd.DataFrame({"kind": ["bush"], "depth": [None], "inner": [None], "value": [1.0]}))
-
-
-def test_real_numbers_that_some_rows_lack_go_round_without_a_walk_over_their_grid():
-    space = {"a": ["x", "y"], "r": bo.Real(0, 1, when={"a": "x"}), "n": bo.Integer(0, 10**12, when={"a": "y"})}
-    result = bo.minimize(lambda p: p.get("r", 0.5), space, 6, method="random", seed=0, progress=False)
-    assert {len(trial.point) for trial in result.trials} == {2}
-    assert {trial.point["a"] for trial in result.trials} == {"x", "y"}
-    study = bo.Study(space)
-    assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
-
-
-def test_a_choice_none_goes_round_beside_other_domains():
-    space = {"inner": {"flip": bool, "crop": [None, 2]}, "n": [None, 1], "m": bo.Categorical([None, 2], when={"n": 1})}
-    study, other = (bo.Study(space, method="random", seed=0) for _ in range(2))
-    study.optimize(lambda point: float(len(point)), 8, progress=False)
-    points = [trial.point for trial in study.trials]
-    assert {point["n"] for point in points} == {None, 1}
-    assert [trial.point for trial in other.add_frame(study.result.to_dataframe())] == points
-
-
-def test_points_come_back_from_a_csv_file(tmp_path):
-    space = {
-        "beans": bo.Subset(["ar", "li", "ro"], size=(0, 2)),
-        "order": bo.Permutation(["a", "b", "c"]),
-        "word": bo.Sequence("xy", length=(1, 3)),
-        "mixed": bo.Categorical(["1", 1.5, (2, "b"), "('c',)"]),
-        "extra": bo.Subset(range(4), size=2, when={"flag": True}),
+    },
+    "no walk over a grid": {
+        "a": ["x", "y"],
+        "r": bo.Real(0, 1, when={"a": "x"}),
+        "n": bo.Integer(0, 10**12, when={"a": "y"}),
+    },
+    "a choice None beside a part": {
+        "inner": {"flip": bool, "crop": [None, 2]},
+        "n": [None, 1],
+        "m": bo.Categorical([None, 2], when={"n": 1}),
+    },
+    "a condition on a part": {
+        "inner": {"kind": ["a", "b"], "x": bo.Ordinal([1 / 3, 2 / 3]), "rate": bo.Real(0, 1)},
+        "n": bo.Integer(1, 3, when={"inner": lambda inner: inner["kind"] == "a"}),
         "flag": bool,
-        "inner": {"flip": bool, "rate": bo.Real(0, 1)},
-    }
-    result = bo.minimize(lambda p: p["inner"]["rate"], space, 20, method="random", seed=0, progress=False)
-    result.to_csv(tmp_path / "trials.csv")
-    added = bo.Study(space).add_frame(pd.read_csv(tmp_path / "trials.csv"))
-    assert [trial.point for trial in added] == [trial.point for trial in result.trials]
+    },
+}
+SPACES = CONDITIONAL | {repr(variable): {"v": variable, "flag": bool} for variable in CHOICES}
 
 
-def test_texts_of_a_frame_are_read_as_literals_and_never_run():
-    frame = pd.DataFrame({"beans": ["__import__('os').getcwd()"], "value": [1.0]})
-    with pytest.raises(PointError, match=r"frame: row 0: beans: .*__import__"):
-        bo.Study({"beans": bo.Subset(["ar", "li", "ro"], size=2)}).add_frame(frame)
+@pytest.mark.parametrize("space", SPACES)
+def test_every_kind_of_choices_goes_round(tmp_path, space):
+    study, other, third, fourth = (bo.Study(SPACES[space], method="random", seed=0) for _ in range(4))
+    for i in range(7):
+        with suppress(bo.SpaceExhausted):
+            study.tell(study.ask(), float(i))
+    given = {frozenset(trial.point) for trial in study.trials}
+    assert frozenset.union(*given) == set(SPACES[space])
+    assert len(given) > 1 or space not in CONDITIONAL, "points that lack a variable"
+    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials)
+    study.result.to_csv(tmp_path / "a.csv")
+    assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)
+    own = pd.DataFrame([trial.point for trial in study.trials]).assign(value=[trial.value for trial in study.trials])
+    own.to_csv(tmp_path / "own.csv")
+    assert told(fourth.add_frame(pd.read_csv(tmp_path / "own.csv"))) == told(study.trials)
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        ({"beans": ["__import__('os').getcwd()"], "kind": ["net"]}, r"frame: row 0: beans: .*__import__"),
+        ({"beans": ["('ar', 'li')"], "kind": ["bush"]}, r"frame: row 0: kind: expected one of"),
+    ],
+)
+def test_texts_of_a_frame_are_read_as_literals_and_never_run(frame, words):
+    study = bo.Study({"beans": bo.Subset(["ar", "li", "ro"], size=2), "kind": ["tree", "net", None]})
+    with pytest.raises(PointError, match=words):
+        study.add_frame(pd.DataFrame(frame | {"value": [1.0]}))
 
 
 def test_several_objectives_and_limits_go_round():
-    goals = {
-        "directions": ["minimize", "maximize"],
-        "constraints": {"size": ("<=", 5.0)},
-        "method": "random",
-        "seed": 0,
-    }
-
     def measure(point):
         return {"value": (point["x"], 1.0 - point["x"]), "constraints": {"size": 10.0 * point["x"]}}
 
-    result = bo.minimize(measure, {"x": bo.Real(0, 1)}, 8, **goals)
-    study = bo.Study({"x": bo.Real(0, 1)}, **goals)
+    result = bo.minimize(measure, {"x": bo.Real(0, 1)}, 8, **LIMITED)
+    study = bo.Study({"x": bo.Real(0, 1)}, **LIMITED)
     assert told(study.add_frame(result.to_dataframe())) == told(result.trials)
 
 
 @pytest.mark.parametrize("failing", [{0}, {2}, {0, 1, 2, 3}])
 def test_failed_trials_leave_the_columns_of_several_objectives_as_they_are(tmp_path, failing):
-    goals = {"directions": ["minimize"] * 2, "constraints": {"size": ("<=", 5.0)}, "method": "random", "seed": 0}
-    studies = [bo.Study({"x": range(9)}, **goals) for _ in range(4)]
+    studies = [bo.Study({"x": range(9)}, **LIMITED) for _ in range(4)]
     for numbers, study in ((failing, studies[0]), (set(), studies[1])):
         for trial in study.ask(4):
-            if trial.number in numbers:
-                study.tell(trial, failed="lost")
-            else:
-                study.tell(trial, (1.0, 2.0), constraints={"size": 1.0})
+            lost = trial.number in numbers
+            study.tell(trial, **({"failed": "lost"} if lost else {"value": (1.0, 2.0), "constraints": {"size": 1.0}}))
     frame, whole = (study.result.to_dataframe() for study in studies[:2])
     assert list(frame.columns) == list(whole.columns)
     columns = ["number", "status", "value.0", "value.1", "constraint.size", "feasible", "reason"]
@@ -183,32 +201,59 @@ def test_conditional_points_go_round(space):
 
 def test_a_row_without_a_value_was_never_run():
     frame = pd.DataFrame({"n": [1, 2, 3], "loss": [0.5, np.nan, 0.25], "note": ["", "lost", ""]}, index=["a", "b", "c"])
-    study = bo.Study({"n": range(1, 9)})
+    study = digits()
     with pytest.warns(UserWarning, match=r"frame: 1 of 3 rows without a value left out, the first of them row 'b'"):
         study.add_frame(frame, value="loss")
-    assert [(t.point, t.status, t.value) for t in study.trials] == [
-        ({"n": 1}, "completed", 0.5),
-        ({"n": 3}, "completed", 0.25),
-    ]
+    assert [(t.point["n"], t.status, t.value) for t in study.trials] == [(1, "completed", 0.5), (3, "completed", 0.25)]
     assert study.best_value == 0.25
 
 
+TEMP = {"Temp": bo.Ordinal([1, 1.5, 2, 1234.5])}
+ONE, TWO = {"Temp": [1], "value": [1.0]}, {"Temp": [1, 2], "value": [1.0, 2.0]}
+AS_STATE = {"failed": "state"}
+EXPECTED_STATE = "frame: row 1: failed: column 'state': expected True, False or a reason, got "
+
+
 @pytest.mark.parametrize(
-    ("frame", "value", "error", "words"),
+    ("frame", "arguments", "words"),
     [
-        (pd.DataFrame({"n": [1, 99], "value": [0.0, 1.0]}), "value", PointError, "frame: row 1: n: "),
-        (pd.DataFrame({"n": [1], "value": ["high"]}), "value", ValueError, "frame: row 0: column 'value': "),
-        (pd.DataFrame({"n": [1]}), "value", ValueError, "value: expected one of the columns"),
-        (pd.DataFrame({"n": [1], "value": [0.0]}), ["value", "n"], ValueError, "value: expected 1 names of columns"),
-        (pd.DataFrame({"m": [1], "value": [0.0]}), "value", ValueError, "frame: expected a column for each variable"),
-        ([{"n": 1}], "value", TypeError, "frame: expected a pandas DataFrame"),
+        (TWO | {"Temp": [1, 99]}, {}, "frame: row 1: Temp: "),
+        (ONE | {"value": ["high"]}, {}, "frame: row 0: column 'value': "),
+        ({"Temp": [1]}, {}, "value: expected one of the columns"),
+        (ONE, {"value": ["value", "Temp"]}, "value: expected 1 names of columns"),
+        ({"m": [1], "value": [0.0]}, {}, "frame: expected a column for each variable"),
+        (TWO | {"state": [False, 2.5]}, AS_STATE, EXPECTED_STATE + "2.5"),
+        # false, or failed
+        (TWO | {"state": ["ok", "F"], "value": [1.0, None]}, AS_STATE, EXPECTED_STATE + "'F'"),
+        (TWO | {"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
+        (TWO | {"status": ["failed"] * 2}, {}, r"frame: row 0: column 'status': says .* failed, but column 'value'"),
+        (TWO | {"state": [True] * 2}, AS_STATE, r"frame: row 0: column 'state': says .* failed, but column 'value'"),
+        (TWO | {"value": ["3", "1,5"]}, {}, r"frame: row 1: column 'value': expected a number, got '1,5'; pass dec"),
+        (TWO | {"Temp": [1, "1,5"]}, {}, r"frame: row 1: Temp: .*got '1,5'; pass decimal=','"),
+        (TWO | {"Temp": [1, "1.234,5"]}, {}, r"frame: row 1: Temp: .*got '1\.234,5'; pass decimal=','"),
+        (TWO | {"Temp": ["1", "hot"]}, {}, r"frame: row 1: Temp: expected .*, got 'hot'"),
+        (TWO | {"value": ["45", "FAILED"]}, {}, r"frame: row 1: column 'value': expected a number, got 'FAILED'"),
+        ({"Temp": ["C", 1], "value": ["g", "2"]}, {}, "row 0: column 'value': .*second header, pass skiprows="),
+        ({"temp": [1], "value": [1]}, {}, r"pass frame.rename\(columns=\{'temp': 'Temp'\}\)"),
+        ({"params_Temp": [1], "value": [1]}, {}, r"pass frame.rename\(columns=\{'params_Temp': 'Temp'\}\)"),
+        ({"config/Temp": [1], "value": [1]}, {}, r"pass frame.rename\(columns=\{'config/Temp': 'Temp'\}\)"),
+        ({"Tmp": [1], "value": [1]}, {}, r"a column for each variable, 'Temp' or 'point.Temp'; got .*'Tmp'"),
+        ({"Temp": [1], "Loss": [1]}, {"value": "loss"}, r"value: expected .*, got 'loss'; pass value='Loss'"),
+        (TWO | {"Temp": [1, None]}, {}, r"frame: row 1: Temp: expected a value, got an empty cell; .*keep_def"),
+        ({("Temp", "C"): [1], ("value", "g"): [1]}, {}, r"frame: expected one row of column names, got 2, .*header=0"),
+        (ONE, {"unmeasured": "fail"}, "unmeasured: expected 'skip' or 'queue', got 'fail'"),
     ],
 )
-def test_nothing_is_added_of_a_frame_that_is_wrong(frame, value, error, words):
-    study = bo.Study({"n": range(1, 9)})
-    with pytest.raises(error, match=words):
-        study.add_frame(frame, value)
+def test_a_wrong_frame_is_refused_at_its_row_with_the_argument_to_pass(frame, arguments, words):
+    study = bo.Study(TEMP)
+    with pytest.raises(PointError if ": Temp: " in words else ValueError, match=words):
+        study.add_frame(pd.DataFrame(frame), **arguments)
     assert study.trials == ()
+
+
+def test_what_is_no_frame_is_refused():
+    with pytest.raises(TypeError, match="frame: expected a pandas DataFrame"):
+        digits().add_frame([{"n": 1}])
 
 
 def test_a_frame_has_a_column_for_each_limit_and_for_no_other():
@@ -247,15 +292,11 @@ def test_a_campaign_that_is_planned_goes_on():
 
 def test_planned_rows_are_queued_where_the_caller_says_so(tmp_path):
     frame = pd.DataFrame({"n": [1, 2, 3, 1, 4], "value": [0.5, None, None, None, 0.1]})
-    with bo.Study({"n": range(1, 9)}, method="random", seed=0, storage=tmp_path / "runs.db") as study:
-        with pytest.warns(UserWarning, match="frame: 1 row without a value not queued"):
+    with digits(method="random", seed=0, storage=tmp_path / "runs.db") as study:
+        with pytest.warns(UserWarning, match="frame: 1 row without a value not queued"):  # the fourth, of the first's
             added = study.add_frame(frame, unmeasured="queue")
-        assert [(t.point["n"], t.status) for t in added] == [
-            (1, "completed"),  # the fourth row is one of its point
-            (4, "completed"),
-            (2, "running"),
-            (3, "running"),
-        ]
+        statuses = [(t.point["n"], t.status) for t in added]
+        assert statuses == [(1, "completed"), (4, "completed"), (2, "running"), (3, "running")]
         assert study.n_waiting == 2
         trial = study.ask()
         assert (trial.point, trial.origin) == ({"n": 2}, "given")
@@ -264,69 +305,29 @@ def test_planned_rows_are_queued_where_the_caller_says_so(tmp_path):
         result = study.optimize(lambda p: float(p["n"]), 3, progress=False)
     assert [t.point["n"] for t in result.trials][:4] == [1, 4, 2, 3]
     assert (result.n_completed, result.n_failed) == (5, 0)
-    with pytest.raises(ValueError, match="unmeasured: expected 'skip' or 'queue', got 'fail'"):
-        study.add_frame(frame, unmeasured="fail")
 
 
-@pytest.mark.parametrize(
-    ("cells", "reasons"),
-    [
-        ([True, False, False, True], [NO_REASON, None, None, NO_REASON]),
-        ([1, 0, None, 1.0], [NO_REASON, None, None, NO_REASON]),
-        (["exploded", "", None, "True"], ["exploded", None, None, NO_REASON]),
-    ],
-)
-def test_a_column_of_the_callers_says_what_failed(cells, reasons):
-    frame = pd.DataFrame({"n": [1, 2, 3, 4], "value": [None, 0.5, None, None]})
-    frame["state"] = pd.Series(cells, dtype=object)
-    study = bo.Study({"n": range(1, 9)})
-    with pytest.warns(UserWarning, match="1 of 4 rows without a value left out, the first of them row 2"):
+FINE = ["no", "0", "N", "ok", "success", "COMPLETED", "False", "pending", "SCHEDULED", "Abandoned", "PRUNED"]
+FINE += ["CANCELLED", "TERMINATED"]
+CELLS = [(True, NO_REASON), (1, NO_REASON), (1.0, NO_REASON), ("exploded", "exploded")]
+CELLS += [(word, NO_REASON) for word in ("True", "yes", "FAILED", "1", "error", "T", "Crashed")]
+CELLS += [(cell, None) for cell in (False, 0, None, "", *FINE)]
+
+
+@pytest.mark.parametrize(("cell", "reason"), CELLS)
+def test_a_column_of_the_callers_says_what_failed(cell, reason):
+    frame = pd.DataFrame({"n": [1, 2, 3], "value": [None, 0.5, None]})
+    frame["state"] = pd.Series([cell, None if cell is True else "COMPLETED", ""], dtype=object)
+    study = digits()
+    with pytest.warns(UserWarning, match=f"{2 - (reason is not None)} of 3 rows without a value left out, the first"):
         added = study.add_frame(frame, failed="state")
-    assert [(t.status, t.reason) for t in added] == [
-        ("failed", reasons[0]),
-        ("completed", None),
-        ("failed", reasons[3]),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("columns", "arguments", "words"),
-    [
-        (
-            {"state": [False, 2.5]},
-            {"failed": "state"},
-            r"frame: row 1: failed: column 'state': expected True, False or",
-        ),
-        (
-            {"state": ["ok", "F"], "value": [1.0, None]},  # false, or failed
-            {"failed": "state"},
-            r"frame: row 1: failed: column 'state': expected True, False or a reason, got 'F'",
-        ),
-        ({"state": [True, False]}, {"failed": "State"}, r"failed: expected one of the columns .*, got 'State'"),
-        (
-            {"status": ["failed", "failed"]},
-            {},
-            r"frame: row 0: column 'status': says .* failed, but column 'value' has",
-        ),
-        (
-            {"state": [True, True]},
-            {"failed": "state"},
-            r"frame: row 0: column 'state': says .* failed, but column 'value'",
-        ),
-    ],
-)
-def test_a_failure_that_cannot_be_is_refused(columns, arguments, words):
-    study = bo.Study({"n": range(1, 9)})
-    with pytest.raises(ValueError, match=words):
-        study.add_frame(pd.DataFrame({"n": [1, 2], "value": [1.0, 2.0]} | columns), **arguments)
-    assert study.trials == ()
+    assert [(t.status, t.reason) for t in added] == [("failed", reason)] * (reason is not None) + [("completed", None)]
 
 
 @pytest.mark.parametrize("words", [["running", "stopped", "stopped"], ["running"] * 3, ["on", "off", "on"]])
 def test_a_status_that_is_not_ours_says_nothing(words):
-    frame = pd.DataFrame({"x": [1, 2, 3], "status": words, "value": [3.0, 2.0, 1.0]})
-    study = bo.Study({"x": bo.Integer(1, 9)})
-    study.add_frame(frame)
+    study = digits()
+    study.add_frame(pd.DataFrame({"n": [1, 2, 3], "status": words, "value": [3.0, 2.0, 1.0]}))
     assert [t.value for t in study.trials] == [3.0, 2.0, 1.0]
     assert study.result.n_failed == 0
 
@@ -428,27 +429,18 @@ def test_all_of_the_names_of_our_columns_at_once():
 
 @pytest.mark.parametrize("unmeasured", ["skip", "queue"])
 @pytest.mark.parametrize(
-    ("row", "measured"),
+    "measured",
     [
-        ({"value.0": 1.5}, {"value.0": 1.5}),
-        ({"value.1": -1.5, "constraint.size": 2.0}, {"value.1": -1.5, "constraint.size": 2.0}),
-        ({"constraint.size": 2.0}, {"constraint.size": 2.0}),
-        ({"value.0": 1.0, "value.1": 2.0}, {"value.0": 1.0, "value.1": 2.0}),
+        {"value.0": 1.5},
+        {"value.1": -1.5, "constraint.size": 2.0},
+        {"constraint.size": 2.0},
+        {"value.0": 1.0, "value.1": 2.0},
     ],
 )
-def test_what_was_measured_of_a_row_is_kept(tmp_path, unmeasured, row, measured):
-    goals = {
-        "directions": ["minimize", "maximize"],
-        "constraints": {"size": ("<=", 5.0)},
-        "method": "random",
-        "seed": 0,
-    }
+def test_what_was_measured_of_a_row_is_kept(tmp_path, unmeasured, measured):
     whole = {"x": 0.5, "value.0": 1.0, "value.1": 2.0, "constraint.size": 3.0}
-    frame = pd.DataFrame([whole, {"x": 0.25} | row])
-    study, again = (
-        bo.Study({"x": bo.Real(0, 1)}, storage=tmp_path / "a.db", **goals),
-        bo.Study({"x": bo.Real(0, 1)}, **goals),
-    )
+    frame = pd.DataFrame([whole, {"x": 0.25} | measured])
+    study, again = (bo.Study({"x": bo.Real(0, 1)}, storage=file, **LIMITED) for file in (tmp_path / "a.db", None))
     with pytest.warns(UserWarning, match=r"frame: 1 row with some of the values only, the first of them row 1"):
         first, second = study.add_frame(frame, unmeasured=unmeasured)
     assert (first.status, second.status, second.info["measured"]) == ("completed", "running", measured)
@@ -472,93 +464,10 @@ def test_what_was_measured_of_a_failed_row_is_kept():
     assert again.add_frame(study.result.to_dataframe())[0].info["measured"] == {"value.0": 1.0}
 
 
-@pytest.mark.parametrize(
-    ("frame", "arguments", "words"),
-    [
-        (
-            {"Temp": [1, 2], "value": ["3", "1,5"]},
-            {},
-            r"frame: row 1: column 'value': expected a number, got '1,5'; pass decimal",
-        ),
-        ({"Temp": [1, "1,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1,5'; pass decimal=','"),
-        ({"Temp": [1, "1.234,5"], "value": [1, 2]}, {}, r"frame: row 1: Temp: .*got '1\.234,5'; pass decimal=','"),
-        ({"Temp": ["1", "hot"], "value": [1, 2]}, {}, r"frame: row 1: Temp: expected .*, got 'hot'"),
-        (
-            {"Temp": [1, 2], "value": ["45", "FAILED"]},
-            {},
-            r"frame: row 1: column 'value': expected a number, got 'FAILED'",
-        ),
-        (
-            {"Temp": ["C", "1"], "value": ["g", "2"]},
-            {},
-            r"frame: row 0: column 'value': .*second header, pass skiprows=",
-        ),
-        ({"temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'temp': 'Temp'\}\)"),
-        ({"params_Temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'params_Temp': 'Temp'\}\)"),
-        ({"config/Temp": [1, 2], "value": [1, 2]}, {}, r"pass frame.rename\(columns=\{'config/Temp': 'Temp'\}\)"),
-        (
-            {"Tmp": [1, 2], "value": [1, 2]},
-            {},
-            r"expected a column for each variable, 'Temp' or 'point.Temp'; got .*'Tmp'",
-        ),
-        ({"Temp": [1, 2], "Loss": [1, 2]}, {"value": "loss"}, r"value: expected .*, got 'loss'; pass value='Loss'"),
-        (
-            {"Temp": [1, None], "value": [1, 2]},
-            {},
-            r"frame: row 1: Temp: expected a value, got an empty cell; .*keep_def",
-        ),
-        (
-            {("Temp", "C"): [1, 2], ("value", "g"): [1, 2]},
-            {},
-            r"frame: expected one row of column names, got 2, .*header=0",
-        ),
-    ],
-)
-def test_a_wrong_frame_is_refused_at_its_row_with_the_argument_to_pass(frame, arguments, words):
-    study = bo.Study({"Temp": bo.Ordinal([1, 1.5, 2, 1234.5])})
-    with pytest.raises((ValueError, PointError), match=words):
-        study.add_frame(pd.DataFrame(frame), **arguments)
-    assert study.trials == ()
-
-
 def test_two_columns_of_one_name_are_refused():
     frame = pd.DataFrame([[1, 2, 3.0]], columns=["n", "n", "value"])
     with pytest.raises(ValueError, match="frame: expected columns of distinct names, got 'n' more than once"):
         bo.Study({"n": range(9)}).add_frame(frame)
-
-
-CHOICES = [
-    bo.Categorical(["None", "salt"]),
-    bo.Categorical(["NA", "salt"], when={"flag": True}),
-    bo.Categorical(["1", "2", "03"]),
-    bo.Categorical(["1.5", "b"]),
-    bo.Categorical(["True", "False"]),
-    bo.Categorical([None, 1, 2]),
-    bo.Categorical([None, "a", 2.5]),
-    bo.Ordinal(np.linspace(0, 1, 7)),
-    bo.Ordinal([1, 2, 4], when={"flag": True}),
-    bo.Fidelity([0.1, 1 / 3, 1.0]),
-    bo.Integer(0, 10**12),
-    bo.Real(1e-9, 1, log=True, when={"flag": True}),
-    bo.Permutation([1 / 3, 2 / 3, "c"]),
-    bo.Subset(["a", "b", "c"], size=(0, 2)),
-    bo.Sequence([0.1, 0.2], length=(1, 3)),
-    bo.Candidates({"label": [1 / 3, 2 / 3, 0.1 + 0.2], "x": range(3)}, label="label"),
-    bo.Categorical([float("inf"), 1.0]),
-    bo.Categorical([None, [1, 2], [3]]),
-]
-
-
-@pytest.mark.parametrize("variable", CHOICES, ids=repr)
-@pytest.mark.parametrize("as_file", [False, True])
-def test_every_kind_of_choices_goes_round(tmp_path, variable, as_file):
-    study, other = (bo.Study({"v": variable, "flag": bool}, method="random", seed=0) for _ in range(2))
-    for i in range(6):
-        with suppress(bo.SpaceExhausted):
-            study.tell(study.ask(), float(i))
-    study.result.to_csv(tmp_path / "a.csv")
-    frame = pd.read_csv(tmp_path / "a.csv") if as_file else study.result.to_dataframe()
-    assert told(other.add_frame(frame)) == told(study.trials)
 
 
 def test_choices_that_a_file_cannot_tell_apart_are_refused():
@@ -573,32 +482,18 @@ def test_choices_that_a_file_cannot_tell_apart_are_refused():
 @pytest.mark.parametrize("as_text", [False, True])
 def test_rounded_levels_are_noted_once_a_column(as_text):
     levels = np.linspace(0, 1, 8)
-    study = bo.Study(
-        {
-            "x": bo.Ordinal(levels),
-            "y": bo.Ordinal(levels),
-            "inner": {"z": bo.Ordinal(levels)},
-            "v": bo.Subset(levels, size=1),
-        }
-    )
+    level = bo.Ordinal(levels)
+    study = bo.Study({"x": level, "y": level, "inner": {"z": level}, "v": bo.Subset(levels, size=1)})
     rounded = [float(f"{one:.3f}") for one in levels]
-    frame = pd.DataFrame(
-        {
-            "x": list(map(str, rounded)) if as_text else rounded,
-            "y": levels,
-            "inner": [{"z": one} for one in rounded],
-            "v": [(one,) for one in rounded],
-            "value": range(8),
-        }
-    )
+    frame = pd.DataFrame({"x": list(map(str, rounded)) if as_text else rounded, "y": levels, "value": range(8)})
+    frame["inner"], frame["v"] = [{"z": one} for one in rounded], [(one,) for one in rounded]
     with pytest.warns(UserWarning, match="numbers are read as the listed ones that round to them") as said:
         study.add_frame(frame)
     lines = str(said[0].message).splitlines()[1:]
     assert len(said) == 1
     read = "6 such, the first 0.143, read as 0.14285714285714285"
     assert sorted(lines) == [f"- {name}: {read}" for name in ("inner", "v", "x")]
-    assert [t.point["x"] for t in study.trials] == levels.tolist()
-    assert [t.point["inner"]["z"] for t in study.trials] == levels.tolist()
+    assert [(t.point["x"], t.point["inner"]["z"]) for t in study.trials] == [(one, one) for one in levels]
     with pytest.raises(PointError, match=r"frame: row 0: x: expected one of .*, got 0\.15; the nearest is 0\.142857"):
         study.add_frame(frame.assign(x=0.15))
 
@@ -622,61 +517,10 @@ def test_rows_are_read_before_any_is_added():
     assert study.add_frame(frame[:0]) == []
 
 
-def test_variables_that_depend_on_a_part_go_round(tmp_path):
-    space = {
-        "inner": {"kind": ["a", "b"], "x": bo.Ordinal([1 / 3, 2 / 3])},
-        "n": bo.Integer(1, 3, when={"inner": lambda inner: inner["kind"] == "a"}),
-        "flag": bool,
-    }
-    study, other, third = (bo.Study(space, method="random", seed=0) for _ in range(3))
-    study.optimize(lambda point: float(len(point)), 8, progress=False)
-    assert {len(trial.point) for trial in study.trials} == {2, 3}
-    assert told(other.add_frame(study.result.to_dataframe())) == told(study.trials)
-    own = pd.DataFrame([trial.point for trial in study.trials]).assign(value=[trial.value for trial in study.trials])
-    own.to_csv(tmp_path / "a.csv")
-    assert told(third.add_frame(pd.read_csv(tmp_path / "a.csv"))) == told(study.trials)
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        "no",
-        "0",
-        "N",
-        "ok",
-        "success",
-        "COMPLETED",
-        "False",
-        "pending",
-        "SCHEDULED",
-        "Abandoned",
-        "PRUNED",
-        "CANCELLED",
-        "TERMINATED",
-    ],
-)
-def test_a_word_that_denies_a_failure_is_none(word):
-    frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "crashed": [word, word]})
-    with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
-        with pytest.warns(UserWarning, match="1 of 2 rows without a value left out"):
-            study.add_frame(frame, failed="crashed")
-        assert [trial.status for trial in study.trials] == ["completed"]
-
-
-@pytest.mark.parametrize("word", ["yes", "FAILED", "1", "error", "T", "Crashed"])
-def test_a_word_that_says_failed_gives_no_reason(word):
-    frame = pd.DataFrame({"x": [1, 2], "value": [None, 3.0], "state": [word, "COMPLETED"]})
-    with bo.Study({"x": bo.Integer(1, 9)}, seed=0) as study:
-        study.add_frame(frame, failed="state")
-        assert [trial.status for trial in study.trials] == ["failed", "completed"]
-        assert study.trials[0].reason == "the data frame gives no reason"
-
-
 def test_our_own_column_of_statuses_may_be_named():
     words = ["completed", "failed", "infeasible"]
-    frame = pd.DataFrame({"x": [1, 2, 3], "value": [3.0, None, None], "status": words, "reason": ["", "burst", "big"]})
-    study = bo.Study({"x": bo.Integer(1, 9)})
-    added = study.add_frame(frame, failed="status")
+    frame = pd.DataFrame({"n": [1, 2, 3], "value": [3.0, None, None], "status": words, "reason": ["", "burst", "big"]})
+    added = digits().add_frame(frame, failed="status")
     assert [(trial.status, trial.reason) for trial in added] == [*zip(words, (None, "burst", "big"), strict=True)]
 
 

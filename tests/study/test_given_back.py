@@ -16,11 +16,6 @@ from tests.interrupting import interrupt_call
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
 def open_study(file: Path | None) -> bo.Study:
     return bo.Study(SPACE, method="random", seed=0, storage=file)
 
@@ -172,9 +167,7 @@ def test_an_interrupt_is_seen_where_nothing_can_be_given_back(file: Path, monkey
 
 @pytest.mark.usefixtures("default_sigint")
 @pytest.mark.parametrize("at", range(1, 7))
-def test_two_interrupts_leave_no_trial_of_the_run_to_the_next_one(
-    at: int, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_interrupts_leave_no_trial_of_the_run_to_the_next_one(at, file, monkeypatch):
     interrupt = interrupt_call(interrupts._find_signals, at)
 
     def objective(_: Any) -> float:

@@ -163,9 +163,7 @@ def test_repeats_of_several_objectives_are_refused_as_noise() -> None:
             study.tell(trial, **told)  # type: ignore[arg-type]
 
 
-def test_noise_whose_variance_is_not_finite_is_refused_and_in_a_file_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_noise_whose_variance_is_not_finite_is_refused_and_in_a_file_read(tmp_path, monkeypatch):
     where = tmp_path / "a.db"
     with bo.Study(SPACE, seed=0, storage=where) as study:
         for trial in [study.ask() for _ in range(4)]:

@@ -115,9 +115,7 @@ def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, number: signa
 
 
 @pytest.mark.parametrize("ask", [bo.Study.ask, lambda study: study.optimize(lambda _: 1.0, 5, progress=False)])
-def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
-    ask: Callable[[bo.Study], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(ask, tmp_path, monkeypatch):
     give_back = Seat._give_back
 
     def interrupt_first(seat: Seat, path: Path) -> None:
@@ -134,9 +132,7 @@ def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
-def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the_next(
-    at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the_next(at, tmp_path, monkeypatch):
     interrupt = interrupt_call(interrupts._find_signals, at)
 
     study = open_study(tmp_path / "runs.db")
@@ -148,9 +144,7 @@ def test_a_study_whose_close_is_interrupted_before_signals_wait_is_closed_by_the
     assert os.listdir(tmp_path) == ["runs.db"]
 
 
-def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_that_could_not_be_closed_is_closed_by_the_next(tmp_path, monkeypatch):
     def fail(*_: object) -> None:
         raise MemoryError
 
@@ -165,9 +159,7 @@ def test_a_study_that_could_not_be_closed_is_closed_by_the_next(
         study.ask()
 
 
-def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(tmp_path, monkeypatch):
     give_back = Seat._give_back
 
     def interrupt(seat: Seat, path: Path) -> None:
@@ -196,9 +188,7 @@ def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_close
     assert os.listdir(tmp_path) == ["runs.db"]
 
 
-def test_an_interrupt_before_the_end_of_a_decision_lets_others_decide(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_before_the_end_of_a_decision_lets_others_decide(tmp_path, monkeypatch):
     find_signals = interrupts._find_signals
 
     def interrupt(*args: Any) -> list[int]:

@@ -74,14 +74,13 @@ def test_a_number_of_points_is_checked_before_the_first() -> None:
         told(0).prepare(0)
 
 
-def test_prepared_points_wait_on_disk_and_are_handed_out_first(tmp_path: Path) -> None:
-    path = tmp_path / "a.db"
-    with told(storage=path) as study:
+def test_prepared_points_wait_on_disk_and_are_handed_out_first(file: Path) -> None:
+    with told(storage=file) as study:
         assert study.prepare(2) == 2
         assert study.prepare(2) == 2
         points = [trial.point for trial in study.trials[16:]]
         assert (study.n_waiting, study.held, len(study.trials)) == (2, {}, 18)
-    with bo.Study.load(path) as study:
+    with bo.Study.load(file) as study:
         before = time.time()
         first, second, third = study.ask(3)
         assert [first.point, second.point] == points

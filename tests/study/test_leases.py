@@ -15,11 +15,6 @@ from bostruct.study.shared_table import MAX_ATTEMPTS
 from tests.study.test_sharing import hold_and_die, objective, open_study, stored, take_from
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
-
-
 @pytest.mark.parametrize("deaths", [1, MAX_ATTEMPTS])
 def test_a_trial_of_the_dead_is_taken_over_once(file: Path, deaths: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_study(file) as quick:

@@ -61,10 +61,7 @@ MISTAKES: list[tuple[Callable[..., Any], str]] = [
     ("objective", "message", "workers"),
     [*((*mistake, 1) for mistake in MISTAKES), (*MISTAKES[0], 2), (*MISTAKES[6], 2)],
 )
-def test_a_mistake_costs_one_evaluation_and_no_trial(
-    objective: Callable[..., Any], message: str, workers: int, tmp_path: Path
-) -> None:
-    file = tmp_path / "runs.db"
+def test_a_mistake_costs_one_evaluation_and_no_trial(objective, message, workers, file):
     given: dict[str, Any] = {"method": "random", "seed": 0, "storage": file, "workers": workers, "progress": False}
     for _ in range(2):  # as often as a trial may be running at a crash, before it fails
         with pytest.raises(ObjectiveError, match=message):

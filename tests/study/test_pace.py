@@ -34,9 +34,7 @@ def test_nothing_is_known_at_first() -> None:
         (1, 1.0, True, 0),
     ],
 )
-def test_points_are_prepared_where_workers_would_wait(
-    slots: int, suggestion: float, is_behind: bool, n_ahead: int
-) -> None:
+def test_points_are_prepared_where_workers_would_wait(slots, suggestion, is_behind, n_ahead):
     pace = set_pace(slots, suggestion, 1.0)
     assert (pace.is_behind, pace.n_ahead) == (is_behind, n_ahead)
 

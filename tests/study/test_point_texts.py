@@ -44,8 +44,7 @@ def test_only_spaces_have_names() -> None:
         read_point_text("[1, 2]", ("a", "b", "c"))
 
 
-def test_a_file_holds_the_values_and_survives_a_change_of_the_space(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_file_holds_the_values_and_survives_a_change_of_the_space(file: Path) -> None:
     space = {"a": ["x", "y"], "n": range(5)}
     with bo.Study(space, method="random", seed=0, storage=file) as study:
         study.add({"a": "y", "n": 3}, 1.0)

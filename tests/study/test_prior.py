@@ -32,11 +32,6 @@ def points(result: Any) -> list[object]:
     return [trial.point for trial in result.trials]
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "runs.db"
-
-
 def test_a_run_that_is_resumed_without_its_prior_asks_what_an_uninterrupted_one_does(file) -> None:
     whole = bo.minimize(value, SPACE, 14, seed=2, prior=[earlier()])
     with bo.Study(SPACE, seed=2, storage=file, prior=[earlier()]) as study:

@@ -141,8 +141,7 @@ def test_a_file_that_is_not_there_is_refused(tmp_path) -> None:
         bo.Study(SPACE, prior=[tmp_path / "nowhere.db"])
 
 
-def test_a_file_that_lacks_its_space_is_read_where_the_new_space_is_equal(tmp_path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_file_that_lacks_its_space_is_read_where_the_new_space_is_equal(file) -> None:
     variables = {"x": bo.Real(0.0, 1.0), "k": ["a", "b"]}
     bound = [lambda point: point["x"] <= 0.9]
     make_study(Space(variables, constraints=bound), storage=file).close()

@@ -165,8 +165,7 @@ def test_a_pickle_holds_what_the_model_found_and_not_the_model() -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", "combo"])
-def test_the_same_study_recommends_the_same(tmp_path: Path, method: str) -> None:
-    file = tmp_path / "runs.db"
+def test_the_same_study_recommends_the_same(file: Path, method: str) -> None:
     result = bo.minimize(noisy, SPACE, 22, method=method, seed=0, storage=file)
     with bo.Study.load(file) as again:
         assert again.result.recommended == result.recommended
@@ -188,8 +187,7 @@ def test_reading_only_a_method_or_space_that_the_file_cannot_hold_is_said_or_giv
         assert "the file does not hold all of its space" in repr(reader.result)
 
 
-def test_a_stored_study_of_other_settings_is_read_with_the_model_of_this_version(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_stored_study_of_other_settings_is_read_with_the_model_of_this_version(file: Path) -> None:
     bo.minimize(noisy, SPACE, 14, seed=0, storage=file)
     older = "UPDATE studies SET method = json_set(method, '$.settings.older', 1)"
     forge(file, older)

@@ -62,8 +62,7 @@ def test_a_number_of_retries_and_other_outcomes() -> None:
     assert study.trials[-1].status == "running"
 
 
-def test_a_retry_is_on_disk_and_other_points_wait(tmp_path: Path) -> None:
-    file = tmp_path / "a.db"
+def test_a_retry_is_on_disk_and_other_points_wait(file: Path) -> None:
     with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
         first, second = study.ask(2)
         study.tell(first, failed="busy", retry=True)
@@ -149,8 +148,7 @@ def test_what_ends_the_run_is_not_retried() -> None:
         study.optimize(objective, 3, retries=-1)
 
 
-def test_what_a_user_hands_out_again_is_no_retry(tmp_path: Path) -> None:
-    file = tmp_path / "s.db"
+def test_what_a_user_hands_out_again_is_no_retry(file: Path) -> None:
     with bo.Study(SPACE, method="random", seed=0, storage=file) as study:
         study.cancel(study.ask())
         study.requeue(0)

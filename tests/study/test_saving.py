@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,8 +22,8 @@ from bostruct.storage.protocol import LONGEST_NAME, NameTooLong, StorageError, T
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.storage.steps import Step
 from bostruct.study.saving import copy_file
+from tests.programs import start
 
-ROOT = str(Path(bo.__file__).parent.parent)
 SPACE = {"a": range(12), "b": ["x", "y", "z"], "c": bool}
 
 
@@ -51,9 +49,7 @@ def what_happened(study: bo.Study) -> tuple:
 @pytest.mark.parametrize("storage", [None, "runs.db"])
 @pytest.mark.parametrize("cut", [0, 1, 6])
 @pytest.mark.parametrize("running", [False, True])
-def test_a_saved_study_goes_on_as_the_study_itself(
-    tmp_path: Path, storage: str | None, cut: int, running: bool
-) -> None:
+def test_a_saved_study_goes_on_as_the_study_itself(tmp_path, storage, cut, running):
     first = [{"a": 1, "b": "y", "c": True}, {"a": 5, "b": "x", "c": True}]
     with open_study(None if storage is None else tmp_path / storage, initial_points=first) as study:
         study.add({"a": 3, "b": "z", "c": False}, 2.0)
@@ -177,9 +173,6 @@ def test_an_empty_path_is_refused() -> None:
 
 
 WRITES = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study({"a": range(12), "b": ["x", "y", "z"], "c": bool}, method="annealing", seed=3, storage=sys.argv[1])
 for _ in range(20):
     trial = study.ask()
@@ -192,9 +185,7 @@ sys.stdin.read()
 
 def test_a_copy_of_a_running_study_holds_all_that_was_told(tmp_path: Path) -> None:
     file, copy = tmp_path / "runs.db", tmp_path / "copy.db"
-    command = [sys.executable, "-c", WRITES, str(file), ROOT]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(WRITES, file) as process:
         assert process.stdout.readline() == "written\n"  # and in the middle of a transaction
         shown = CliRunner().invoke(main, ["copy", str(file), str(copy), "--json"])
         process.kill()
@@ -233,15 +224,14 @@ def test_a_copy_takes_nobodys_place_and_is_made_of_studies_only(tmp_path: Path) 
     assert sorted(os.listdir(tmp_path)) == ["link.db", "new.db", "notes.txt", "runs.db"]
 
 
-def test_a_file_without_studies_is_not_copied(tmp_path: Path) -> None:
-    file = tmp_path / "runs.db"
+def test_a_file_without_studies_is_not_copied(file: Path) -> None:
     open_study(file).close()
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DELETE FROM progress")
         connection.execute("DELETE FROM studies")
     with pytest.raises(StorageError, match="holds no study"):
-        copy_file(file, tmp_path / "copy.db")
-    assert os.listdir(tmp_path) == ["runs.db"]
+        copy_file(file, file.with_name("copy.db"))
+    assert os.listdir(file.parent) == ["runs.db"]
 
 
 def test_closing_waits_for_what_another_thread_is_telling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -21,18 +19,13 @@ from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
 from bostruct.study import loop
 from bostruct.study.pace import Pace
+from tests.programs import start
 
-ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
 
 
 def open_study(file: Path, **given: Any) -> bo.Study:
     return bo.Study(SPACE, **({"method": "random", "seed": 0, "storage": file} | given))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "runs.db"
 
 
 def stored(file: Path) -> tuple[bo.Trial, ...]:
@@ -91,9 +84,7 @@ def test_a_point_added_while_another_thinks_is_not_handed_out(file: Path, monkey
         assert [one.number for one in (turns[0], trial)] == [0, 1]
 
 
-def test_a_value_is_told_while_another_thread_waits_for_a_suggestion(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_is_told_while_another_thread_waits_for_a_suggestion(file, monkeypatch):
     thinking, done = threading.Event(), threading.Event()
     suggest = RandomSearch.suggest
 
@@ -118,9 +109,6 @@ def test_a_value_is_told_while_another_thread_waits_for_a_suggestion(
 
 
 HOLD = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 study = bo.Study.load(sys.argv[1])
 print(study.ask().number, flush=True)
 sys.stdin.read()
@@ -129,17 +117,13 @@ sys.stdin.read()
 
 def hold_and_die(file: Path, how: int) -> int:
     """Ask for a trial in another process, and end it by a signal."""
-    command = [sys.executable, "-c", HOLD, str(file), str(ROOT)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
+    with start(HOLD, file) as process:
         number = int(process.stdout.readline())
         process.send_signal(how)
     return number
 
 
-def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_second_time(
-    file: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_trial_of_a_killed_process_is_handed_out_once_more_and_fails_the_second_time(file, caplog):
     with open_study(file) as study:
         study.tell(study.ask(), 1.0)
         for fate in ("is handed out again", "has failed"):
@@ -299,17 +283,13 @@ def test_threads_with_studies_of_their_own_make_one_run(file: Path, workers: int
 
 
 RUN = """
-import sys
-sys.path[:0] = sys.argv[2:]
-import bostruct as bo
 with bo.Study({"a": range(12), "b": list("xyz")}, method="random", seed=0, storage=sys.argv[1]) as study:
     study.optimize(lambda point: point["a"], 24, progress=False)
 """
 
 
 def test_processes_make_one_run(file: Path) -> None:
-    command = [sys.executable, "-c", RUN, str(file), str(ROOT)]
-    processes = [subprocess.Popen(command) for _ in range(2)]
+    processes = [start(RUN, file, stdin=None, stdout=None) for _ in range(2)]
     assert [process.wait(120) for process in processes] == [0, 0]
     trials = stored(file)
     assert Counter(trial.status for trial in trials) == {"completed": 24}

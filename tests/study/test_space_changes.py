@@ -45,12 +45,10 @@ def numbers_unread(study: bo.Study) -> list[int]:
 def one_trial(before: Any, value: Any, after: Any) -> Any:
     """Return the trial that a study over one variable beside another shows once that variable changed."""
     place = MemoryStorage()
-    with bo.Study({"v": before, "w": bool}, method="random", seed=0, storage=place) as study:
+    with open_study(place, {"v": before, "w": bool}) as study:
         study.add({"v": value, "w": True}, 1.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SpaceChanged)
-        with bo.Study({"v": after, "w": bool}, method="random", seed=0, storage=place) as study:
-            return study.trials[0]
+    with warnings.catch_warnings(action="ignore", category=SpaceChanged):
+        return open_study(place, {"v": after, "w": bool}).trials[0]
 
 
 CYCLE, LONGER = networkx.cycle_graph(4), networkx.cycle_graph(6)
@@ -91,12 +89,16 @@ def test_a_value_that_the_variable_still_has_is_read_and_shown_as_it_was(before:
         (bo.Real(0.0, 1.0), 0.75, bo.Integer(0, 1)),
         (bo.Graph(LONGER), 5, bo.Graph(CYCLE)),
         (bo.Fidelity([1, 3, 9]), 9, bo.Fidelity([1, 3])),
+        (bo.Ordinal([0.0, 0.3, 0.4, 1.0]), 0.3, bo.Ordinal([0, 1])),  # an integer is no rounded number
+        (bo.Ordinal([1, 2, 4]), 1, bo.Ordinal([0.9, 2, 4])),
+        (bo.Ordinal([0.31, 0.29, 1.0]), 0.31, bo.Ordinal([0.3, 1.0])),  # two would round to it
+        (bo.Ordinal([0.3, 1.0]), 0.3, bo.Ordinal([0.31, 0.29, 1.0])),
     ],
 )
 def test_a_value_that_the_variable_has_no_more_is_no_data(before: Any, value: Any, after: Any) -> None:
     trial = one_trial(before, value, after)
-    assert trial.unread is not None
     assert trial.unread.startswith("v: expected")
+    assert "the nearest is" in trial.unread or not isinstance(after, bo.Ordinal)
     assert trial.value == 1.0
 
 
@@ -122,32 +124,16 @@ THIRDS, ROUNDED = [0.0, 1 / 3, 2 / 3, 1.0], [0.0, 0.33, 0.67, 1.0]
 )
 def test_rounded_numbers_are_read_and_noted_once(before: Any, value: Any, after: Any, expected: Any) -> None:
     place = MemoryStorage()
-    with bo.Study({"v": before, "w": bool}, method="random", seed=0, storage=place) as study:
+    with open_study(place, {"v": before, "w": bool}) as study:
         for flag in (True, False):
             study.add({"v": value, "w": flag}, 1.0)
-    with pytest.warns(
-        UserWarning, match=r"listed ones that round to them, .*\n- v(: u)?: [24] such, the first 0\.33"
-    ) as said:
+    says = r"listed ones that round to them, .*\n- v(: u)?: [24] such, the first 0\.33"
+    with pytest.warns(UserWarning, match=says) as said:
         open_study(place, {"v": after, "w": bool}).close()
     assert len(said) == 1
     with open_study(place, {"v": after, "w": bool}) as study:  # another warning would be an error
         assert [trial.point["v"] for trial in study.trials] == [expected] * 2
         assert study.n_unread == 0
-
-
-@pytest.mark.parametrize(
-    ("before", "value", "after"),
-    [
-        (bo.Ordinal([0.0, 0.3, 0.4, 1.0]), 0.3, bo.Ordinal([0, 1])),  # an integer is no rounded number
-        (bo.Ordinal([1, 2, 4]), 1, bo.Ordinal([0.9, 2, 4])),
-        (bo.Ordinal([0.31, 0.29, 1.0]), 0.31, bo.Ordinal([0.3, 1.0])),  # two would round to it
-        (bo.Ordinal([0.3, 1.0]), 0.3, bo.Ordinal([0.31, 0.29, 1.0])),
-    ],
-)
-def test_a_number_that_may_be_another_is_no_data(before: Any, value: Any, after: Any) -> None:
-    trial = one_trial(before, value, after)
-    assert trial.unread is not None
-    assert "the nearest is" in trial.unread
 
 
 KINDS: list[tuple[Any, Any]] = [
@@ -164,13 +150,11 @@ KINDS: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("variable", "default"), KINDS, ids=lambda one: getattr(one, "kind", None))
 def test_each_kind_is_gained_with_its_default_and_lost_where_it_has_it(file: Path, variable: Any, default: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with open_study(file, OLD | {"new": variable}) as study:
-            assert [trial.point["new"] == default for trial in study.trials] == [True] * 7
-            other = next(x for x in variable.choices if x != default)
-            study.add({"a": "x", "b": 0, "new": default}, 1.0)
-            study.add({"a": "x", "b": 0, "new": other}, 1.0)
+    with open_study(file, OLD | {"new": variable}) as study:
+        assert [trial.point["new"] == default for trial in study.trials] == [True] * 7
+        other = next(x for x in variable.choices if x != default)
+        study.add({"a": "x", "b": 0, "new": default}, 1.0)
+        study.add({"a": "x", "b": 0, "new": other}, 1.0)
     with pytest.warns(SpaceChanged, match=r"1 of 9 trials .*\n- new: the space has no place for the trial's value"):
         study = open_study(file, OLD)
     with study:
@@ -255,13 +239,11 @@ def test_grown_and_shrunk_back_is_what_it_was(file: Path) -> None:
         before = study.trials
     with pytest.warns(SpaceChanged):
         open_study(file, {"a": ["y", "z"], "b": bo.Integer(0, 2)}).close()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # nothing is said again
-        with open_study(file, {"a": ["y", "z"], "b": bo.Integer(0, 2)}) as study:
-            assert numbers_unread(study) == [0, 2, 3, 4, 5]
-        with open_study(file, OLD) as study:
-            assert study.trials == before
-            assert [change.trials for change in study.space_changes] == [7, 7]
+    with open_study(file, {"a": ["y", "z"], "b": bo.Integer(0, 2)}) as study:  # nothing is said again
+        assert numbers_unread(study) == [0, 2, 3, 4, 5]
+    with open_study(file, OLD) as study:
+        assert study.trials == before
+        assert [change.trials for change in study.space_changes] == [7, 7]
 
 
 class Counting(RandomSearch):
@@ -364,67 +346,51 @@ def test_initial_points_follow_the_space(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("space", "given", "message"),
     [
-        ({"space": {"z": [1, 2]}}, "with another domain"),
-        ({"space": GROWN, "seed": 1}, "with another seed"),
-        ({"space": GROWN, "method": "annealing"}, "with another method"),
-        ({"space": GROWN, "direction": "maximize"}, "with other goals"),
-        ({"space": bo.mlp_domain(), "method": "random"}, "with another domain"),
+        ({"z": [1, 2]}, {}, "with another domain"),
+        (GROWN, {"seed": 1}, "with another seed"),
+        (GROWN, {"method": "annealing"}, "with another method"),
+        (GROWN, {"direction": "maximize"}, "with other goals"),
+        (bo.mlp_domain(), {}, "with another domain"),
     ],
 )
-def test_what_is_no_change_of_the_space_alone_is_refused(file: Path, given: Any, message: str) -> None:
+def test_what_is_no_change_of_the_space_alone_is_refused(file: Path, space: Any, given: Any, message: str) -> None:
     before = file.read_bytes()
     with pytest.raises(StudyMismatch, match=message):
-        open_study(file, **given)
+        open_study(file, space, **given)
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ('UPDATE changes SET unread = \'{"0": "a"}\'', "change 0 of its space is damaged"),
-        ("DELETE FROM changes", "its trials are not as they were written last"),
-        ("DELETE FROM trials WHERE number = 6", "its trials are not as they were written last"),
-    ],
-)
-def test_an_accident_to_a_change_is_found(file: Path, change: str, message: str) -> None:
-    open_study(file, GROWN).close()
-    damage(file, change)
-    for read_only in (True, False):
-        with pytest.raises(StorageError, match=message):
-            bo.Study.load(file, read_only=read_only)
+DISORDER = "its trials are not as they were written last"
 
 
 @pytest.mark.parametrize(
-    ("column", "given", "message"),
+    ("change_file", "statement", "values", "message"),
     [
-        ("domain", "[]", "domain: got"),
-        ("domain", "{", "domain"),
-        ("method", "{}", "method: got"),
-        ("initial", "{}", "initial: got"),
-        ("initial", '[{"q": 1}]', "initial"),
-        ("trials", 99, "the changes of its space are after .99. of 7 trials"),
-        ("trials", -1, "trials: expected an integer from 0"),
-        ("unread", "[1]", "unread: expected reasons by number"),
-        ("unread", '{"0": 3}', "unread: expected reasons by number"),
-        ("unread", b"\0", "unread: expected text"),
-        ("number", 3, "number: expected 0, got 3"),
+        (damage, 'UPDATE changes SET unread = \'{"0": "a"}\'', (), "change 0 of its space is damaged"),
+        (damage, "DELETE FROM changes", (), DISORDER),
+        (damage, "DELETE FROM trials WHERE number = 6", (), DISORDER),
+        (forge, "UPDATE trials SET point = '{\"a\": 1}' WHERE number = 2", (), "trial 2 cannot be read"),
+        (forge, "UPDATE changes SET domain = ?", ("[]",), "domain: got"),
+        (forge, "UPDATE changes SET domain = ?", ("{",), "domain"),
+        (forge, "UPDATE changes SET method = ?", ("{}",), "method: got"),
+        (forge, "UPDATE changes SET initial = ?", ("{}",), "initial: got"),
+        (forge, "UPDATE changes SET initial = ?", ('[{"q": 1}]',), "initial"),
+        (forge, "UPDATE changes SET trials = ?", (99,), "the changes of its space are after .99. of 7 trials"),
+        (forge, "UPDATE changes SET trials = ?", (-1,), "trials: expected an integer from 0"),
+        (forge, "UPDATE changes SET unread = ?", ("[1]",), "unread: expected reasons by number"),
+        (forge, "UPDATE changes SET unread = ?", ('{"0": 3}',), "unread: expected reasons by number"),
+        (forge, "UPDATE changes SET unread = ?", (b"\0",), "unread: expected text"),
+        (forge, "UPDATE changes SET number = ?", (3,), "number: expected 0, got 3"),
     ],
 )
-def test_a_forged_change_is_refused_by_its_column(file: Path, column: str, given: Any, message: str) -> None:
+def test_a_damaged_or_forged_change_is_refused_by_its_column(file, change_file, statement, values, message):
     open_study(file, GROWN).close()
-    forge(file, f"UPDATE changes SET {column} = ?", values=(given,))
+    change_file(file, statement, values=values)
     for read_only in (True, False):
         with pytest.raises(StorageError, match=message):
             bo.Study.load(file, read_only=read_only)
-
-
-def test_a_forged_trial_of_another_space_is_refused(file: Path) -> None:
-    open_study(file, GROWN).close()
-    forge(file, "UPDATE trials SET point = '{\"a\": 1}' WHERE number = 2")
-    with pytest.raises(StorageError, match="trial 2 cannot be read"):
-        bo.Study.load(file)
 
 
 def test_reading_with_another_space_leaves_the_file_as_it_is(file: Path) -> None:
@@ -442,47 +408,41 @@ def test_a_table_of_trials_says_which_are_not_read(file: Path) -> None:
     assert "unread" not in rows[0]
 
 
-@pytest.mark.parametrize("first", [None, 1])
-def test_the_last_default_of_a_lost_variable_counts(tmp_path: Path, first: int | None) -> None:
+@pytest.mark.parametrize("first", [{}, {"default": 1}])
+def test_the_last_default_of_a_lost_variable_counts(first: dict[str, int]) -> None:
     """Old trials had no default, or another one, when they were asked."""
-    file = tmp_path / "own.db"
-    given = {} if first is None else {"default": first}
-    before = {"x": bo.Real(0.0, 1.0), "q": bo.Ordinal([1, 2, 4], **given)}
-    with bo.Study(before, method="random", seed=0, storage=file) as study:
+    place, before = MemoryStorage(), {"x": bo.Real(0.0, 1.0), "q": bo.Ordinal([1, 2, 4], **first)}
+    with open_study(place, before) as study:
         for q in (1, 2, 4):
             study.add({"x": 0.5, "q": q}, value=float(q))
-    with open_study(file, before | {"q": bo.Ordinal([1, 2, 4], default=2)}):
-        pass
-    with pytest.warns(bo.SpaceChanged), open_study(file, {"x": bo.Real(0.0, 1.0)}) as study:
+    open_study(place, before | {"q": bo.Ordinal([1, 2, 4], default=2)}).close()
+    with pytest.warns(bo.SpaceChanged), open_study(place, {"x": bo.Real(0.0, 1.0)}) as study:
         assert [trial.value for trial in study.trials if trial.unread is None] == [2.0]
 
 
-def test_a_condition_whose_predicate_changed_leaves_out_what_it_contradicts(tmp_path: Path) -> None:
-    file = tmp_path / "own.db"
+def test_a_condition_whose_predicate_changed_leaves_out_what_it_contradicts() -> None:
+    place = MemoryStorage()
 
     def make(least: float) -> dict[str, Any]:
         return {"a": bo.Real(0.0, 1.0), "b": bo.Real(0.0, 1.0, when={"a": lambda a: a > least})}
 
-    with bo.Study(make(0.5), method="random", seed=0, storage=file) as study:
+    with open_study(place, make(0.5)) as study:
         for point in ({"a": 0.6, "b": 0.1}, {"a": 0.9, "b": 0.2}, {"a": 0.1}):
             study.add(point, value=1.0)
-    with pytest.warns(bo.SpaceChanged, match="1 of 3 trials"), open_study(file, make(0.8)) as study:
+    with pytest.warns(bo.SpaceChanged, match="1 of 3 trials"), open_study(place, make(0.8)) as study:
         assert numbers_unread(study) == [0]
-    with open_study(file, make(0.8)) as study:
-        assert numbers_unread(study) == [0]
-    with open_study(file, make(0.5)) as study:
-        assert numbers_unread(study) == []
+    for least, unread in ((0.8, [0]), (0.5, [])):
+        with open_study(place, make(least)) as study:
+            assert numbers_unread(study) == unread
 
 
 def test_a_change_that_a_caller_refuses_is_not_written(tmp_path: Path) -> None:
     file = tmp_path / "own.db"
-    with bo.Study({"k": ["a", "b"]}, method="random", seed=0, storage=file) as study:
+    with open_study(file, {"k": ["a", "b"]}) as study:
         study.add({"k": "a"}, value=1.0)
     for _ in range(2):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            with pytest.raises(bo.SpaceChanged):
-                bo.Study({"k": ["b", "c"]}, method="random", storage=file)
+        with pytest.raises(bo.SpaceChanged):
+            open_study(file, {"k": ["b", "c"]})
     with open_study(file, {"k": ["a", "b"]}) as study:
         assert not study.space_changes
 
@@ -509,17 +469,14 @@ def test_the_warning_has_one_line_for_each_variable_or_constraint_however_many_t
 
 
 def test_a_variable_of_an_earlier_space_has_one_line() -> None:
-    place, spaces = MemoryStorage(), ({"b": bool, "width": bo.Integer(1, 2000), "d": {"w": [3, 1332]}}, {"b": bool})
-    with open_study(place, spaces[0]) as study:
+    place, after = MemoryStorage(), {"b": bool}
+    with open_study(place, after | {"width": bo.Integer(1, 2000), "d": {"w": [3, 1332]}}) as study:
         for width in (3, 1332):
             study.add({"b": True, "width": width, "d": {"w": 3}}, 0.0)
             study.add({"b": True, "width": 5, "d": {"w": width}}, 0.0)
-    for space in (spaces[1], spaces[1] | {"c": bo.Binary(default=True)}):
-        with pytest.warns(SpaceChanged) as said:
+    for space in (after, after | {"c": bo.Binary(default=True)}):
+        with pytest.warns(SpaceChanged, match=r"(?s)^[^\n]*\n- width:[^\n]*\(trial 0; 4 such\)$"):
             open_study(place, space).close()
-        lines = str(said[0].message).splitlines()[1:]
-        assert [line.partition(":")[0] for line in lines] == ["- width"]
-        assert lines[0].endswith("(trial 0; 4 such)")
 
 
 @pytest.mark.parametrize("search", [bo.minimize, bo.maximize])
@@ -571,12 +528,12 @@ def test_a_trial_that_the_default_before_kept_stays_data_when_the_study_is_opene
     assert len(study.space_changes) == 1
 
 
-def test_escape_sequences_in_names_reach_no_terminal(tmp_path: Path) -> None:
-    file, name = tmp_path / "runs.db", "old\x1b]0;pwn\x07"
-    with bo.Study({name: ["v", "w"]}, method="random", storage=file, name="mine") as study:
+def test_escape_sequences_in_names_reach_no_terminal() -> None:
+    place, name = MemoryStorage(), "old\x1b]0;pwn\x07"
+    with open_study(place, {name: ["v", "w"]}) as study:
         study.add({name: "w"}, 1.0)
     with pytest.warns(SpaceChanged) as caught:
-        bo.Study({name: ["v", "u"]}, method="random", storage=file, name="mine").close()
+        open_study(place, {name: ["v", "u"]}).close()
     said = str(caught[0].message)
     assert "\x1b" not in said
     assert r"- old\x1b]0;pwn\x07: expected one of" in said
@@ -586,11 +543,7 @@ LETTERS = list("abcd")
 PATH = [("a", "b"), ("b", "c"), ("c", "d")]
 STRUCTURES = {
     "an item more in a subset": (bo.Subset(LETTERS, 2), bo.Subset([*LETTERS, "e"], 2), 0),
-    "more sizes and a graph": (
-        bo.Subset(LETTERS, 2),
-        bo.Subset(LETTERS, (1, 3), graph=PATH),
-        0,
-    ),
+    "more sizes and a graph": (bo.Subset(LETTERS, 2), bo.Subset(LETTERS, (1, 3), graph=PATH), 0),
     "a letter more, and more lengths": (bo.Sequence("AC", (2, 4)), bo.Sequence("ACG", (1, 6)), 0),
     "a row more": (bo.Candidates({"x": [1.0, 2.0, 3.0]}), bo.Candidates({"x": [1.0, 2.0, 3.0, 4.0]}), 0),
     "the items of an order in another one": (bo.Permutation(LETTERS), bo.Permutation(LETTERS[::-1]), 0),
@@ -599,13 +552,10 @@ STRUCTURES = {
 }
 
 
-@pytest.mark.parametrize("change", STRUCTURES)
-def test_structures_that_grow_keep_their_trials_except_orders(change, tmp_path):
-    before, after, n_unread = STRUCTURES[change]
-    given = {"method": "random", "seed": 0, "storage": tmp_path / "runs.db", "name": "mine"}
-    with bo.Study({"value": before, "k": [1, 2, 3]}, **given) as study:
+@pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")
+@pytest.mark.parametrize(("before", "after", "n_unread"), STRUCTURES.values(), ids=STRUCTURES)
+def test_structures_that_grow_keep_their_trials_except_orders(before, after, n_unread, tmp_path):
+    with open_study(tmp_path / "runs.db", {"value": before, "k": [1, 2, 3]}) as study:
         study.optimize(lambda _: 1.0, 6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", bo.SpaceChanged)
-        with bo.Study({"value": after, "k": [1, 2, 3]}, **given) as study:
-            assert study.result.n_unread == n_unread
+    with open_study(tmp_path / "runs.db", {"value": after, "k": [1, 2, 3]}) as study:
+        assert study.result.n_unread == n_unread

@@ -30,20 +30,18 @@ def interrupted(point):
     raise KeyboardInterrupt(point["a"])
 
 
-def test_ctrl_c_shows_where_the_objective_was_and_no_frames_in_between():
+def frames_of_an_interrupt(objective, *callbacks):
     with pytest.raises(KeyboardInterrupt) as caught:
-        study().optimize(interrupted, 3)
-    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
-    assert names[-2:] == ["optimize", "interrupted"]
+        study().optimize(objective, 3, callbacks=callbacks)
+    return [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
 
 
-def test_ctrl_c_elsewhere_shows_every_frame():
+def test_ctrl_c_shows_where_the_objective_was_and_elsewhere_every_frame():
     def press(*_):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt) as caught:
-        study().optimize(value, 3, callbacks=[press])
-    names = [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)]
+    assert frames_of_an_interrupt(interrupted)[-2:] == ["optimize", "interrupted"]
+    names = frames_of_an_interrupt(value, press)
     assert names[-1] == "press"
     assert "run_trials" in names
 
@@ -106,15 +104,11 @@ def test_searchers_see_minimised_values_in_the_order_told():
 
 
 def test_same_seed_same_points_and_another_seed_others():
-    runs = [bo.minimize(value, SPACE, 10, method="random", seed=seed) for seed in (5, 5, 6)]
-    points = [[t.point for t in run.trials] for run in runs]
+    drawn = bo.minimize(value, SPACE, 10, method="random")  # whose seed is on record
+    runs = [bo.minimize(value, SPACE, 10, method="random", seed=seed) for seed in (5, 5, 6, drawn.seed)]
+    points = [[t.point for t in run.trials] for run in (*runs, drawn)]
     assert points[0] == points[1] != points[2]
-
-
-def test_a_drawn_seed_is_recorded_and_reproduces_the_run():
-    first = bo.minimize(value, SPACE, 8, method="random")
-    again = bo.minimize(value, SPACE, 8, method="random", seed=first.seed)
-    assert [t.point for t in first.trials] == [t.point for t in again.trials]
+    assert points[3] == points[4]
 
 
 @given(st.integers(0, 2**70), st.integers(1, 24))
@@ -125,16 +119,13 @@ def test_points_asked_at_once_are_distinct(seed, n):
     assert all(t.status == "running" for t in s.trials)
 
 
-def test_initial_points_come_first_and_only_once():
+def test_initial_points_come_first_and_only_once_and_wrong_ones_are_refused():
     first = [{"a": "z", "b": True, "c": 4}, {"a": "y", "b": True, "c": 4}, {"a": "z", "b": True, "c": 4}]
     s = study(initial_points=first)
     trials = [s.ask() for _ in range(4)]
     assert [t.point for t in trials[:2]] == first[:2]
     assert [t.origin for t in trials] == ["given", "given", "random", "random"]
     assert trials[2].point != first[0]
-
-
-def test_wrong_initial_points_are_refused():
     with pytest.raises(PointError, match="a: expected one of"):
         study(initial_points=[{"a": "q", "b": True, "c": 4}])
 
@@ -152,17 +143,22 @@ def test_added_data_are_history_and_do_not_count_as_trials():
     assert s.trials[2].reason == "broke the oven"
 
 
-@pytest.mark.parametrize(
-    "told", [3, 3.0, np.float32(3), np.array(3), np.array([3.0]), np.int8(3), Fraction(3)], ids=repr
-)
+REAL_NUMBERS = [3, 3.0, np.float32(3), np.array(3), np.array([3.0]), np.int8(3), Fraction(3), "torch"]
+
+
+@pytest.mark.parametrize("told", REAL_NUMBERS, ids=repr)
 def test_every_real_number_is_a_value(told):
+    if told == "torch":
+        torch = pytest.importorskip("torch")
+        told = torch.tensor(3.0, dtype=torch.float64)
     s = study()
     assert s.tell(s.ask(), told).value == 3.0
 
 
-@pytest.mark.parametrize(
-    "told", ["3", None, 3j, True, np.array([1.0, 2.0]), np.complex64(1), [3.0], np.array("3")], ids=repr
-)
+NO_NUMBERS = ["3", None, 3j, True, np.array([1.0, 2.0]), np.complex64(1), [3.0], np.array("3")]
+
+
+@pytest.mark.parametrize("told", NO_NUMBERS, ids=repr)
 def test_what_is_no_number_is_refused_and_the_trial_stays_running(told):
     s = study()
     trial = s.ask()
@@ -176,17 +172,8 @@ def test_what_is_no_number_is_refused_and_the_trial_stays_running(told):
 def test_values_that_are_not_finite_fail_the_trial(told):
     s = study()
     trial = s.tell(s.ask(), told)
-    assert trial.status == "failed"
-    assert trial.value is None
-    is_number = isinstance(told, float | np.floating)
-    read = float(told) if is_number else "inf: a number too large for a float"
-    assert trial.reason == f"objective returned {read}"
-
-
-def test_torch_scalars_are_values():
-    torch = pytest.importorskip("torch")
-    s = study()
-    assert s.tell(s.ask(), torch.tensor(2.5, dtype=torch.float64)).value == 2.5
+    read = "inf: a number too large for a float" if isinstance(told, int) else float(told)
+    assert (trial.status, trial.value, trial.reason) == ("failed", None, f"objective returned {read}")
 
 
 def test_only_running_trials_can_be_told():
@@ -243,15 +230,14 @@ def test_failed_and_infeasible_trials_are_told_apart_and_never_repeated():
 
 
 def test_an_objective_that_always_fails_stops_early_and_shows_why():
-    calls = []
+    s = study()
 
     def typo(point):
-        calls.append(point)
         return point["missing"]
 
     with pytest.raises(ObjectiveError, match=r"KeyError in each of the first 5 trials(.|\n)*in typo"):
-        bo.minimize(typo, SPACE, 20, method="random", seed=0)
-    assert len(calls) == 5
+        s.optimize(typo, 20)
+    assert len(s.trials) == 5
 
 
 def test_trials_lost_to_a_mistake_are_handed_out_again(tmp_path):
@@ -376,15 +362,14 @@ def test_patience_counts_trials_since_the_best():
 
 @pytest.mark.parametrize(("direction", "target"), [("minimize", 1.0), ("maximize", 5.5)])
 def test_target_value(direction, target):
-    s = study(direction=direction)
-    result = s.optimize(value, 24, callbacks=[TargetValue(target)])
+    result = study(direction=direction).optimize(value, 24, callbacks=[TargetValue(target)])
     reached = [t.value <= target if direction == "minimize" else t.value >= target for t in result.trials]
     assert reached == [False] * (len(reached) - 1) + [True]
 
 
-def test_deadline():
-    assert len(study().optimize(value, 24, callbacks=[Deadline(0.0)]).trials) == 0
-    assert len(study().optimize(value, 24, callbacks=[Deadline(60.0)]).trials) == 24
+@pytest.mark.parametrize(("seconds", "n_trials"), [(0.0, 0), (60.0, 24)])
+def test_deadline(seconds, n_trials):
+    assert len(study().optimize(value, 24, callbacks=[Deadline(seconds)]).trials) == n_trials
 
 
 def test_a_searcher_that_repeats_itself_is_named():
@@ -395,50 +380,33 @@ def test_a_searcher_that_repeats_itself_is_named():
         s.ask()
 
 
-def test_a_searcher_that_leaves_its_domain_is_named():
-    s = bo.Study(SPACE, method=Fixed(SPACE, np.array([0, 0, 9])), seed=0)
-    with pytest.raises(BostructError, match="Fixed suggested an invalid point: c: "):
+@pytest.mark.parametrize(
+    ("point", "state", "message"),
+    [
+        ([0, 0, 9], None, "Fixed suggested an invalid point: c: "),
+        ([0, 0, 0], {1, 2}, "state and info must be plain JSON"),
+    ],
+)
+def test_a_searcher_that_leaves_its_domain_or_json_is_named(point, state, message):
+    s = study(method=Fixed(SPACE, np.array(point), state=state))
+    with pytest.raises(BostructError, match=message):
         s.ask()
     assert s.trials == ()
 
 
-def test_state_that_is_not_json_is_refused():
-    s = bo.Study(SPACE, method=Fixed(SPACE, np.array([0, 0, 0]), state={1, 2}), seed=0)
-    with pytest.raises(BostructError, match="state and info must be plain JSON"):
-        s.ask()
-    assert s.trials == ()
+def optimize(objective=value, n_trials=3, **given):
+    return study().optimize(objective, n_trials, **given)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"seed": -1}, "seed"),
-        ({"seed": 0.5}, "seed"),
-        ({"direction": "up"}, "direction"),
-        ({"method": "alchemy"}, "method"),
-        ({"name": ""}, "name"),
-        ({"threads": 0}, "threads"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(wrong, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        study(**wrong)
+WRONG = [(study, {"seed": -1}), (study, {"seed": 0.5}), (study, {"direction": "up"}), (study, {"method": "alchemy"})]
+WRONG += [(study, {"name": ""}), (study, {"threads": 0}), (optimize, {"n_trials": -1}), (optimize, {"workers": 0})]
+WRONG += [(optimize, {"trial_timeout": -1.0}), (optimize, {"load_timeout": 0.0}), (optimize, {"callbacks": [3]})]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"n_trials": -1}, "n_trials"),
-        ({"workers": 0}, "workers"),
-        ({"trial_timeout": -1.0}, "trial_timeout"),
-        ({"load_timeout": 0.0}, "load_timeout"),
-        ({"callbacks": [3]}, "callbacks"),
-        ({"objective": 3}, "objective"),
-    ],
-)
-def test_wrong_runs_are_refused_by_name(wrong, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        study().optimize(**({"objective": value, "n_trials": 3} | wrong))
+@pytest.mark.parametrize(("call", "wrong"), [*WRONG, (optimize, {"objective": 3})])
+def test_wrong_settings_and_runs_are_refused_by_name(call, wrong):
+    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+        call(**wrong)
 
 
 def test_a_dict_of_variables_is_a_space_and_a_list_is_not():

@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,54 +54,42 @@ def make_infeasible() -> bo.Study:
     return study
 
 
-def make_structured() -> bo.Study:
-    space = {
-        "order": bo.Permutation(range(4)),
-        "some": bo.Subset(range(5), 2),
-        "word": bo.Sequence("ACGU", (2, 4)),
-        "inner": bo.Real(0.0, 1.0),
-    }
+def make_run(space: object, objective: Callable[[Any], float], n: int = 12) -> bo.Study:
     study = bo.Study(space, method="random", seed=0)
-    study.optimize(lambda point: point["inner"], 12, progress=False)
+    study.optimize(objective, n, progress=False)
     return study
 
 
-def make_architectures() -> bo.Study:
-    study = bo.Study(bo.cnn_domain(), method="random", seed=0)
-    study.optimize(len, 3, progress=False)
-    return study
+STRUCTURED = {
+    "order": bo.Permutation(range(4)),
+    "some": bo.Subset(range(5), 2),
+    "word": bo.Sequence("ACGU", (2, 4)),
+    "inner": bo.Real(0.0, 1.0),
+}
+CONDITIONAL = {"optimizer": ["sgd", "adam"], "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"})}
 
 
 def make_programs() -> bo.Study:
-    study = bo.Study(SearchSpace(reduced_wrs_cnn()), method="random", seed=0)
-    study.optimize(len, 3, progress=False)
-    return study
+    return make_run(SearchSpace(reduced_wrs_cnn()), len, 3)
 
 
-def make_conditional() -> bo.Study:
-    space = {"optimizer": ["sgd", "adam"], "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"})}
-    study = bo.Study(space, method="random", seed=0)
-    study.optimize(lambda point: point.get("momentum", 1.0), 12, progress=False)
-    return study
+MAKERS = {
+    "empty": make_empty,
+    "failed": make_failed,
+    "running": make_running,
+    "infeasible": make_infeasible,
+    "structured": lambda: make_run(STRUCTURED, lambda point: point["inner"]),
+    "architectures": lambda: make_run(bo.cnn_domain(), len, 3),
+    "programs": make_programs,
+    "conditional": lambda: make_run(CONDITIONAL, lambda point: point.get("momentum", 1.0)),
+    "plain": make_plain,
+    "two objectives": lambda: make_plain(directions=["minimize", "maximize"]),
+}
 
 
-MAKERS = [
-    make_empty,
-    make_failed,
-    make_running,
-    make_infeasible,
-    make_structured,
-    make_architectures,
-    make_programs,
-    make_conditional,
-    make_plain,
-    lambda: make_plain(directions=["minimize", "maximize"]),
-]
-
-
-@pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
-def test_any_study_becomes_a_page(make):
-    study = make()
+@pytest.mark.parametrize("kind", MAKERS)
+def test_any_study_becomes_a_page(kind):
+    study = MAKERS[kind]()
     found = check_page(render(study))
     assert "not drawn" not in "".join(found.text)
     assert "What made" not in "".join(found.text)
@@ -198,12 +188,7 @@ def test_another_process_and_hash_seed_make_the_same_page(tmp_path):
             raise bo.Infeasible("too hot" if point["layers"] > 2 else "too slow")
         return point["momentum"]
 
-    space = {
-        "optimizer": ["sgd", "adam"],
-        "momentum": bo.Real(0.0, 0.99, when={"optimizer": "sgd"}),
-        "layers": range(5),
-        "word": bo.Sequence("ACGU", (2, 4)),
-    }
+    space = {**CONDITIONAL, "layers": range(5), "word": STRUCTURED["word"]}
     path = tmp_path / "runs.db"
     with bo.Study(space, method="random", seed=0, storage=path) as study:
         study.optimize(run, 20, progress=False)

@@ -37,20 +37,26 @@ def test_characters_that_svg_has_not_are_replaced():
     assert "a\ufffdb\ufffd" in "".join(ET.fromstring(read(figure)).itertext())
 
 
-def test_very_many_marks_are_pixels():
-    study = bo.Study({"a": bo.Integer(0, 5000)}, method="random", seed=0)
+@pytest.mark.parametrize("picture", ["History", "Parallel"])
+def test_very_many_marks_or_lines_are_pixels(picture):
+    study = bo.Study({"a": bo.Integer(0, 5000), "b": bo.Integer(0, 9)}, method="random", seed=0)
     for i in range(MOST_MARKS * 2):
-        study.add({"a": i}, float(i % 100))
-    svg = read(draw_pictures(read_run(study))[0])
+        study.add({"a": i, "b": i % 10}, float(i % 100))
+    svg = read(next(one for one in draw_pictures(read_run(study)) if picture in one))
     assert "data:image/png" in svg
-    assert len(svg) < 100_000
+    assert svg.count("<path") < MOST_MARKS
+    assert picture == "Parallel" or len(svg) < 100_000
 
 
-def test_a_picture_that_fails_is_a_note(monkeypatch):
-    def fail(*_):
-        raise ValueError("<no>")
+def fail(*_):
+    raise ValueError("<no>")
 
-    monkeypatch.setattr(pictures, "PICTURES", (Picture("One", lambda _: True, fail, lambda _: "a"),))
+
+@pytest.mark.parametrize(
+    ("applies", "draws"), [(lambda _: True, fail), (fail, lambda *_: None)], ids=["draws", "applies"]
+)
+def test_a_picture_that_fails_or_cannot_tell_whether_it_is_drawn_is_a_note(monkeypatch, applies, draws):
+    monkeypatch.setattr(pictures, "PICTURES", (Picture("One", applies, draws, lambda _: "a"),))
     (found,) = draw_pictures(read_run(make_plain(2)))
     assert "One: not drawn, for ValueError(&#x27;&lt;no&gt;&#x27;)" in found
 
@@ -113,23 +119,6 @@ def test_texts_say_what_pictures_of_variables_and_ancestors_show(evolved, both):
     path = ", ".join(str(trial.number) for trial in line[1:])
     assert f"The best is trial {line[0].number}; the trials that it came from, the last first: {path}." in html
     assert both.count("A row for each of the 2 objectives.") == 3
-
-
-def test_very_many_lines_are_pixels():
-    study = bo.Study({"a": bo.Integer(0, 5000), "b": bo.Integer(0, 9)}, method="random", seed=0)
-    for i in range(MOST_MARKS * 2):
-        study.add({"a": i, "b": i % 10}, float(i % 100))
-    svg = read(next(one for one in draw_pictures(read_run(study)) if "Parallel" in one))
-    assert svg.count("data:image/png") >= 1
-    assert svg.count("<path") < MOST_MARKS
-
-
-def test_a_picture_that_cannot_tell_whether_it_is_drawn_is_a_note(monkeypatch):
-    def fail(_):
-        raise TypeError("unhashable")
-
-    monkeypatch.setattr(pictures, "PICTURES", (Picture("One", fail, lambda *_: None, lambda _: "a"),))
-    assert "One: not drawn, for TypeError" in draw(make_plain(2))
 
 
 def test_a_search_is_no_fair_sample_and_the_page_says_so_in_the_words_of_importances(evolved, monkeypatch):

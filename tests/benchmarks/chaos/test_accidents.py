@@ -9,17 +9,7 @@ import pytest
 
 import bostruct as bo
 from benchmarks.chaos import accidents
-from benchmarks.chaos.accidents import (
-    BYTE_ACCIDENTS,
-    JOURNAL_ACCIDENTS,
-    KINDS,
-    ROW_ACCIDENTS,
-    is_next_step,
-    judge,
-    run_case,
-    strike_file,
-    strike_journal,
-)
+from benchmarks.chaos.accidents import KINDS, is_next_step, judge, run_case, strike_file, strike_journal
 from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.specimens import catch_moments, make_specimen, objective, read_studies, wide_space, write_specimen
@@ -38,7 +28,7 @@ def test_a_case_of_accidents_finds_nothing(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_accident_happens_in_a_few_cases() -> None:
-    assert set(KINDS) == {*BYTE_ACCIDENTS, *ROW_ACCIDENTS, *JOURNAL_ACCIDENTS}
+    assert set(KINDS) == {*accidents.BYTE_ACCIDENTS, *accidents.ROW_ACCIDENTS, *accidents.JOURNAL_ACCIDENTS}
     assert len(KINDS) <= 2 * accidents.ACCIDENTS_PER_CASE
 
 
@@ -64,13 +54,11 @@ def test_without_the_count_and_the_digest_lost_rows_are_found(tmp_path: Path, mo
 def test_a_traceback_and_a_hang_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = Verdict()
     make_specimen()  # once a process, with the reader as it is
-    with monkeypatch.context() as broken:
-        broken.setattr(sqlite, "read_studies", lambda *_: {}["nothing"])
-        strike_file("row deleted", tmp_path / "runs.db", random.Random(0), verdict)
-    with monkeypatch.context() as broken:
-        broken.setattr(sqlite, "read_studies", lambda *_: __import__("time").sleep(60))
-        broken.setattr(accidents, "LIMIT", 0.5)
-        strike_file("row deleted", tmp_path / "runs.db", random.Random(0), verdict)
+    for reader, limit in ((lambda *_: {}["nothing"], accidents.LIMIT), (lambda *_: __import__("time").sleep(60), 0.5)):
+        with monkeypatch.context() as broken:
+            broken.setattr(sqlite, "read_studies", reader)
+            broken.setattr(accidents, "LIMIT", limit)
+            strike_file("row deleted", tmp_path / "runs.db", random.Random(0), verdict)
     assert "KeyError: 'nothing'" in verdict.faults["tracebacks"][0]
     assert "did not end within 0.5 s" in verdict.faults["hangs"][0]
 
@@ -105,9 +93,8 @@ def test_only_one_step_of_a_commit_counts_as_the_next(tmp_path: Path) -> None:
     assert not is_next_step(before, told)
     assert not is_next_step(told._replace(trials=[running(others[0]), *others[1:]]), before)
     wrong = others[-1]._replace(outcome=Outcome((7.0,)))
-    assert not is_next_step(
-        told._replace(trials=[*others[:-1], running(wrong)]), told._replace(trials=[*others[:-1], wrong])
-    )
+    asked, changed = (told._replace(trials=[*others[:-1], end]) for end in (running(wrong), wrong))
+    assert not is_next_step(asked, changed)
     assert not is_next_step(before, before._replace(trials=[*others, last._replace(point=others[0].point)]))
 
 

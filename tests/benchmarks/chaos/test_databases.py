@@ -16,12 +16,12 @@ from benchmarks.chaos import database_place, databases, outages
 from benchmarks.chaos.crowd import Crowd, FilePlace
 from benchmarks.chaos.crowd_oracle import check_leases
 from benchmarks.chaos.database_place import SLACK, DatabasePlace
-from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.victim import append_line
 from benchmarks.chaos.writers import Siege
 from benchmarks.chaos.writers import make_crowd as make_writers
 from bostruct.storage.postgresql import connecting
+from tests.benchmarks.chaos.judging import judge
 from tests.benchmarks.chaos.test_writers import SPACE, find_faults, log_evaluation, make_crowd, read_points
 
 GONE = databases.SHORT_LIMITS["GONE_SECONDS"]
@@ -132,14 +132,8 @@ def test_a_writer_that_holds_others_up_is_found(
     place: DatabasePlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connecting.SETTINGS, "lock_timeout", "'0.2s'")
-
-    def run() -> Verdict:
-        outages.stop_in_a_step(place, tmp_path, verdict := Verdict())
-        return verdict
-
-    answer = call_isolated(run, 60.0)
-    assert answer.trouble is None, answer.trouble
-    assert "told did not happen" in str(answer.value.faults)
+    faults = judge(outages.stop_in_a_step, place, tmp_path, seconds=60.0)
+    assert "told did not happen" in str(faults)
 
 
 def test_a_machine_without_a_server_is_told_so(

@@ -10,29 +10,16 @@ import pytest
 import bostruct as bo
 from benchmarks.chaos import places, sharing
 from benchmarks.chaos.environment import CASES, run_case
-from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.places import check_file, fill_disk, open_study, step
 from benchmarks.chaos.row import Verdict
 from bostruct.storage.database import Database
 from bostruct.storage.sqlite import SqliteWriter
+from tests.benchmarks.chaos.judging import judge
 
 
 @pytest.mark.parametrize("case", ["disk full", "folder removed while open", "fork after open", "clock set back"])
 def test_a_case_finds_nothing(case: str, tmp_path: Path) -> None:
     assert run_case(case, tmp_path).faults == {}
-
-
-def judge(call: Any, folder: Path) -> dict[str, list[str]]:
-    """Return the faults that a case finds in a forked process, in which what was patched is still broken."""
-
-    def run() -> Verdict:
-        verdict = Verdict()
-        call(folder, verdict)
-        return verdict
-
-    answer = call_isolated(run, 120.0)
-    assert answer.trouble is None, answer.trouble
-    return answer.value.faults
 
 
 def test_values_that_are_not_in_the_file_are_found(tmp_path: Path) -> None:

@@ -37,16 +37,13 @@ def test_a_case_of_forgeries_finds_nothing(tmp_path: Path, monkeypatch: pytest.M
     assert sum(verdict.counts.values()) == 8
 
 
-def judge_with(file: Path, monkeypatch: pytest.MonkeyPatch, broken: Callable[..., Any]) -> dict[str, list[str]]:
-    verdict = Verdict()
-    monkeypatch.setattr(hostile_reading, "_read", broken)
-    judge("a forgery", file, verdict)
-    return verdict.faults
+def judge_file(file: Path, what: str = "nothing") -> Verdict:
+    judge(what, file, verdict := Verdict())
+    return verdict
 
 
 def test_an_original_is_read_as_what_it_says(file: Path) -> None:
-    verdict = Verdict()
-    judge("nothing", file, verdict)
+    verdict = judge_file(file)
     assert (verdict.faults, verdict.counts) == ({}, {"read as what they say": 1})
 
 
@@ -66,7 +63,8 @@ def test_what_a_reader_must_not_do_is_found(
     file: Path, monkeypatch: pytest.MonkeyPatch, broken: Callable[..., Any], kind: str
 ) -> None:
     monkeypatch.setattr(hostile_reading, "CPU_SECONDS", 0)
-    assert set(judge_with(file, monkeypatch, broken)) == {kind}
+    monkeypatch.setattr(hostile_reading, "_read", broken)
+    assert set(judge_file(file).faults) == {kind}
 
 
 def _refuse_without_words() -> None:
@@ -83,9 +81,7 @@ def test_values_that_are_read_otherwise_are_found(file: Path, monkeypatch: pytes
     trials = bo.Study.trials.fget
     wrong = property(lambda study: tuple(replace(trial, value=7.0) for trial in trials(study)))
     monkeypatch.setattr(bo.Study, "trials", wrong)
-    verdict = Verdict()
-    judge("nothing", file, verdict)
-    assert "read otherwise" in verdict.faults
+    assert "read otherwise" in judge_file(file).faults
 
 
 def test_escape_sequences_that_reach_the_terminal_are_found(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,9 +93,7 @@ def test_escape_sequences_that_reach_the_terminal_are_found(file: Path, monkeypa
         click.echo(f"{len(given)} \x1b[2J", color=True)
 
     monkeypatch.setattr(hostile_reading, "command", show)
-    verdict = Verdict()
-    judge("nothing", file, verdict)
-    assert set(verdict.faults) == {"escape sequences"}
+    assert set(judge_file(file).faults) == {"escape sequences"}
 
 
 def test_forged_columns_have_right_checksums(file: Path) -> None:
@@ -124,6 +118,4 @@ def test_every_forged_schema_is_refused_or_read_as_it_is(
 ) -> None:
     monkeypatch.setattr(forgeries, "SCHEMAS", (script,))
     forge_schema(file, random.Random(0))
-    verdict = Verdict()
-    judge(script, file, verdict)
-    assert verdict.faults == {}
+    assert judge_file(file, script).faults == {}

@@ -36,9 +36,8 @@ def file(tmp_path: Path) -> Path:
             trial = study.ask()
             value = evaluate(trial.point, SPACE, tmp_path, 0)
             told = study.tell(trial, failed="rain") if number == 2 else study.tell(trial, value)
-            append_line(
-                tmp_path / "told", {name: getattr(told, name) for name in ("number", "status", "value", "reason")}
-            )
+            names = ("number", "status", "value", "reason")
+            append_line(tmp_path / "told", {name: getattr(told, name) for name in names})
         study.ask()
     return file
 
@@ -115,9 +114,8 @@ def test_a_lock_that_is_held_is_found(tmp_path: Path) -> None:
 
 def test_an_orphan_is_found_and_ended() -> None:
     mark = uuid.uuid4().hex
-    with subprocess.Popen(
-        [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, env=os.environ | {MARK: mark}
-    ) as left:
+    line = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, env=os.environ | {MARK: mark}) as left:
         assert await_end(mark, 0.05) == {left.pid}
         left.wait()
     assert find_marked(mark) == set()

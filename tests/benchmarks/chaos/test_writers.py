@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from benchmarks.chaos import crowded_places, writers
+from benchmarks.chaos import crowd_oracle, crowded_places, writers
 from benchmarks.chaos.crowd import Crowd, FilePlace, Launch, Place
-from benchmarks.chaos.crowd_oracle import check_end, check_leases, judge, read_evaluations
-from benchmarks.chaos.isolation import call_isolated
+from benchmarks.chaos.crowd_oracle import check_end, check_leases, read_evaluations
 from benchmarks.chaos.kills import TWICE_RUNNING
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.victim import append_line, make_domain
@@ -25,9 +24,11 @@ from benchmarks.chaos.writer import WAYS, evaluate, log_told
 from bostruct.storage.seats import Seat
 from bostruct.storage.sqlite import SqliteWriter
 from bostruct.study import saving
+from tests.benchmarks.chaos.judging import judge
 from tests.stored import damage, forge
 
 SPACE = make_domain("random")
+FAILED = "UPDATE trials SET status = 'failed', told = 4, finished = 1.0, reason = '{}' WHERE number = 4"
 
 
 def make_launch(key: str) -> Launch:
@@ -60,7 +61,7 @@ def make_crowd(place: Place, logs: Path) -> Crowd:
 
 def find_faults(crowd: Crowd, allowed: int = 0) -> set[str]:
     verdict = Verdict()
-    judge(crowd, "a test", allowed, verdict)
+    crowd_oracle.judge(crowd, "a test", allowed, verdict)
     return set(verdict.faults)
 
 
@@ -87,15 +88,8 @@ def test_a_sound_study_has_no_faults(crowd: Crowd) -> None:
         ("UPDATE trials SET value = 0.5 WHERE number = 1", {"lost", "wrong values"}),
         ("UPDATE trials SET point = (SELECT point FROM trials WHERE number = 0) WHERE number = 4", {"twice"}),
         ("""UPDATE trials SET info = '{"double_of": 0}' WHERE number = 3""", {"twice"}),
-        (
-            "UPDATE trials SET status = 'failed', reason = 'rain', told = 4, finished = 1.0 WHERE number = 4",
-            {"innocent failures"},
-        ),
-        (
-            "UPDATE trials SET status = 'failed', told = 4, finished = 1.0, "
-            "reason = 'its worker process died (signal SIGKILL)' WHERE number = 4",
-            {"innocent failures"},
-        ),
+        (FAILED.format("rain"), {"innocent failures"}),
+        (FAILED.format("its worker process died (signal SIGKILL)"), {"innocent failures"}),
     ],
 )
 def test_what_was_lost_changed_or_doubled_is_found(crowd: Crowd, change: str, kinds: set[str]) -> None:
@@ -104,10 +98,7 @@ def test_what_was_lost_changed_or_doubled_is_found(crowd: Crowd, change: str, ki
 
 
 def test_a_failure_is_excused_by_what_was_struck_alone(crowd: Crowd) -> None:
-    failed = (
-        "UPDATE trials SET status = 'failed', told = 4, finished = 1.0, attempts = 2, reason = '{}' WHERE number = 4"
-    )
-    forge(Path(crowd.place.storage), failed.format(TWICE_RUNNING))
+    forge(Path(crowd.place.storage), FAILED.format(TWICE_RUNNING).replace("told", "attempts = 2, told"))
     assert find_faults(crowd) == {"innocent failures"}
     for launch in crowd.launches:
         launch.signaled = time.monotonic()
@@ -190,39 +181,27 @@ def test_a_writer_that_ends_by_itself_and_an_end_by_another_signal_are_found(cro
     assert crowd.launches[0].signaled == math.inf
 
 
-def judge_place(call: Any, folder: Path) -> str:
-    """Return the faults that a case finds in a forked process, in which what was patched is still broken."""
-
-    def run() -> Verdict:
-        call(folder, verdict := Verdict())
-        return verdict
-
-    answer = call_isolated(run, 120.0)
-    assert answer.trouble is None, answer.trouble
-    return str(answer.value.faults)
-
-
 def test_writers_that_decide_side_by_side_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Seat, "deciding", lambda _: nullcontext())
-    assert "decided side by side" in judge_place(crowded_places.stop_while_deciding, tmp_path)
+    assert "decided side by side" in str(judge(crowded_places.stop_while_deciding, tmp_path))
 
 
 def test_a_study_that_keeps_its_trials_when_it_is_closed_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert judge_place(crowded_places.close_while_deciding, tmp_path) == "{}"
+    assert judge(crowded_places.close_while_deciding, tmp_path) == {}
     monkeypatch.setattr(Seat, "leave", lambda _: None)
     monkeypatch.setattr(SqliteWriter, "take_back", lambda *_: None)
     (tmp_path / "broken").mkdir()
-    assert "was not handed out" in judge_place(crowded_places.close_while_deciding, tmp_path / "broken")
+    assert "was not handed out" in str(judge(crowded_places.close_while_deciding, tmp_path / "broken"))
 
 
 def test_studies_that_do_not_save_themselves_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "_rescue", lambda _: None)
-    assert "lost" in judge_place(crowded_places.lose_file_together, tmp_path)
+    assert "lost" in str(judge(crowded_places.lose_file_together, tmp_path))
 
 
 @pytest.mark.slow
 def test_writers_that_keep_what_a_full_disk_refused_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SqliteWriter, "update", lambda *_: None)
-    assert "lost" in judge_place(crowded_places.fill_disk_together, tmp_path)
+    assert "lost" in str(judge(crowded_places.fill_disk_together, tmp_path))

@@ -36,8 +36,7 @@ def test_text_that_means_something_to_graphviz_is_escaped():
 
 def test_ends_and_decisions_have_colors_of_their_own_and_pools_and_dense_layers_are_tinted():
     colors = {label.name: layer_color(label) for label in CNN.labels}
-    assert colors["ip"] == colors["op"]
-    assert colors["max-pool"] == colors["avg-pool"]
+    assert (colors["ip"], colors["max-pool"]) == (colors["op"], colors["avg-pool"])
     assert colors["conv3"] == colors["res5"] == layer_color(Label("anything")) == "#ffffff"
     assert len({colors[name] for name in ("ip", "softmax", "max-pool", "fc", "conv3")}) == 5
     for family in BUILT_IN.values():

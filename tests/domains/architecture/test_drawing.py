@@ -1,7 +1,5 @@
 """Architectures drawn with matplotlib: one box a layer, one arrow an edge, parents above children."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from xml.etree import ElementTree

@@ -2,8 +2,6 @@
 
 import math
 
-import numpy as np
-
 from bostruct.domains.architecture.summary import summarize
 from tests.architectures import SMALL_CNN, renumbered
 
@@ -18,8 +16,7 @@ def test_a_summary_counts_layers_edges_and_labels():
     assert found["most units"] == math.log1p(max(layer.units for layer in x.layers if layer.units is not None))
 
 
-def test_all_architectures_of_a_family_have_the_same_numbers_and_equal_ones_equal_values():
-    rng = np.random.default_rng(0)
+def test_all_architectures_of_a_family_have_the_same_numbers_and_equal_ones_equal_values(rng):
     drawn = SMALL_CNN.sample(20, rng)
     assert {tuple(summarize(x)) for x in drawn} == {tuple(summarize(drawn[0]))}
     assert all(math.isfinite(value) for x in drawn for value in summarize(x).values())

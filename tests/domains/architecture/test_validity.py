@@ -1,7 +1,5 @@
 """What every architecture must satisfy: each refusal by its words, and what the checks return."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import networkx as nx
@@ -10,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bostruct.contracts import PointError
+from bostruct.domains.architecture import validity
 from bostruct.domains.architecture.labels import CNN, MLP
 from bostruct.domains.architecture.layers import Layer, as_layer
-from bostruct.domains.architecture.validity import (
-    adjacency,
-    check_edges,
-    check_graph,
-    check_layers,
-    image_halvings,
-    topological_order,
-)
 from bostruct.domains.architecture.value import Architecture
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]
@@ -45,11 +36,7 @@ REFUSED = [
     (["ip", "conv3-8", "softmax", "op"], [0, 1], "expected pairs"),
     (["ip", "relu-8", "relu-8", "linear", "op"], [*CHAIN, (3, 4), (2, 1)], "the edges have a cycle: 1 > 2 > 1"),
     (["ip", "relu-8", "linear", "op"], [(0, 1), (1, 2), (2, 3), (1, 0)], "cycle: 0 > 1 > 0"),
-    (
-        ["ip", "relu-8", "relu-8", "linear", "op"],
-        [(0, 1), (1, 3), (2, 3), (3, 4)],
-        r"2 \(relu-8\) has no parents",
-    ),
+    (["ip", "relu-8", "relu-8", "linear", "op"], [(0, 1), (1, 3), (2, 3), (3, 4)], r"2 \(relu-8\) has no parents"),
     (["ip", "relu-8", "relu-8", "linear", "op"], [(0, 1), (0, 2), (1, 3), (3, 4)], r"2 \(relu-8\) has no children"),
     (["ip", "relu-8", "op"], [(0, 1), (1, 2)], r"expected a decision layer \(linear or softmax\) before the output"),
     (
@@ -94,9 +81,9 @@ def graphs(draw):
 @given(graphs())
 def test_edges_come_sorted_and_adjacency_holds_each_of_them_twice(graph):
     n, pairs = graph
-    edges = check_edges(pairs, n)
+    edges = validity.check_edges(pairs, n)
     assert edges == tuple(sorted(pairs))
-    parents, children = adjacency(edges, n)
+    parents, children = validity.adjacency(edges, n)
     assert [(u, v) for v in range(n) for u in parents[v]] == sorted(pairs, key=lambda pair: (pair[1], pair[0]))
     assert [(u, v) for u in range(n) for v in children[u]] == sorted(pairs)
 
@@ -104,14 +91,15 @@ def test_edges_come_sorted_and_adjacency_holds_each_of_them_twice(graph):
 @given(graphs())
 def test_the_order_is_the_first_of_all_topological_ones_or_a_cycle_is_named(graph):
     n, pairs = graph
-    edges = check_edges(pairs, n)
+    edges = validity.check_edges(pairs, n)
     whole = nx.DiGraph(pairs)
     whole.add_nodes_from(range(n))
     if nx.is_directed_acyclic_graph(whole):
-        assert topological_order(*adjacency(edges, n)) == list(nx.lexicographical_topological_sort(whole))
+        order = list(nx.lexicographical_topological_sort(whole))
+        assert validity.topological_order(*validity.adjacency(edges, n)) == order
         return
     with pytest.raises(PointError, match="the edges have a cycle: ") as caught:
-        topological_order(*adjacency(edges, n))
+        validity.topological_order(*validity.adjacency(edges, n))
     cycle = [int(word) for word in str(caught.value).rpartition(": ")[2].split(" > ")]
     assert cycle[0] == cycle[-1]
     assert len(set(cycle)) == len(cycle) - 1
@@ -126,17 +114,17 @@ def test_a_family_takes_the_strides_and_units_of_its_labels():
             layers = [layer if one.label == label.name else one for one in others]
             allowed = (units is not None) == label.units and (stride == 1 or label.image == "strides")
             if allowed:
-                check_layers(CNN, layers if layer in layers else [*layers, layer])
+                validity.check_layers(CNN, layers if layer in layers else [*layers, layer])
             else:
                 with pytest.raises(PointError, match=rf"\({label.name}\)"):
-                    check_layers(CNN, layers if layer in layers else [*layers, layer])
+                    validity.check_layers(CNN, layers if layer in layers else [*layers, layer])
 
 
 def halvings(chain):
     layers = [as_layer(one, "layer") for one in chain.split()]
-    parents, children = adjacency(check_edges(pairwise(range(len(layers))), len(layers)), len(layers))
-    check_graph(CNN, layers, parents, children)
-    return image_halvings(CNN, layers, parents, topological_order(parents, children))
+    parents, children = validity.adjacency(validity.check_edges(pairwise(range(len(layers))), len(layers)), len(layers))
+    validity.check_graph(CNN, layers, parents, children)
+    return validity.image_halvings(CNN, layers, parents, validity.topological_order(parents, children))
 
 
 def test_images_are_halved_by_strides_and_pools_until_they_collapse():
@@ -146,8 +134,8 @@ def test_images_are_halved_by_strides_and_pools_until_they_collapse():
 
 def test_families_without_images_have_layers_in_any_order():
     layers = [Layer("ip"), Layer("relu", 8), Layer("linear"), Layer("op")]
-    parents, children = adjacency(check_edges(CHAIN, 4), 4)
-    check_layers(MLP, layers)
-    check_graph(MLP, layers, parents, children)
+    parents, children = validity.adjacency(validity.check_edges(CHAIN, 4), 4)
+    validity.check_layers(MLP, layers)
+    validity.check_graph(MLP, layers, parents, children)
     with pytest.raises(PointError, match=r"layer 1 \(relu-8\) has no children"):
-        check_graph(MLP, layers, *adjacency(check_edges([(0, 1), (0, 2), (2, 3)], 4), 4))
+        validity.check_graph(MLP, layers, *validity.adjacency(validity.check_edges([(0, 1), (0, 2), (2, 3)], 4), 4))

@@ -1,7 +1,5 @@
 """Spaces that several tests compile: figures of Negrinho et al. 2019, of modules that run."""
 
-from __future__ import annotations
-
 import torch
 from torch import nn
 

@@ -1,7 +1,5 @@
 """Counts of spaces whose parts reach hyperparameters through objects, or nest without end."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 
@@ -143,9 +141,8 @@ def test_counting_keeps_few_of_the_parts_that_it_looks_at(monkeypatch):
     def bits(position, chosen):
         if position == n:
             return lang.siso_module("M", {"x": chosen})
-        return lang.substitution_module(
-            "Bit", lambda dh: bits(position + 1, 2 * chosen + dh["b"]), {"b": D([0, 1])}, ["in"], ["out"]
-        )
+        fn = lambda dh: bits(position + 1, 2 * chosen + dh["b"])  # noqa: E731
+        return lang.substitution_module("Bit", fn, {"b": D([0, 1])}, ["in"], ["out"])
 
     space = SearchSpace(lambda: bits(0, 0))
     assert space.count() == lang.Exact(2**n)

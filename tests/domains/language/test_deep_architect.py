@@ -17,9 +17,11 @@ CONSTRUCTS = "docs/source/tutorials/search_space_constructs.rst"
 STARTERS = "examples/framework_starters"
 LITERATURE = "dev/tutorials/search_spaces_in_the_literature"
 CONTRIB = "deep_architect.contrib.misc.search_spaces"
-HIERARCHICAL = f"{CONTRIB}.tensorflow_eager.hierarchical_space"
+EAGER = f"{CONTRIB}.tensorflow_eager"
+HIERARCHICAL = f"{EAGER}.hierarchical_space"
 ENAS = "dev.enas.search_space.enas_search_space"
-NASNET = f"{CONTRIB}.tensorflow_eager.nasnet_space"
+NASNET = f"{EAGER}.nasnet_space"
+LOGGING = "docs/source/tutorials/logging_and_visualization.rst"
 
 
 class Case(NamedTuple):
@@ -42,6 +44,10 @@ def motifs(levels: Mapping[int, Mapping[str, int]], file: Any) -> Any:
     return file.mo.siso_sequential([file.conv2d_cell(4, 3), cell(4), file.separable_conv2d(8, 3), cell(8)])
 
 
+def genetic(nodes: list[int], filters: list[int], sizes: list[int], file: Any) -> Any:
+    return file.generate_search_space(nodes, filters, sizes)
+
+
 def enas(layers: int, file: Any) -> Any:
     return file.get_enas_search_space(10, layers, 8, file.WeightSharer(False))
 
@@ -53,21 +59,12 @@ LISTED = {
         for i, count in enumerate((64, 32, 8, 16, 48, 48))
     },
     "readme": (Case("README.md", lambda file: file.model_search_space(), 2), 84),
-    "logging": (
-        Case("docs/source/tutorials/logging_and_visualization.rst", lambda file: file.model_search_space(), 2),
-        208,
-    ),
+    "logging": (Case(LOGGING, lambda file: file.model_search_space(), 2), 208),
     "keras": (Case(f"{STARTERS}/main_keras.py", lambda file: file.dnn_net(10), 2), 208),
     "pytorch": (Case(f"{STARTERS}/main_pytorch.py", lambda file: file.dnn_net(10), 2), 208),
     "tensorflow": (Case(f"{STARTERS}/main_tensorflow.py", lambda file: file.dnn_net(10), 2), 208),
     "dnn": (Case(f"{CONTRIB}.tensorflow.dnn", lambda file: file.dnn_net(10), 2), 208),
-    "genetic": (
-        Case(
-            f"{CONTRIB}.tensorflow_eager.genetic_space",
-            lambda file: file.generate_search_space([3, 3], [8, 16], [5, 5]),
-        ),
-        64,
-    ),
+    "genetic": (Case(f"{EAGER}.genetic_space", partial(genetic, [3, 3], [8, 16], [5, 5])), 64),
     "genetic-tutorial": (Case(f"{LITERATURE}/main_genetic.py", lambda file: file.conv_stage(32, 3, 4)), 64),
     "flat": (Case(HIERARCHICAL, partial(motifs, {2: NODES_3})), 252),
     "hierarchical": (Case(HIERARCHICAL, partial(motifs, {2: NODES_2, 3: NODES_3}), 3), 84),
@@ -79,13 +76,8 @@ DRAWN = {
     "conv": Case("examples/benchmarks/search_spaces.py", lambda file: file.get_conv_search_space_fn(10)()),
     "logging": LISTED["logging"][0]._replace(cut=None),
     "pytorch": LISTED["pytorch"][0]._replace(cut=None),
-    "genetic": Case(
-        f"{CONTRIB}.tensorflow_eager.genetic_space",
-        lambda file: file.generate_search_space([3, 4, 5], [64, 128, 256], [5, 5, 5]),
-    ),
-    "nasbench": Case(
-        f"{CONTRIB}.tensorflow_eager.nasbench_space", lambda file: file.generate_search_space(3, 3, 5, 128)
-    ),
+    "genetic": Case(f"{EAGER}.genetic_space", partial(genetic, [3, 4, 5], [64, 128, 256], [5, 5, 5])),
+    "nasbench": Case(f"{EAGER}.nasbench_space", lambda file: file.generate_search_space(3, 3, 5, 128)),
     "flat": Case(HIERARCHICAL, lambda file: file.flat_search_space(10)),
     "hierarchical": Case(HIERARCHICAL, lambda file: file.hierarchical_search_space(10)),
     "enas": Case(ENAS, partial(enas, 12)),

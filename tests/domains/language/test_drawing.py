@@ -52,10 +52,8 @@ def test_figure_5_frame_a_as_text():
     ]
     chosen = SearchSpace(builder).assign("SISORepeat-0.num_reps", 1).to_text().splitlines()
     assert chosen[-2:] == ["out <- Concat-0.out", "chosen: SISORepeat-0.num_reps = 1"]
-    assert [line for line in chosen if line.startswith("SISORepeat-1")] == [
-        "SISORepeat-1/Conv2D-0",
-        "SISORepeat-1/Conv2D-1",
-    ]
+    places = [line for line in chosen if line.startswith("SISORepeat-1")]
+    assert places == ["SISORepeat-1/Conv2D-0", "SISORepeat-1/Conv2D-1"]
 
 
 @pytest.mark.parametrize("builder", BUILDERS)
@@ -78,9 +76,8 @@ def test_text_shows_every_module_choice_and_edge_once_and_in_reading_order(build
 def nodes_and_edges(dot):
     nodes = re.findall(r"^  (\w+) \[", dot, re.MULTILINE)
     edges = re.findall(r"^  (\w+)(?::([iop]\d+))?(?::[nesw])? -> (\w+)(?::([iop]\d+))?", dot, re.MULTILINE)
-    ports = {
-        line.split()[0]: set(re.findall(r'PORT="(\w+)"', line)) for line in dot.splitlines() if "shape=plain," in line
-    }
+    tables = [line for line in dot.splitlines() if "shape=plain," in line]
+    ports = {line.split()[0]: set(re.findall(r'PORT="(\w+)"', line)) for line in tables}
     return nodes, edges, ports
 
 
@@ -147,8 +144,7 @@ def test_what_follows_from_a_choice_is_red_with_it():
         return lang.siso_module("M", {"a": h, "b": twice})
 
     first, second = drawing.frames(SearchSpace(builder)._walk, {"M-0.a": 2})
-    assert first.caption == "The space"
-    assert second.caption == "M-0.a = 2"
+    assert (first.caption, second.caption) == ("The space", "M-0.a = 2")
     assert re.findall(rf'"{drawing.ASSIGNED}", label="(.*?)"', second.dot) == [r"M-0.a\n2", r"M-0.b\n4"]
 
 

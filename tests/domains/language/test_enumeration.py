@@ -1,7 +1,5 @@
 """Enumeration: every program once, in the order of choice or the shortest first."""
 
-from __future__ import annotations
-
 from itertools import islice, product
 
 import pytest

@@ -1,7 +1,5 @@
 """Parts that take the place of a module: where they lie, that they are kept, and what is said where there is none."""
 
-from __future__ import annotations
-
 import pytest
 
 from bostruct import language as lang

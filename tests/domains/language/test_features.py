@@ -1,7 +1,5 @@
 """Programs as coordinates and tokens: what is counted, and that nothing is built for it twice."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
@@ -26,17 +24,17 @@ def finished(builder, seed=0):
     return sample_walk(begin(builder, 20), np.random.default_rng(seed), 100)
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("Conv2D-0.filters", "Conv2D.filters"),
-        ("SISORepeat-0/Conv2D-13.filters", "Conv2D.filters"),
-        ("SISOOr-0[a-1]/SISOOr-2[3]/Conv2D-3.filters", "Conv2D.filters"),
-        ("width", "width"),
-        ("S-0/rate-2", "rate"),
-        ("D-0", "D"),
-    ],
-)
+CHOICE_KINDS = [
+    ("Conv2D-0.filters", "Conv2D.filters"),
+    ("SISORepeat-0/Conv2D-13.filters", "Conv2D.filters"),
+    ("SISOOr-0[a-1]/SISOOr-2[3]/Conv2D-3.filters", "Conv2D.filters"),
+    ("width", "width"),
+    ("S-0/rate-2", "rate"),
+    ("D-0", "D"),
+]
+
+
+@pytest.mark.parametrize(("path", "kind"), CHOICE_KINDS)
 def test_the_kind_of_a_choice_is_its_name_without_place_and_number(path, kind):
     assert choice_kind(path) == kind
 
@@ -76,7 +74,7 @@ def test_a_cache_finds_each_result_once_and_forgets_what_was_not_asked_for_longe
     assert [squares(n) for n in (1, 2, 3, 1, 1, 2)] == [1, 4, 9, 1, 1, 4]
     assert found == [1, 2, 3]
     squares(4)  # in the place of 3
-    assert (squares(1), squares(2), squares(3)) == (1, 4, 9)
+    assert [squares(n) for n in (1, 2, 3)] == [1, 4, 9]
     assert found == [1, 2, 3, 4, 3]
     squares.add(9, 80)
     assert squares(9) == 80

@@ -17,23 +17,7 @@ import pytest
 from bostruct import language as lang
 from bostruct.domains.language.fingerprints import canonical_data, closure_values, identity_of
 from bostruct.language import D, LanguageError, SearchSpace
-
-
-def step(_values, x):
-    return x
-
-
-def other_step(_values, x):
-    return x
-
-
-def scaled(factor):
-    return lambda _values, x: factor * x
-
-
-def one(value=0, implementation=None):
-    return SearchSpace(lambda: lang.siso_module("M", {"x": value}, implementation)).program()
-
+from tests.domains.language.more_programs import one, other_step, scaled, step
 
 CONSTANTS = [step, partial(step, 1), np.add, str, {"b": {3, 1}, "a": [step, (1, None)]}, np.arange(3.0), range(4)]
 
@@ -114,8 +98,7 @@ def test_a_function_holds_its_closure_then_its_defaults():
     def fn(x, y=3, *, z=4):
         return a, b, x, y, z
 
-    assert closure_values(fn) == [1, [2], 3, 4]
-    assert closure_values(step) == []
+    assert (closure_values(fn), closure_values(step)) == ([1, [2], 3, 4], [])
 
     def early():
         return late

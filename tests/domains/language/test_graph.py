@@ -1,7 +1,5 @@
 """What spaces are made of: which ports may be connected, which parts enclose which, how things are called."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np
@@ -39,10 +37,8 @@ def test_an_input_is_connected_once():
         b[0]["in"].connect(a[1]["out"])
         return b[0], b[1]
 
-    check_refusal(
-        twice, errors.AlreadyConnected, r"Conv2D-2\.in:in reads Conv2D-0\.out:out already; .* Conv2D-1\.out:out"
-    )
-    check_refusal(border, errors.AlreadyConnected, r"returns Conv2D-1\.in:in as its input 'in', but it reads Conv2D-0")
+    check_refusal(twice, r"Conv2D-2\.in:in reads Conv2D-0\.out:out .* Conv2D-1\.out:out", errors.AlreadyConnected)
+    check_refusal(border, r"returns Conv2D-1\.in:in as its input 'in', but it reads Conv2D-0", errors.AlreadyConnected)
 
 
 def test_ports_are_connected_to_ports_of_the_other_kind():
@@ -54,9 +50,9 @@ def test_ports_are_connected_to_ports_of_the_other_kind():
         a, b = conv2d(1), conv2d(2)
         a[1]["out"].connect(b[1]["out"])
 
-    check_refusal(inputs, LanguageError, r"Conv2D-0\.in:in: expected an output to connect to, got Conv2D-1\.in:in")
-    check_refusal(outputs, LanguageError, r"Conv2D-0\.out:out: expected an input to connect to, got Conv2D-1\.out:out")
-    check_refusal(lambda: conv2d(1)[0]["in"].connect(3), LanguageError, "got 3")
+    check_refusal(inputs, r"Conv2D-0\.in:in: expected an output to connect to, got Conv2D-1\.in:in")
+    check_refusal(outputs, r"Conv2D-0\.out:out: expected an input to connect to, got Conv2D-1\.out:out")
+    check_refusal(lambda: conv2d(1)[0]["in"].connect(3), "got 3")
 
 
 def test_parts_built_at_different_times_cannot_be_connected():
@@ -80,10 +76,8 @@ def test_parts_built_at_different_times_cannot_be_connected():
         part[0]["in"].connect(outer[1]["out"])
         return outer[0], part[1]
 
-    check_refusal(outward, errors.ForeignPort, r"Part-0/Conv2D-0\.in:in cannot read Conv2D-0\.out:out")
-    check_refusal(
-        returned, errors.ForeignPort, r"Part-0 returns 'in': Conv2D-0\.in:in, which belongs to the whole space"
-    )
+    check_refusal(outward, r"Part-0/Conv2D-0\.in:in cannot read Conv2D-0\.out:out", errors.ForeignPort)
+    check_refusal(returned, r"Part-0 returns 'in': Conv2D-0\.in:in, which .* the whole space", errors.ForeignPort)
 
 
 def test_finished_parts_are_closed():
@@ -112,10 +106,9 @@ def test_hyperparameters_belong_to_parts_that_enclose_their_use():
 
     with pytest.raises(errors.ForeignHyperparameter, match=r"SISOOptional-1.*made in SISOOptional-0\[1\]"):
         SearchSpace(space).sample(1, np.random.default_rng(0))
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        D([1, 2])
-    with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
-        conv2d(3)
+    for make, given in ((D, [1, 2]), (conv2d, 3)):
+        with pytest.raises(LanguageError, match="inside the function that is given to SearchSpace"):
+            make(given)
 
 
 def test_modules_are_numbered_by_kind_and_named_by_their_place():
@@ -126,10 +119,8 @@ def test_modules_are_numbered_by_kind_and_named_by_their_place():
     with build_into(inner):
         deep = Module("A", {}, PORTS)
     assert [module.path for module in (host, other, again, deep)] == ["A-0", "B-0", "A-1", "A-0[1]/A-0"]
-    assert [str(port) for port in (deep.inputs["in"], deep.outputs["out"])] == [
-        "A-0[1]/A-0.in:in",
-        "A-0[1]/A-0.out:out",
-    ]
+    ports = [str(port) for port in (deep.inputs["in"], deep.outputs["out"])]
+    assert ports == ["A-0[1]/A-0.in:in", "A-0[1]/A-0.out:out"]
     assert (root.depth, inner.depth, str(root), str(inner)) == (0, 1, "the whole space", "A-0[1]")
     assert root.modules == [host, other, again]
 
@@ -141,12 +132,8 @@ def test_a_part_encloses_itself_and_what_is_built_inside():
     left, right = (Fragment(host.path, host) for host in hosts)
     with build_into(left):
         deeper = Fragment("A-0/B-0", Module("B", {}, PORTS))
-    assert root.encloses(root)
-    assert root.encloses(deeper)
-    assert left.encloses(deeper)
-    assert not right.encloses(deeper)
-    assert not deeper.encloses(left)
-    assert not left.encloses(right)
+    assert all(part.encloses(other) for part, other in ((root, root), (root, deeper), (left, deeper)))
+    assert not any(part.encloses(other) for part, other in ((right, deeper), (deeper, left), (left, right)))
 
 
 def test_properties_are_sorted_and_constants_kept_apart():
@@ -196,27 +183,24 @@ def test_hyperparameters_know_their_values_and_what_they_depend_on():
     with build_into(Fragment("", None)):
         h = Discrete([1, "a", (2, 3)], name="h", ordered=True)
         both = DependentHyperparameter(len, {"b": h, "a": Discrete([0])})
-    assert h.values == (1, "a", (2, 3))
-    assert h.positions == {1: 0, "a": 1, (2, 3): 2}
+    assert (h.values, h.positions) == ((1, "a", (2, 3)), {1: 0, "a": 1, (2, 3): 2})
     assert list(both.parents) == ["a", "b"]
     assert (str(h), str(both)) == ("D([1, 'a', (2, 3)])", "DependentHyperparameter of a, b")
-    assert is_hyperparameter(h)
-    assert is_hyperparameter(both)
-    assert not is_hyperparameter([1, "a"])
+    assert [is_hyperparameter(one) for one in (h, both, [1, "a"])] == [True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: DependentHyperparameter(3, {"x": D([1])}), "fn: expected a function of a dict, got 3"),  # type: ignore[arg-type]
-        (lambda: DependentHyperparameter(len, {}), r"hyperps: expected a dict from names to hyperparameters, got \{\}"),
-        (lambda: DependentHyperparameter(len, {"x": 1}), "hyperps: expected a dict from names to hyperparameters"),  # type: ignore[dict-item]
-        (lambda: Module("two words", {}, PORTS), "name: expected text without spaces"),
-        (lambda: Module("a[0]", {}, PORTS), "name: expected text without spaces"),
-        (lambda: Module(3, {}, PORTS), "name: expected text without spaces"),  # type: ignore[arg-type]
-        (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value that is written alike"),
-    ],
-)
+REFUSED = [
+    (lambda: DependentHyperparameter(3, {"x": D([1])}), "fn: expected a function of a dict, got 3"),  # type: ignore[arg-type]
+    (lambda: DependentHyperparameter(len, {}), r"hyperps: expected a dict from names to hyperparameters, got \{\}"),
+    (lambda: DependentHyperparameter(len, {"x": 1}), "hyperps: expected a dict from names to hyperparameters"),  # type: ignore[dict-item]
+    (lambda: Module("two words", {}, PORTS), "name: expected text without spaces"),
+    (lambda: Module("a[0]", {}, PORTS), "name: expected text without spaces"),
+    (lambda: Module(3, {}, PORTS), "name: expected text without spaces"),  # type: ignore[arg-type]
+    (lambda: Module("M", {"x": object()}, PORTS), "M-0: x: expected a value that is written alike"),
+]
+
+
+@pytest.mark.parametrize(("make", "words"), REFUSED)
 def test_what_is_written_wrongly_is_refused_by_name(make, words):
     with build_into(Fragment("", None)), pytest.raises(LanguageError, match=words):
         make()

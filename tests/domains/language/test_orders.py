@@ -1,47 +1,34 @@
 """Orders as positions, the changes of an order in a program, and what of it models are told."""
 
-from __future__ import annotations
-
 import math
 from itertools import permutations
 
 import numpy as np
 import pytest
 
+from bostruct import language as lang
 from bostruct.domains.language.features import coordinates
 from bostruct.domains.language.hyperparameters import MAX_LISTED_ORDERS
 from bostruct.domains.language.orders import order_at, position_of_steps
 from bostruct.domains.language.walk import Walk
 from bostruct.domains.space.rearrangements import count_rearrangements, list_rearrangements
-from bostruct.language import (
-    Bool,
-    D,
-    Infeasible,
-    OneOfKFactorial,
-    SearchSpace,
-    siso_module,
-    siso_optional,
-    siso_permutation,
-    siso_sequential,
-    substitution_module,
-)
 from bostruct.testing.domain_laws import check_domain
 
 PLACE = "SISOPermutation-0.perm_idx"
 
 
 def parts(k):
-    return [lambda name=name: siso_module(name) for name in "ABCDEFGHIJ"[:k]]
+    return [lambda name=name: lang.siso_module(name) for name in "ABCDEFGHIJ"[:k]]
 
 
 def orders_of(k):
-    return SearchSpace(lambda: siso_permutation(parts(k), OneOfKFactorial(k)))
+    return lang.SearchSpace(lambda: lang.siso_permutation(parts(k), lang.OneOfKFactorial(k)))
 
 
 def now_and_then():
     """An order that some programs lack, beside choices of other kinds."""
-    order = siso_optional(lambda: siso_permutation(parts(4), OneOfKFactorial(4)), Bool())
-    return siso_sequential([order, siso_module("M", {"x": D([1, 2])})])
+    order = lang.siso_optional(lambda: lang.siso_permutation(parts(4), lang.OneOfKFactorial(4)), lang.Bool())
+    return lang.siso_sequential([order, lang.siso_module("M", {"x": lang.D([1, 2])})])
 
 
 @pytest.mark.parametrize("k", range(6))
@@ -73,20 +60,21 @@ def test_neighbors_of_an_order_are_its_rearrangements(k):
 
 
 def test_positions_that_are_given_are_no_orders():
-    space = SearchSpace(lambda: siso_permutation(parts(4), D(range(24))))
+    space = lang.SearchSpace(lambda: lang.siso_permutation(parts(4), lang.D(range(24))))
     x = space.sample(1, np.random.default_rng(0))[0]
     assert {y[PLACE] for y in space.neighbors(x)} == set(range(24)) - {x[PLACE]}
     assert space.coordinates(x)[0].order is None
 
 
-def test_an_order_moves_far_where_none_nearby_is_feasible():
+def test_an_order_moves_far_where_none_nearby_is_feasible(rng):
     def only_two(dh):
         if dh["p"] not in (0, 16):  # 0123 and 2301
-            raise Infeasible("neither")
-        return siso_module("M")
+            raise lang.Infeasible("neither")
+        return lang.siso_module("M")
 
-    space = SearchSpace(lambda: substitution_module("S", only_two, {"p": OneOfKFactorial(4)}, ["in"], ["out"]))
-    rng = np.random.default_rng(0)
+    space = lang.SearchSpace(
+        lambda: lang.substitution_module("S", only_two, {"p": lang.OneOfKFactorial(4)}, ["in"], ["out"])
+    )
     x, y = (space.replay({"S-0.p": p}).trace for p in (0, 16))
     assert space.neighbors(x) == []
     assert (space.mutate(x, rng), space.mutate(y, rng)) == (y, x)
@@ -110,7 +98,7 @@ def test_one_thing_has_no_order():
 
 
 def test_laws_of_programs_with_orders():
-    check_domain(SearchSpace(now_and_then), np.random.default_rng(0), rebuildable=False)
+    check_domain(lang.SearchSpace(now_and_then), np.random.default_rng(0), rebuildable=False)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +106,6 @@ def test_laws_of_programs_with_orders():
 )
 def test_spaces_on_record_stay_the_same(k, fingerprint):
     def named():
-        return [lambda name=name: siso_module(name, {"x": D([1, 2])}) for name in "ABCDEFGHI"[:k]]
+        return [lambda name=name: lang.siso_module(name, {"x": lang.D([1, 2])}) for name in "ABCDEFGHI"[:k]]
 
-    assert SearchSpace(lambda: siso_permutation(named(), OneOfKFactorial(k))).fingerprint == fingerprint
+    assert lang.SearchSpace(lambda: lang.siso_permutation(named(), lang.OneOfKFactorial(k))).fingerprint == fingerprint

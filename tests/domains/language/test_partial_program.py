@@ -1,7 +1,5 @@
 """Programs with choices left open: values that are assigned make another, and lead to the same by every way."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -58,19 +56,15 @@ def test_a_value_opens_what_follows_from_it_and_leaves_the_space_alone():
     assert (space.count(), two.count()) == (Exact(2 + 4), Exact(4))
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "words"),
-    [
-        (
-            "SISORepeat-0.num_reps",
-            1,
-            "SISORepeat-0.num_reps: no hyperparameter that could be assigned now; it has a value",
-        ),
-        ("nowhere", 1, "nowhere: no hyperparameter .*; open are SISORepeat-0/M-"),
-        ("SISORepeat-0/M-0.x", "c", r"SISORepeat-0/M-0.x: expected one of \['a', 'b'\], got 'c'"),
-        ("SISORepeat-0/M-0.x", b"x", "SISORepeat-0/M-0.x: expected None, bools, numbers"),
-    ],
-)
+REFUSED_VALUES = [
+    ("SISORepeat-0.num_reps", 1, "SISORepeat-0.num_reps: no hyperparameter that could be assigned now; it has a value"),
+    ("nowhere", 1, "nowhere: no hyperparameter .*; open are SISORepeat-0/M-"),
+    ("SISORepeat-0/M-0.x", "c", r"SISORepeat-0/M-0.x: expected one of \['a', 'b'\], got 'c'"),
+    ("SISORepeat-0/M-0.x", b"x", "SISORepeat-0/M-0.x: expected None, bools, numbers"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "words"), REFUSED_VALUES)
 def test_what_cannot_be_assigned_is_refused_with_what_can(path, value, words):
     with pytest.raises(TraceError, match=words):
         PartialProgram(repeated).assign("SISORepeat-0.num_reps", 2).assign(path, value)
@@ -83,8 +77,7 @@ def test_an_end_has_a_program_and_nothing_else_has():
     end = space.specify([1, "b"])
     with pytest.raises(TraceError, match=r"it has a value already|open are none"):
         end.assign("SISORepeat-0/M-0.x", "a")
-    assert len(end.program()) == 1
-    assert end.specify([]) == end
+    assert (len(end.program()), end.specify([])) == (1, end)
 
 
 def test_what_is_drawn_keeps_what_was_given():
@@ -92,8 +85,7 @@ def test_what_is_drawn_keeps_what_was_given():
     for _ in range(10):
         end = space.complete({"SISORepeat-0.num_reps": 3}, rng)
         assert end.is_terminal
-        assert end.trace["SISORepeat-0.num_reps"] == 3
-        assert space.replay(end.trace) == end
+        assert (end.trace["SISORepeat-0.num_reps"], space.replay(end.trace)) == (3, end)
     fixed = space.assign("SISORepeat-0.num_reps", 2)
     assert {fixed.complete({}, rng).trace["SISORepeat-0.num_reps"] for _ in range(5)} == {2}
 
@@ -140,22 +132,21 @@ def test_equal_by_builder_and_trace_and_sent_by_both():
     assert len({space, two, PartialProgram(endless), PartialProgram(repeated)}) == 3
     assert space != "repeated"
     moved = pickle.loads(pickle.dumps(two))
-    assert moved == two
-    assert (moved.max_depth, moved.max_decisions) == (7, 9)
+    assert (moved, moved.max_depth, moved.max_decisions) == (two, 7, 9)
     assert repr(two) == "PartialProgram(repeated, {'SISORepeat-0.num_reps': 2})"
     assert repr(space) == "PartialProgram(repeated)"
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "words"),
-    [
-        (lambda: PartialProgram(3), LanguageError, "builder: expected a function that returns .*, got 3"),  # type: ignore[arg-type]
-        (lambda: PartialProgram(repeated, max_depth=0), ValueError, "max_depth: expected between 1 and 400, got 0"),
-        (lambda: PartialProgram(repeated, max_depth=401), ValueError, "max_depth: expected between 1 and 400"),
-        (lambda: PartialProgram(repeated, max_decisions=0), ValueError, "max_decisions: expected at least 1, got 0"),
-        (lambda: check_generator(np.random), TypeError, "rng: expected a numpy Generator"),
-    ],
-)
+REFUSED_SETTINGS = [
+    (lambda: PartialProgram(3), LanguageError, "builder: expected a function that returns .*, got 3"),  # type: ignore[arg-type]
+    (lambda: PartialProgram(repeated, max_depth=0), ValueError, "max_depth: expected between 1 and 400, got 0"),
+    (lambda: PartialProgram(repeated, max_depth=401), ValueError, "max_depth: expected between 1 and 400"),
+    (lambda: PartialProgram(repeated, max_decisions=0), ValueError, "max_decisions: expected at least 1, got 0"),
+    (lambda: check_generator(np.random), TypeError, "rng: expected a numpy Generator"),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "words"), REFUSED_SETTINGS)
 def test_settings_are_checked(make, kind, words):
     with pytest.raises(kind, match=words):
         make()

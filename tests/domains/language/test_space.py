@@ -1,7 +1,5 @@
 """Spaces of programs as domains: what they draw, list and refuse; the laws are in test_laws.py."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
@@ -15,21 +13,17 @@ from bostruct.domains.language import errors
 from bostruct.domains.language import space as space_module
 from bostruct.domains.language.space import SearchSpace
 from bostruct.language import D, Infeasible, Trace, TraceError, siso_module, siso_or
+from bostruct.testing import check_domain
 from examples.language_figures import figure_4
 from tests.domains.language.more_programs import endless, layers_of_kinds
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
 
 
 def two_of(n):
     return lambda: siso_module("M", {"a": D(range(n)), "b": D(range(n))})
 
 
-def test_what_is_no_point_or_generator_is_refused_by_name():
-    space, rng = SearchSpace(figure_4), np.random.default_rng(0)
+def test_what_is_no_point_or_generator_is_refused_by_name(rng):
+    space = SearchSpace(figure_4)
     x = space.sample(1, rng)[0]
     assert space.present(dict(x)) == space.present(x)
     assert space.mutate(dict(x), rng) != x
@@ -39,14 +33,15 @@ def test_what_is_no_point_or_generator_is_refused_by_name():
             call(0)
     with pytest.raises(ValueError, match="m: expected at least 0, got -1"):
         space.sample(-1, rng)
-    with pytest.raises(TraceError, match="hyperparameter: expected one, or its place as text, got 3"):
-        space.assign(3, 1)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(TraceError, match=r"expected one of \[1, 2, 4\], got \(1,\)"):
-        space.assign("SISORepeat-0.num_reps", [1])
-    with pytest.raises(TraceError, match="zz: no such choice or value"):
-        space.complete({"zz": 1}, rng)
-    with pytest.raises(TraceError, match=r"SISORepeat-0\.num_reps: no such choice or value"):
-        space.complete({"SISORepeat-0.num_reps": 3}, rng)
+    for place, value, words in (
+        (3, 1, "hyperparameter: expected one, or its place as text, got 3"),
+        ("SISORepeat-0.num_reps", [1], r"expected one of \[1, 2, 4\], got \(1,\)"),
+    ):
+        with pytest.raises(TraceError, match=words):
+            space.assign(place, value)
+    for place, value in (("zz", 1), ("SISORepeat-0.num_reps", 3)):
+        with pytest.raises(TraceError, match=f"{place}: no such choice or value"):
+            space.complete({place: value}, rng)
     assert len(repr(space.present(x))) < 250
 
 
@@ -88,8 +83,7 @@ def test_spaces_too_large_to_list_give_up_after_as_many_draws_as_they_say(rng, m
 
 
 def test_sizes_are_counts_or_infinite():
-    assert SearchSpace(two_of(7)).size == 49
-    assert SearchSpace(endless).size == math.inf
+    assert (SearchSpace(two_of(7)).size, SearchSpace(endless).size) == (49, math.inf)
 
 
 def test_points_are_read_in_every_form_that_users_have(rng):
@@ -127,25 +121,20 @@ def test_neighbors_are_sampled_without_repetition_listed_or_drawn(rng, monkeypat
 def test_choices_are_drawn_anew_by_name_and_the_others_kept(rng):
     space = SearchSpace(layers_of_kinds)
     x = space.complete({"SISORepeat-0.num_reps": 3}, rng).trace
-    assert space.names(x) == tuple(x)
-    assert space.resample(x, [], rng) == x
+    assert (space.names(x), space.resample(x, [], rng)) == (tuple(x), x)
     for name in x:
         others = [space.resample(x, [name], rng) for _ in range(20)]
         assert len({y.get(name) for y in others}) > 1
         assert all(y[path] == x[path] for y in others for path in y if path in x and path != name)
 
 
-def test_decisions_are_positions_that_lead_back(rng):
-    space = SearchSpace(layers_of_kinds)
-    for x in space.sample(10, rng):
-        made = space.decisions(x)
-        assert space.roll_out(made, rng) == x
-        assert space.options(made) == 0
-        for n in range(len(made)):
-            assert space.options(made[:n]) > made[n]
-            assert space.decisions(space.roll_out(made[:n], rng))[:n] == made[:n]
-    part = space.assign("SISORepeat-0.num_reps", 1)
-    assert part.options(()) == 2  # what was assigned is no decision any more
+def test_laws(rng):
+    check_domain(SearchSpace(layers_of_kinds), rng, rebuildable=False)
+
+
+def test_what_was_assigned_is_no_decision_any_more(rng):
+    part = SearchSpace(layers_of_kinds).assign("SISORepeat-0.num_reps", 1)
+    assert part.options(()) == 2
     assert len(part.decisions(part.sample(1, rng)[0])) == len(part.sample(1, rng)[0]) - 1 or part.size == 5
 
 
@@ -165,8 +154,7 @@ def test_fingerprints_tell_spaces_apart_that_show_or_build_other_things():
         return lambda: siso_or([lambda: siso_module(kind), lambda: siso_module("B")], D([0, 1]))
 
     prints = [SearchSpace(builder).fingerprint for builder in (two_of(2), two_of(3), leaf("A"), leaf("C"))]
-    assert len(set(prints)) == 4
-    assert SearchSpace(leaf("A")).fingerprint == prints[2]
+    assert (len(set(prints)), SearchSpace(leaf("A")).fingerprint) == (4, prints[2])
     assert SearchSpace(leaf("A")).assign("SISOOr-0.idx", 0).fingerprint != prints[2]
     description = SearchSpace(layers_of_kinds).to_json()
     assert (description["domain"], description["builder"]) == ("language", "layers_of_kinds")

@@ -1,10 +1,9 @@
 """Draws that grow without end: when they are led to one, and by which values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
+from bostruct import language as lang
 from bostruct.domains.language import termination
 from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.errors import NoneFeasible
@@ -16,26 +15,17 @@ from bostruct.domains.language.termination import (
     is_overgrown,
     module_ancestors,
 )
-from bostruct.language import (
-    D,
-    DependentHyperparameter,
-    Infeasible,
-    siso_module,
-    siso_optional,
-    siso_or,
-    siso_sequential,
-)
 from tests.domains.language.more_programs import endless
 
 
 def nested(depth):
     """A part that holds so many substitutions around each other, each of one value."""
-    return siso_module("M") if depth == 0 else siso_optional(lambda: nested(depth - 1), D([1]))
+    return lang.siso_module("M") if depth == 0 else lang.siso_optional(lambda: nested(depth - 1), lang.D([1]))
 
 
 def of_depths(*depths):
     """A choice among parts that need so many substitutions to end."""
-    return siso_or([lambda n=n: nested(n) for n in depths], D(range(len(depths))))
+    return lang.siso_or([lambda n=n: nested(n) for n in depths], lang.D(range(len(depths))))
 
 
 def drawn(builder, m=60):
@@ -53,22 +43,24 @@ def test_the_values_that_need_the_fewest_substitutions_are_drawn_and_all_of_them
 
 def test_a_way_without_end_is_never_chosen_where_there_is_another():
     def grow():
-        return siso_or([grow, lambda: siso_sequential([grow(), grow()]), lambda: nested(3)], D([0, 1, 2]))
+        return lang.siso_or(
+            [grow, lambda: lang.siso_sequential([grow(), grow()]), lambda: nested(3)], lang.D([0, 1, 2])
+        )
 
     assert drawn(grow) == {2}
-    assert drawn(lambda: siso_optional(endless, D([0, 1]))) == {0}
+    assert drawn(lambda: lang.siso_optional(endless, lang.D([0, 1]))) == {0}
 
 
 def test_values_that_lead_nowhere_are_no_end():
     def refuse():
-        raise Infeasible("never")
+        raise lang.Infeasible("never")
 
-    assert drawn(lambda: siso_or([refuse, lambda: nested(4)], D([0, 1]))) == {1}
+    assert drawn(lambda: lang.siso_or([refuse, lambda: nested(4)], lang.D([0, 1]))) == {1}
 
 
 def test_where_no_end_is_near_that_is_said_with_the_place():
     def forever():
-        return siso_or([forever, forever], D([0, 1]))
+        return lang.siso_or([forever, forever], lang.D([0, 1]))
 
     walk = begin(forever, 400)
     with pytest.raises(NoneFeasible, match=r"SISOOr-0\.idx: no value was found that leads to an end within 40 more"):
@@ -114,9 +106,9 @@ def test_a_draw_is_overgrown_where_it_is_both_deep_and_long_or_half_as_deep_as_a
 
 def test_the_ancestors_of_a_module_are_the_choices_that_its_values_follow_from():
     def builder():
-        a, b = D([1, 2]), D([3])
-        both = DependentHyperparameter(sum, {"a": a, "b": b})
-        return siso_module("M", {"x": both, "y": b, "z": D([4]), "c": 5})
+        a, b = lang.D([1, 2]), lang.D([3])
+        both = lang.DependentHyperparameter(sum, {"a": a, "b": b})
+        return lang.siso_module("M", {"x": both, "y": b, "z": lang.D([4]), "c": 5})
 
     (module,) = begin(builder, 5).root.modules
     assert [h.values for h in module_ancestors(module)] == [(1, 2), (3,), (4,)]

@@ -1,24 +1,14 @@
 """Even draws: each trace by the same chance, at the cost of one walk, however many modules there are."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from bostruct import language as lang
 from bostruct.domains.language.errors import NoneFeasible
 from bostruct.domains.language.uniform import EvenDraws
-from bostruct.language import (
-    D,
-    Infeasible,
-    SearchSpace,
-    siso_module,
-    siso_optional,
-    siso_sequential,
-    substitution_module,
-)
 from tests.domains.language.more_programs import layers_of_kinds
 from tests.domains.language.test_laws import SPECS, space_of
 
@@ -44,9 +34,11 @@ def test_long_chains_cost_no_more_than_a_walk():
 
     def layer():
         built.append(1)
-        return siso_module("A", {"x": D([1, 2, 3])})
+        return lang.siso_module("A", {"x": lang.D([1, 2, 3])})
 
-    space = SearchSpace(lambda: siso_sequential([siso_optional(layer, D([0, 1])) for _ in range(400)]))
+    space = lang.SearchSpace(
+        lambda: lang.siso_sequential([lang.siso_optional(layer, lang.D([0, 1])) for _ in range(400)])
+    )
     assert space.size == 4.0**400
     first = space.sample(1, np.random.default_rng(0), by="architecture")[0]
     assert abs(sum(first[f"SISOOptional-{i}.opt"] for i in range(400)) - 300) < 50  # three of four traces have a layer
@@ -59,24 +51,24 @@ def test_a_part_that_an_outer_choice_changes_unseen_is_left_to_others():
     shared = []
 
     def whole():
-        shared[:] = [D([1, 2])]
-        inner = siso_optional(lambda: siso_module("B", {"h": shared[0]}), D([0, 1]))
-        return siso_sequential([siso_module("A", {"h": shared[0]}), inner])
+        shared[:] = [lang.D([1, 2])]
+        inner = lang.siso_optional(lambda: lang.siso_module("B", {"h": shared[0]}), lang.D([0, 1]))
+        return lang.siso_sequential([lang.siso_module("A", {"h": shared[0]}), inner])
 
-    draws = EvenDraws(SearchSpace(whole)._walk)
+    draws = EvenDraws(lang.SearchSpace(whole)._walk)
     assert draws.values(np.random.default_rng(0)) is None
     assert not draws.is_possible
 
 
 def test_what_was_assigned_stays_and_nothing_is_drawn_where_nothing_is_feasible():
-    part = SearchSpace(layers_of_kinds).assign("SISORepeat-0.num_reps", 2)
+    part = lang.SearchSpace(layers_of_kinds).assign("SISORepeat-0.num_reps", 2)
     values = EvenDraws(part._walk).values(np.random.default_rng(0))
     assert values is not None
     assert part.replay(values).trace["SISORepeat-0.num_reps"] == 2
 
     def never(_):
-        raise Infeasible("never")
+        raise lang.Infeasible("never")
 
-    nothing = SearchSpace(lambda: substitution_module("Never", never, {"a": D([1, 2])}, ["in"], ["out"]))
+    nothing = lang.SearchSpace(lambda: lang.substitution_module("Never", never, {"a": lang.D([1, 2])}, ["in"], ["out"]))
     with pytest.raises(NoneFeasible, match="no choice leads to a program"):
         EvenDraws(nothing._walk).values(np.random.default_rng(0))

@@ -1,7 +1,5 @@
 """Values of hyperparameters: what can be chosen, in its stored form."""
 
-from __future__ import annotations
-
 import json
 import pickle
 
@@ -10,17 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bostruct import language as lang
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.values import as_name, as_properties, as_value
-from bostruct.language import (
-    D,
-    DependentHyperparameter,
-    Exact,
-    SearchSpace,
-    siso_module,
-    siso_sequential,
-    substitution_module,
-)
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal
 
@@ -38,16 +28,13 @@ def test_values_survive_json_and_are_keys(value):
     assert {stored: 1}[stored] == 1
 
 
-@pytest.mark.parametrize(
-    ("given", "stored"),
-    [
-        (np.int64(3), 3),
-        (np.float32(0.5), 0.5),
-        (np.bool_(True), True),
-        (np.str_("a"), "a"),
-        ([1, [2, [np.int8(3)]]], (1, (2, (3,)))),
-    ],
-)
+STORED = [
+    (np.int64(3), 3), (np.float32(0.5), 0.5), (np.bool_(True), True), (np.str_("a"), "a"),
+    ([1, [2, [np.int8(3)]]], (1, (2, (3,)))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "stored"), STORED)
 def test_numbers_of_numpy_and_lists_are_stored_as_python_has_them(given, stored):
     found = as_value("x", given)
     assert found == stored
@@ -62,36 +49,20 @@ def test_numbers_that_json_has_not_are_refused(value):
 
 @pytest.mark.parametrize("value", [{1, 2}, {"a": 1}, print, b"x", 1j, np.zeros(2), [print]])
 def test_what_is_no_value_is_refused_with_the_way_out(value):
-    with pytest.raises(
-        LanguageError, match=r"x: expected None, bools, numbers, .* to choose between parts use siso_or"
-    ):
+    with pytest.raises(LanguageError, match=r"x: expected None, bools, .* to choose between parts use siso_or"):
         as_value("x", value)
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        "abc",
-        {},
-        {1: 2},
-        3,
-        [],
-        [1, True],
-        [1, 1.0],
-        [lambda: 1],
-        [{"a": {1, 2}}],
-        [{"a": float("nan")}],
-        [{"a": 1}, {"a": 1}],
-        [{"a": 1}, '{"a": 1}'],
-        [print, print],
-        [b"x"],
-        [float("nan")],
-        [float("inf")],
-        [(1, float("-inf"))],
-    ],
-)
+REFUSED = [
+    "abc", {}, {1: 2}, 3, [], [1, True], [1, 1.0], [lambda: 1], [{"a": {1, 2}}], [{"a": float("nan")}],
+    [{"a": 1}, {"a": 1}], [{"a": 1}, '{"a": 1}'], [print, print], [b"x"], [float("nan")], [float("inf")],
+    [(1, float("-inf"))],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", REFUSED)
 def test_values_that_cannot_be_chosen(values):
-    check_refusal(lambda: conv2d(D(values)), LanguageError, "values:")
+    check_refusal(lambda: conv2d(lang.D(values)), "values:")
 
 
 @pytest.mark.parametrize("name", [None, "a", "_a1", "a-b+c", "1_in_2", "3x"])
@@ -102,7 +73,7 @@ def test_names_are_letters_digits_and_a_few_signs(name):
 @pytest.mark.parametrize("name", ["", "+1", "a b", "a/b", "a.b", "a[0]", "-a", 3, "a\n"])
 def test_other_names_are_refused(name):
     with pytest.raises(
-        LanguageError, match=r"name: expected letters, digits, '_', '\+' and '-', not beginning with '\+'"
+        LanguageError, match=r"name: expected letters, digits, '_', .* and '-', not beginning with '\+'"
     ):
         as_name(name)
 
@@ -131,7 +102,7 @@ class Third:
 
 def test_functions_classes_and_dicts_are_chosen_by_name():
     options = [first, Third, {"b": [1, 2], "a": None}, (second, 3), 0.5]
-    space = SearchSpace(lambda: siso_module("M", {"x": D(options)}))
+    space = lang.SearchSpace(lambda: lang.siso_module("M", {"x": lang.D(options)}))
     traces = [*space.enumerate()]
     names = ["first", "Third", '{"a": null, "b": [1, 2]}', ("second", 3), 0.5]
     assert [trace["M-0.x"] for trace in traces] == names
@@ -149,7 +120,7 @@ def test_functions_classes_and_dicts_are_chosen_by_name():
 
 def test_anything_is_chosen_by_a_name_of_ones_own():
     options = {"plus": lambda x: x + 1, "minus": lambda x: x - 1, "raw": object(), "one": 1}
-    space = SearchSpace(lambda: siso_module("M", {"x": D(options)}))
+    space = lang.SearchSpace(lambda: lang.siso_module("M", {"x": lang.D(options)}))
     programs = [space.present(trace) for trace in space.enumerate()]
     assert [program.nodes[0].values["x"] for program in programs] == [*options.values()]
     assert [program.trace["M-0.x"] for program in programs] == [*options]
@@ -162,16 +133,16 @@ def test_what_a_name_stands_for_reaches_functions():
     def build(dh):
         seen.append((dh["make"], dh["config"]))
         dh["config"]["size"] = 99  # a copy, so that no other program sees it
-        return siso_module("M", {"size": dh["make"](3), "double": dh["double"]})
+        return lang.siso_module("M", {"size": dh["make"](3), "double": dh["double"]})
 
     def space():
-        h_config, h_make = D([{"size": 1}, {"size": 2}]), D([first, second])
-        double = DependentHyperparameter(lambda dh: 2 * dh["c"]["size"], {"c": h_config})
+        h_config, h_make = lang.D([{"size": 1}, {"size": 2}]), lang.D([first, second])
+        double = lang.DependentHyperparameter(lambda dh: 2 * dh["c"]["size"], {"c": h_config})
         named = {"make": h_make, "config": h_config, "double": double}
-        return substitution_module("Part", build, named, ["in"], ["out"])
+        return lang.substitution_module("Part", build, named, ["in"], ["out"])
 
-    built = SearchSpace(space)
-    assert built.count() == Exact(4)
+    built = lang.SearchSpace(space)
+    assert built.count() == lang.Exact(4)
     values = [built.present(x).nodes[0].values for x in built.enumerate("depth")]
     assert values == [{"size": s, "double": d} for d in (2, 4) for s in (3, -3)]
     assert {make for make, _ in seen} == {first, second}
@@ -180,28 +151,28 @@ def test_what_a_name_stands_for_reaches_functions():
 
 def test_what_a_dependent_function_returns_may_have_a_name():
     def space():
-        h = D([0, 1])
-        chosen = DependentHyperparameter(lambda dh: (first, {"k": 1})[dh["i"]], {"i": h})
-        return siso_module("M", {"x": chosen})
+        h = lang.D([0, 1])
+        chosen = lang.DependentHyperparameter(lambda dh: (first, {"k": 1})[dh["i"]], {"i": h})
+        return lang.siso_module("M", {"x": chosen})
 
-    built = SearchSpace(space)
+    built = lang.SearchSpace(space)
     assert [built.present(x).nodes[0].values["x"] for x in built.enumerate()] == [first, {"k": 1}]
 
 
 def test_spaces_whose_names_stand_for_other_functions_are_counted_apart():
     def part(options):
-        h = D(options)
-        return substitution_module("Part", lambda dh: dh["make"](), {"make": h}, ["in"], ["out"])
+        h = lang.D(options)
+        return lang.substitution_module("Part", lambda dh: dh["make"](), {"make": h}, ["in"], ["out"])
 
     def space():
-        small, large = lambda: siso_module("A"), lambda: siso_module("A", {"x": D([1, 2, 3])})
-        return siso_sequential([part({"a": small}), part({"a": large})])
+        small, large = lambda: lang.siso_module("A"), lambda: lang.siso_module("A", {"x": lang.D([1, 2, 3])})
+        return lang.siso_sequential([part({"a": small}), part({"a": large})])
 
-    built = SearchSpace(space)
-    assert built.count() == Exact(len([*built.enumerate()])) == Exact(3)
+    built = lang.SearchSpace(space)
+    assert built.count() == lang.Exact(len([*built.enumerate()])) == lang.Exact(3)
 
 
 def test_what_cannot_be_told_apart_asks_for_names():
     for options in ([print, print], [{"a": 1}, {"a": 1}]):
-        check_refusal(lambda options=options: conv2d(D(options)), LanguageError, r"equal.*name them, D\(\{'name'")
-    check_refusal(lambda: conv2d(D([lambda: 1])), LanguageError, r"anything by a name of yours, D\(\{'name': value")
+        check_refusal(lambda options=options: conv2d(lang.D(options)), r"equal.*name them, D\(\{'name'")
+    check_refusal(lambda: conv2d(lang.D([lambda: 1])), r"anything by a name of yours, D\(\{'name': value")

@@ -19,14 +19,9 @@ from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_domain, check_kernel, check_variable
 from tests.strategies import choices, rngs, spaces, variables
 
-SOLVENTS = pd.DataFrame(
-    {
-        "polarity": [6.4, 4.0, 5.8, 3.1],
-        "boiling": [153.0, 66.0, 82.0, 69.0],
-        "kind": ["amide", "ether", "nitrile", "ether"],
-    },
-    index=["DMF", "THF", "MeCN", "hexane"],
-)
+NUMBERS = {"polarity": [6.4, 4.0, 5.8, 3.1], "boiling": [153.0, 66.0, 82.0, 69.0]}
+KINDS = {"kind": ["amide", "ether", "nitrile", "ether"]}
+SOLVENTS = pd.DataFrame(NUMBERS | KINDS, index=["DMF", "THF", "MeCN", "hexane"])
 BITS = np.random.default_rng(0).integers(0, 2, (9, 12))
 
 
@@ -60,16 +55,10 @@ def draw_alike(draw: st.DrawFn):
     if draw(st.booleans()):
         table |= {f"b{i}": rng.integers(0, 2, n) for i in range(9)}
     features = rng.normal(size=(n, 2))
-    return draw(
-        st.sampled_from(
-            [
-                Candidates(table | {"label": labels}, label="label"),
-                Candidates(table),
-                bo.Categorical(labels, descriptors=table),
-                bo.Categorical(labels, kernel=features @ features.T + np.eye(n)),
-            ]
-        )
-    )
+    rows = [Candidates(table | {"label": labels}, label="label"), Candidates(table)]
+    kernel = features @ features.T + np.eye(n)
+    categories = [bo.Categorical(labels, descriptors=table), bo.Categorical(labels, kernel=kernel)]
+    return draw(st.sampled_from(rows + categories))
 
 
 @settings(max_examples=6)
@@ -100,20 +89,6 @@ def test_a_table_is_searched_for_what_is_alike():
     worth = rows.sum(axis=1)
     found = bo.maximize(lambda point: float(worth[point["row"]]), {"row": Candidates(rows)}, 25, seed=0)
     assert found.best_value == worth.max()
-
-
-def test_a_study_resumes_exactly(tmp_path):
-    space = bo.Space({"solvent": Candidates(SOLVENTS), "bits": Candidates(BITS)})
-
-    def objective(point):
-        return float(SOLVENTS.loc[point["solvent"], "polarity"] - BITS[point["bits"]].sum())
-
-    whole = bo.minimize(objective, space, 16, seed=3)
-    for n in (12, 16):
-        with bo.Study(space, seed=3, storage=tmp_path / "runs.db") as study:
-            parts = study.optimize(objective, n)
-    assert [t.point for t in parts.trials] == [t.point for t in whole.trials]
-    assert bo.Study.load(tmp_path / "runs.db").domain == space
 
 
 def test_importance_takes_candidates_for_choices():

@@ -1,7 +1,5 @@
 """Choices as JSON: plain values come back equal, objects are refused by name."""
 
-from __future__ import annotations
-
 import json
 import math
 

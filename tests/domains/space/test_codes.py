@@ -1,7 +1,5 @@
 """The choices of points as codes: which columns have them, and which follow each other in a row."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import bostruct as bo

@@ -80,17 +80,17 @@ def hidden(point: dict) -> list[bool]:
     return [value != (i % 3 == 0) for i, value in enumerate(point.values())]
 
 
+SUGGESTIONS = [
+    ("combo", fixed_and_parity, 22),
+    ("smbo", fixed_and_parity, 22),
+    ("model-based-hyperband", parity_cardinality_budget, 17),
+    ("evolution", parity_cardinality_budget, 30),
+    pytest.param("combo", many_choices, 21, marks=pytest.mark.slow),
+]
+
+
 class TestCallsOfASuggestion:
-    @pytest.mark.parametrize(
-        ("method", "make", "n"),
-        [
-            ("combo", fixed_and_parity, 22),
-            ("smbo", fixed_and_parity, 22),
-            ("model-based-hyperband", parity_cardinality_budget, 17),
-            ("evolution", parity_cardinality_budget, 30),
-            pytest.param("combo", many_choices, 21, marks=pytest.mark.slow),
-        ],
-    )
+    @pytest.mark.parametrize(("method", "make", "n"), SUGGESTIONS)
     def test_at_most_300_000_and_no_point_invalid_or_repeated(self, method, make, n, counter):
         space = make(counter)
         study = bo.Study(space, method=method, seed=3)

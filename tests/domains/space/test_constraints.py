@@ -46,8 +46,7 @@ def test_draws_are_valid_and_reach_every_valid_point():
     assert len(set(SPACE.keys(drawn))) == 4
 
 
-def test_a_walk_stays_valid_counts_its_moves_and_stops_after_the_most():
-    rng = np.random.default_rng(0)
+def test_a_walk_stays_valid_counts_its_moves_and_stops_after_the_most(rng):
     ends = [random_walk(SPACE, XS[0], 50, rng) for _ in range(20)]
     assert valid_mask(SPACE, np.array([x for x, _ in ends])).all()
     assert all(moves > 0 for _, moves in ends)

@@ -1,7 +1,5 @@
 """A space as a tree of decisions, and its points as coordinates and tokens."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -49,8 +47,7 @@ def test_tokens_are_the_same_everywhere_and_tell_choices_apart():
 def test_a_variable_that_is_drawn_anew_alone_changes_and_no_other_does():
     rng, x = np.random.default_rng(0), np.array([1, 3, 7])
     found = {tuple(resample(MIXED, x, ["a"], rng).tolist()) for _ in range(50)}
-    assert found == {(0, 3, 7), (2, 3, 7)}
-    assert x.tolist() == [1, 3, 7]
+    assert (found, x.tolist()) == ({(0, 3, 7), (2, 3, 7)}, [1, 3, 7])
 
 
 def test_a_variable_on_a_scale_is_drawn_anew_on_it():
@@ -66,15 +63,12 @@ def test_a_point_that_is_drawn_anew_is_valid_or_the_same():
     assert resample(BITS, x, ["b0"], rng).tolist() == x.tolist()  # one bit alone breaks the sum
     for _ in range(20):
         y = resample(BITS, x, ["b0", "b3", "b4"], rng)
-        assert y.sum() == 3
-        assert y[[1, 2, 5]].tolist() == [1, 1, 0]
+        assert (y.sum(), y[[1, 2, 5]].tolist()) == (3, [1, 1, 0])
 
 
-def test_a_roll_out_keeps_what_was_decided():
-    rng = np.random.default_rng(0)
+def test_a_roll_out_keeps_what_was_decided(rng):
     for _ in range(10):
         x = roll_out(BITS, (0, 1, 0), rng)
-        assert x[:3].tolist() == [0, 1, 0]
-        assert x.sum() == 3
+        assert (x[:3].tolist(), x.sum()) == ([0, 1, 0], 3)
     with pytest.raises(Infeasible, match=r"with the choices \(1, 1, 1, 1\)"):
         roll_out(BITS, (1, 1, 1, 1), rng)

@@ -1,7 +1,5 @@
 """The `default=` of variables: checked at the door, and in a variable's JSON only where it is given."""
 
-from __future__ import annotations
-
 import json
 
 import networkx as nx
@@ -47,8 +45,7 @@ def test_a_default_is_a_value_and_part_of_the_variable(kind):
     assert given != plain
     assert given == make(default=value)
     again = variable_from_json("x", json.loads(json.dumps(given.to_json())))
-    assert again == given
-    assert again.default_columns == given.default_columns
+    assert (again, again.default_columns) == (given, given.default_columns)
     with pytest.raises(DomainError, match=f"{kind}: default: expected"):
         make(default=wrong)
     check_variable(given, np.random.default_rng(0))

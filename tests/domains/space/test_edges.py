@@ -1,7 +1,5 @@
 """Edges of spaces: empty batches, kinds of one's own, values that are equal in Python alone, numbers without end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

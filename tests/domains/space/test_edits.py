@@ -1,7 +1,5 @@
 """Edits of sequences: all that are one letter away, each once, by equal chances; and how two sequences are crossed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import product
 

@@ -35,10 +35,8 @@ def test_each_form_of_a_table_is_the_same_table(form):
     table, found = build(FORMS[form])
     assert table.labels is None
     assert found == build(COLUMNS)[1]
-    assert {name: column.tolist() for name, column in found.numbers.items()} == {
-        "mass": [1.0, 2.5, 4.0],
-        "rings": [0.0, 1.0, 3.0],
-    }
+    numbers = {name: column.tolist() for name, column in found.numbers.items()}
+    assert numbers == {"mass": [1.0, 2.5, 4.0], "rings": [0.0, 1.0, 3.0]}
     assert found.texts == {"class": ("ether", "amide", "ether")}
 
 

@@ -1,4 +1,4 @@
-"""Integers of any range: drawn, changed, stored, searched by the methods that can, refused by name by the others."""
+"""Integers of any range: drawn, changed and stored; test_numbers.py searches them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,23 @@ import math
 
 import numpy as np
 import pytest
-import sklearn.ensemble  # noqa: F401  # importing it draws random names, which the laws would blame on a searcher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct import methods
-from bostruct.contracts import DomainError, PointError
+from bostruct.contracts import PointError
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.integer import LARGEST, Integer
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.testing.domain_laws import check_domain
-from bostruct.testing.searcher_laws import check_searcher
 from tests.strategies import rngs
 
-SPACE = bo.Space({"batch": Integer(1, 100_000, log=True), "n": Integer(-3_000, 3_000), "kind": ["a", "b"]})
-SEARCHING = ["random", "annealing", "hill-climbing", "evolution", "regularized-evolution", "wrs"]
 GRIDS = [
     Integer(1, 100_000, log=True),
     Integer(1, 6, log=True),
     Integer(-5, LARGEST - 6),
     Integer(2, LARGEST, log=True),
 ]
-
-
-def objective(point):
-    return (math.log10(point["batch"]) - 2.0) ** 2 + abs(point["n"] - 1_234) / 1_000 + (point["kind"] == "a")
 
 
 @st.composite
@@ -104,8 +95,7 @@ def test_draws_are_uniform_on_their_scale(variable):
 def test_few_integers_are_what_they_were():
     listed = Integer(0, 999)
     assert number_grid(listed) is None
-    assert listed.choices == tuple(range(1_000))
-    assert listed.neighbors([5]).tolist() == [[4], [6]]
+    assert (listed.choices, listed.neighbors([5]).tolist()) == (tuple(range(1_000)), [[4], [6]])
     assert listed.to_json() == {"kind": "Integer", "low": 0, "high": 999}
     assert number_grid(Integer(0, 1_000)) is not None
     assert number_grid(Integer(1, 9, log=True)) is not None
@@ -116,34 +106,6 @@ def test_a_factor_leads_up_and_back():
     near = batch.neighbors([2])[:, 0] + 1  # of 3
     assert {1, 2, 4, 5, 7, 11, 19, 24, 3 * 64}.issubset(near.tolist())
     assert 3 in batch.neighbors([3 * 64 - 1])[:, 0] + 1
-
-
-@pytest.mark.parametrize("method", SEARCHING)
-def test_searchers(method):
-    check_searcher(methods.METHODS[method], SPACE, objective, np.random.default_rng(0), n_trials=15)
-
-
-@pytest.mark.parametrize("method", ["smac", "auto"])
-def test_models_find_what_random_search_does_not(method):
-    ours = bo.minimize(objective, SPACE, 30, method=method, seed=1).best_value
-    assert ours < 0.5 * bo.minimize(objective, SPACE, 30, method="random", seed=1).best_value
-
-
-@pytest.mark.parametrize("method", ["combo", "bocs", "smbo", "mcts"])
-def test_methods_without_a_place_for_them_refuse_by_name(method):
-    with pytest.raises(DomainError, match=r"cannot search the Integer variable 'batch' of more than .*; auto,"):
-        bo.minimize(objective, SPACE, 5, method=method)
-
-
-def test_studies_keep_them(tmp_path):
-    path = tmp_path / "runs.db"
-    with bo.Study(SPACE, method="auto", seed=0, storage=path) as study:
-        study.optimize(objective, 14)
-        trials = study.trials
-    with bo.Study.load(path) as again:
-        assert again.trials == trials
-        assert again.optimize(objective, 16).n_completed == 16
-        assert list(bo.importance(again).main) == list(SPACE.variables)
 
 
 @pytest.mark.parametrize("value", [0, 100_001, 2.5, "3", True, None, math.nan, math.inf])

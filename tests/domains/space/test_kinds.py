@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -72,8 +70,7 @@ def test_a_file_holds_the_whole_variable(variable, description):
     assert json.loads(json.dumps(variable.to_json())) == description
     again = variable_from_json("x", description)
     assert type(again) is type(variable) is KINDS[variable.kind]
-    assert again == variable
-    assert hash(again) == hash(variable)
+    assert (again, hash(again)) == (variable, hash(variable))
 
 
 def test_every_kind_is_described_here():
@@ -90,8 +87,7 @@ def test_values_are_listed_drawn_and_moved(variable):
     every = variable.enumerate()
     assert every.tolist() == [[v] for v in range(len(variable))]
     drawn = variable.sample(200, np.random.default_rng(0))
-    assert drawn.shape == (200, 1)
-    assert set(drawn[:, 0].tolist()) == set(range(variable.size))
+    assert (drawn.shape, set(drawn[:, 0].tolist())) == ((200, 1), set(range(variable.size)))
     for columns in every.tolist():
         variable.check(columns)
         assert variable.parse(variable.present(columns)) == columns
@@ -119,23 +115,6 @@ def test_long_steps_of_ordered_variables_halve():
 def test_values_of_a_real_are_not_listed_but_lie_on_a_grid():
     assert Real(0.0, 2.0).parse(1.0) == [GRID_STEPS // 2]
     assert Real(1e-2, 1e2, log=True).present([GRID_STEPS // 2]) == 1.0
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        lambda: Categorical(["a"]),
-        lambda: Ordinal([1, 1]),
-        lambda: Integer(3, 3),
-        lambda: Real(1.0, 1.0),
-        lambda: Fidelity([3, 1]),
-        lambda: Fidelity([0, 1]),
-        lambda: Graph(nx.DiGraph([(0, 1)])),
-    ],
-)
-def test_what_is_no_variable_is_refused(build: Callable[[], Any]):
-    with pytest.raises(DomainError):
-        build()
 
 
 class TestTheContract:

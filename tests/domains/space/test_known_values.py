@@ -12,15 +12,8 @@ from bostruct.contracts import PointError
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.points import check_names, read_row
 
-SPACE = bo.Space(
-    {
-        "a": [0, 2, 1.0],
-        "b": bool,
-        "c": bo.Real(-1.0, 1.0),
-        "d": bo.Integer(1, 5_000, log=True),
-        "e": bo.Categorical(range(3)),
-    }
-)
+NUMBERS = {"c": bo.Real(-1.0, 1.0), "d": bo.Integer(1, 5_000, log=True)}
+SPACE = bo.Space({"a": [0, 2, 1.0], "b": bool, **NUMBERS, "e": bo.Categorical(range(3))})
 SCALARS = [True, False, None, 0, 1, 2, 5_000, 0.0, -0.0, 1.0, 2.0, 0.25, float("nan"), 10**400, "1", [0], {"vertex": 1}]
 
 
@@ -35,8 +28,7 @@ def read_slowly(data: dict[str, object]) -> list[int] | None:
 def test_it_finds_what_the_variables_find(data: dict[str, object]) -> None:
     row = KnownValues(SPACE.variables).read(data)
     if row is not None:
-        assert row.dtype == np.int64
-        assert row.tolist() == read_slowly(data)
+        assert (row.dtype, row.tolist()) == (np.int64, read_slowly(data))
 
 
 def test_it_reads_all_that_a_space_writes() -> None:
@@ -57,19 +49,14 @@ def test_many_points_are_read_as_one_by_one(points: list[tuple[object, ...]]) ->
 def test_it_shows_and_writes_what_the_variables_do() -> None:
     listed = bo.Space({"a": [0, 2, 1.0, None, "x"], "b": bool, "c": range(3), "n": bo.Integer(-3, 3)})
     for x in listed.sample(50, np.random.default_rng(0)):
-        expected = {
-            name: one.present([column]) for (name, one), column in zip(listed.variables.items(), x, strict=True)
-        }
+        pairs = zip(listed.variables.items(), x, strict=True)
+        expected = {name: one.present([column]) for (name, one), column in pairs}
         found = KnownValues(listed.variables).write(x)
         assert found is not None
         assert found == expected == listed.present(x) == listed.encode(x)
         assert [type(value) for value in found.values()] == [type(value) for value in expected.values()]
-    for variable in (
-        bo.Real(0.0, 1.0),
-        bo.Categorical([(1, 2), "x"]),
-        bo.Categorical([[1], "x"]),
-        bo.Permutation([1, 2]),
-    ):
+    lists = [bo.Categorical([(1, 2), "x"]), bo.Categorical([[1], "x"]), bo.Permutation([1, 2])]
+    for variable in (bo.Real(0.0, 1.0), *lists):
         assert KnownValues({"b": bo.Binary(), "a": variable}).write(np.zeros(3, dtype=np.int64)) is None
 
 
@@ -79,9 +66,8 @@ def test_all_else_is_left_to_the_slow_way(data: object) -> None:
 
 
 @pytest.mark.parametrize("variable", [bo.Permutation(["x", "y"]), bo.Binary(when={"b": True})])
-def test_spaces_with_other_variables_are_not_known(variable: object) -> None:
+def test_spaces_with_other_variables_are_not_known(variable: object, rng: np.random.Generator) -> None:
     space = bo.Space({"b": bool, "a": variable})
-    rng = np.random.default_rng(0)
     for x in space.sample(20, rng):
         data = space.encode(x)
         assert KnownValues(space.variables).read(data) is None

@@ -1,7 +1,5 @@
 """Listed numbers that meet floats: which number counts as a level, wherever a user gives one."""
 
-from __future__ import annotations
-
 import json
 import time
 import warnings
@@ -63,33 +61,33 @@ def test_what_is_no_number_is_no_level(given):
     assert Levels(TENTHS).find_nearest(given) is None
 
 
-@pytest.mark.parametrize(
-    ("levels", "given", "expected"),
-    [
-        ([0, 1e-300, 2e-300], 1e-300 * (1 + 1e-9), 1),
-        ([0, 1e-300, 2e-300], 1e-300 * (1 + 1e-5), None),
-        ([5e-324, 1e-323], 1.5e-323, None),
-        ([-1.7e308, 1.7e308], 1.7e308 * (1 - 1e-9), 1),  # a gap beyond float64
-        ([-(10**400), 0, 10**400], 10**400 + 1, 2),
-        ([-0.3, -0.2, -0.1], -0.1 - 0.2, 0),
-        ([1.0, 1.0 + 1e-9], np.float32(1.0), 0),  # exact
-        ([1.0, 1.0 + 1e-9], 1.0 + 4e-10, None),  # float32 does not tell the levels apart
-        ([0.1, 0.1 + 1e-5], np.float32(0.1).item(), 0),  # by float32 alone
-        ([16777217, 16777219], 16777216, None),  # an integer, which nothing rounded
-        ([16777217, 16777219], np.int64(16777216), None),
-        ([16777217, 16777219], np.float32(16777217), 0),
-        ([0, 1e-50], 1e-51, None),  # zero in float32, as the levels are
-        ([1e300, 1.1e300], 1.05e300, None),  # infinite in float32
-        (["a", 0.3], SUM, 1),  # one number has no gap
-        (["a", 0.3], 0.3001, None),
-        ([0.0, float("inf")], 1e-9, None),
-        ([True, False, 0.5], 0.9999999999, None),  # a bool is no level
-        ([1, 2, 4], 2.0000001, 1),
-        (["1", "2"], 1.0, None),
-        ([Fraction(1, 3), Fraction(2, 3)], 1 / 3, 0),
-        ([Decimal("0.1"), Decimal("0.2")], 0.1, 0),
-    ],
-)
+SCALES = [
+    ([0, 1e-300, 2e-300], 1e-300 * (1 + 1e-9), 1),
+    ([0, 1e-300, 2e-300], 1e-300 * (1 + 1e-5), None),
+    ([5e-324, 1e-323], 1.5e-323, None),
+    ([-1.7e308, 1.7e308], 1.7e308 * (1 - 1e-9), 1),  # a gap beyond float64
+    ([-(10**400), 0, 10**400], 10**400 + 1, 2),
+    ([-0.3, -0.2, -0.1], -0.1 - 0.2, 0),
+    ([1.0, 1.0 + 1e-9], np.float32(1.0), 0),  # exact
+    ([1.0, 1.0 + 1e-9], 1.0 + 4e-10, None),  # float32 does not tell the levels apart
+    ([0.1, 0.1 + 1e-5], np.float32(0.1).item(), 0),  # by float32 alone
+    ([16777217, 16777219], 16777216, None),  # an integer, which nothing rounded
+    ([16777217, 16777219], np.int64(16777216), None),
+    ([16777217, 16777219], np.float32(16777217), 0),
+    ([0, 1e-50], 1e-51, None),  # zero in float32, as the levels are
+    ([1e300, 1.1e300], 1.05e300, None),  # infinite in float32
+    (["a", 0.3], SUM, 1),  # one number has no gap
+    (["a", 0.3], 0.3001, None),
+    ([0.0, float("inf")], 1e-9, None),
+    ([True, False, 0.5], 0.9999999999, None),  # a bool is no level
+    ([1, 2, 4], 2.0000001, 1),
+    (["1", "2"], 1.0, None),
+    ([Fraction(1, 3), Fraction(2, 3)], 1 / 3, 0),
+    ([Decimal("0.1"), Decimal("0.2")], 0.1, 0),
+]
+
+
+@pytest.mark.parametrize(("levels", "given", "expected"), SCALES)
 def test_scales_and_types(levels, given, expected):
     variable = bo.Ordinal(levels)
     if expected is None:
@@ -117,16 +115,16 @@ def test_integers_follow_the_rule_whether_they_are_listed_or_not(high, log):
             variable.parse(given)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "given", "nearest"),
-    [
-        ((0, 10**8), 9000000.4, 9000000),
-        ((0, 10**8), 16777217.5, 16777218),
-        ((1, 10**8), 99999999.7, 100000000),
-        ((16777000, 16777500), 16777217.7, 16777218),  # listed
-        ((0, 2**53), 2.0**51 + 0.5, 2**51),
-    ],
-)
+BETWEEN_INTEGERS = [
+    ((0, 10**8), 9000000.4, 9000000),
+    ((0, 10**8), 16777217.5, 16777218),
+    ((1, 10**8), 99999999.7, 100000000),
+    ((16777000, 16777500), 16777217.7, 16777218),  # listed
+    ((0, 2**53), 2.0**51 + 0.5, 2**51),
+]
+
+
+@pytest.mark.parametrize(("bounds", "given", "nearest"), BETWEEN_INTEGERS)
 @pytest.mark.parametrize("log", [False, True])
 def test_numbers_between_integers_are_refused_however_large(bounds, given, nearest, log):
     variable = bo.Integer(max(bounds[0], 1), bounds[1], log=log)
@@ -208,22 +206,22 @@ def test_labels_of_descriptors_name_levels():
     assert variable.likeness.row(2) == (3.0,)
 
 
-@pytest.mark.parametrize(
-    ("levels", "given", "expected"),
-    [
-        ([1 / 3, 2 / 3, 1.0], 0.33, 0),
-        ([1 / 3, 2 / 3, 1.0], 0.7, 1),
-        ([0.301, 0.299, 1.0], 0.3, None),  # two round to it
-        ([1 / 3, 2 / 3], 0.34, None),  # none does
-        ([0.125, 0.5], 0.13, 0),  # halves are rounded up and down
-        ([0.125, 0.5], 0.12, 0),
-        ([0.145, 0.5], 0.15, 0),
-        ([-1 / 3, 1 / 3], -0.33, 0),
-        ([0.9, 1.6], 1, None),  # an integer is written in full
-        ([1e-5 / 3, 1e-3 / 3], 3.33e-06, 0),
-        ([1 / 3, 2 / 3], np.float32(0.33).item(), 0),
-    ],
-)
+ROUNDED = [
+    ([1 / 3, 2 / 3, 1.0], 0.33, 0),
+    ([1 / 3, 2 / 3, 1.0], 0.7, 1),
+    ([0.301, 0.299, 1.0], 0.3, None),  # two round to it
+    ([1 / 3, 2 / 3], 0.34, None),  # none does
+    ([0.125, 0.5], 0.13, 0),  # halves are rounded up and down
+    ([0.125, 0.5], 0.12, 0),
+    ([0.145, 0.5], 0.15, 0),
+    ([-1 / 3, 1 / 3], -0.33, 0),
+    ([0.9, 1.6], 1, None),  # an integer is written in full
+    ([1e-5 / 3, 1e-3 / 3], 3.33e-06, 0),
+    ([1 / 3, 2 / 3], np.float32(0.33).item(), 0),
+]
+
+
+@pytest.mark.parametrize(("levels", "given", "expected"), ROUNDED)
 def test_rounded_numbers_are_levels_where_they_are_accepted(levels, given, expected):
     variable = bo.Ordinal(levels)
     with pytest.raises(PointError, match="the nearest is"):

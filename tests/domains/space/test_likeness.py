@@ -15,12 +15,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.domains.space.descriptors import Descriptors
 from bostruct.domains.space.given_table import find_rows
-from bostruct.domains.space.likeness import (
-    GivenMatrix,
-    count_degrees,
-    likeness_from_json,
-    likeness_to_json,
-)
+from bostruct.domains.space.likeness import GivenMatrix, count_degrees, likeness_from_json, likeness_to_json
 from bostruct.domains.space.registry import variable_from_json
 
 BASES = ["K2CO3", "NaOH", "Et3N"]
@@ -68,10 +63,17 @@ def test_frames_are_read_by_their_labels():
     assert bo.Categorical(BASES, distances=shuffled) == bo.Categorical(BASES, distances=DISTANCES)
     table = pd.DataFrame({"pKa": [10.3, 15.7, 10.8, 1.0]}, index=[*BASES, "another"])
     assert bo.Categorical(BASES, descriptors=table.iloc[[3, 1, 2, 0]]) == bo.Categorical(BASES, descriptors=table[:3])
-    assert bo.Categorical(BASES, descriptors=table[:3]) == bo.Categorical(
-        BASES, descriptors={"pKa": [10.3, 15.7, 10.8]}
-    )
+    one_column = {"pKa": [10.3, 15.7, 10.8]}
+    assert bo.Categorical(BASES, descriptors=table[:3]) == bo.Categorical(BASES, descriptors=one_column)
     assert find_rows("t", ["b", [1]], ["a", "b", [1]]) == [1, 2]
+
+
+def read_column(choices: list[object], table: pd.DataFrame) -> list[float]:
+    """The only descriptor of choices, in their order."""
+    found = likeness_of(bo.Categorical(choices, descriptors=table))
+    assert isinstance(found, Descriptors)
+    (column,) = found.numbers.values()
+    return column.tolist()
 
 
 def test_labels_that_are_numbers_or_bools_are_labels():
@@ -81,21 +83,13 @@ def test_labels_that_are_numbers_or_bools_are_labels():
     assert found.matrix[0, 1] == matrix.loc[2, 1]
     assert bo.Categorical(["a", "b", "c"], kernel=matrix) == bo.Categorical(["a", "b", "c"], kernel=matrix.to_numpy())
     for index, order in ([False, True], [20.0, 10.0]), ([True, False], [10.0, 20.0]), ([0, 1], [10.0, 20.0]):
-        table = pd.DataFrame({"pKa": [10.0, 20.0]}, index=index)
-        found = likeness_of(bo.Categorical([True, False], descriptors=table))
-        assert isinstance(found, Descriptors)
-        assert found.numbers["pKa"].tolist() == order
-    table = pd.DataFrame({"pKa": [10.0, 20.0, 40.0]})
-    found = likeness_of(bo.Categorical([2, 0], descriptors=table))
-    assert isinstance(found, Descriptors)
-    assert found.numbers["pKa"].tolist() == [40.0, 10.0]
+        assert read_column([True, False], pd.DataFrame({"pKa": [10.0, 20.0]}, index=index)) == order
+    assert read_column([2, 0], pd.DataFrame({"pKa": [10.0, 20.0, 40.0]})) == [40.0, 10.0]
 
 
 def test_numbers_of_rows_that_name_some_choices_only_are_refused():
     table = pd.DataFrame({"x": [0.0, 10.0, 20.0, 30.0]})
-    found = likeness_of(bo.Categorical([1, 2, 3], descriptors=table))
-    assert isinstance(found, Descriptors)
-    assert found.numbers["x"].tolist() == [10.0, 20.0, 30.0]
+    assert read_column([1, 2, 3], table) == [10.0, 20.0, 30.0]
     message = r"expected an index that has all choices, or none; got 0 to 2, which has \[1, 2\] and may number the rows"
     with pytest.raises(DomainError, match=message):
         bo.Categorical([1, 2, 3], descriptors=table[:3])
@@ -121,10 +115,7 @@ def replaced(i: int, j: int, value: float, matrix: np.ndarray = DISTANCES) -> np
 
 
 REFUSED: list[tuple[dict[str, object], str]] = [
-    (
-        {"distances": replaced(0, 1, 9.0)},
-        "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'",
-    ),
+    ({"distances": replaced(0, 1, 9.0)}, "distances: expected a symmetric matrix, got 9.0 between 'K2CO3' and 'NaOH'"),
     ({"distances": replaced(0, 1, np.nan)}, "distances: expected finite numbers, got nan between 'K2CO3' and 'NaOH'"),
     ({"distances": DISTANCES[:2, :2]}, r"distances: expected shape \(3, 3\), as there are 3 choices, got \(2, 2\)"),
     ({"distances": -DISTANCES}, "distances: expected distances from 0, got -3.0 between"),
@@ -132,10 +123,7 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"distances": np.zeros((3, 3))}, "distances: expected choices that are not all the same, got zeros alone"),
     ({"distances": "near"}, r"distances: expected numbers \(3, 3\), got 'near'"),
     ({"kernel": replaced(0, 1, 9.0, KERNEL)}, "kernel: expected a symmetric matrix, got 9.0"),
-    (
-        {"kernel": replaced(2, 2, 0.0, KERNEL)},
-        "kernel: expected a positive diagonal, got 0.0 for 'Et3N'$",
-    ),
+    ({"kernel": replaced(2, 2, 0.0, KERNEL)}, "kernel: expected a positive diagonal, got 0.0 for 'Et3N'$"),
     ({"distances": [[0, 10**5000, 1], [1, 0, 1], [1, 1, 0]]}, "distances: expected finite numbers, got an int beyond"),
     ({"kernel": np.where(np.eye(3), 1e-300, 1e300)}, "kernel: expected numbers near the size of the diagonal, got 1e"),
     ({"kernel": np.ones((3, 3))}, "kernel: expected choices that are not all the same, got ones alone"),

@@ -1,7 +1,5 @@
 """Changes of points under conditions: what a change makes exist, and what it takes away."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,9 +25,8 @@ def test_an_ordered_variable_begins_in_the_middle():
     assert [space.present(y) for y in space.neighbors(space.parse({"on": False}))] == [{"on": True, "level": 5}]
 
 
-def test_mutations_draw_what_they_make_exist():
+def test_mutations_draw_what_they_make_exist(rng):
     space = bo.Space({"on": bool, "level": bo.Integer(1, 9, when={"on": True})})
-    rng = np.random.default_rng(0)
     drawn = {space.present(space.mutate(space.parse({"on": False}), rng))["level"] for _ in range(200)}
     assert drawn == set(range(1, 10))
 

@@ -1,7 +1,5 @@
 """Points in their three forms, where conditions decide which variables there are."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -15,20 +13,19 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     space = finite_space()
     point = {"c": False, "a": 1, "b": "y", "d": True}
     row = read_row(space, point, lambda variable, value: variable.parse(value))
-    assert row.tolist() == [0, 1, 1, 1, ABSENT]
-    assert present_row(space, row) == point
+    assert (row.tolist(), present_row(space, row)) == ([0, 1, 1, 1, ABSENT], point)
     assert encode_row(space, row) == point
     check_row(space, row)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (3, "point: expected a dict with the keys"),
-        ({"a": 1, "z": 2}, "point: unknown name 'z'"),
-        ({"a": 1}, "point: missing d; expected"),
-    ],
-)
+WRONG_NAMES = [
+    (3, "point: expected a dict with the keys"),
+    ({"a": 1, "z": 2}, "point: unknown name 'z'"),
+    ({"a": 1}, "point: missing d; expected"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), WRONG_NAMES)
 def test_names_are_checked_first(given, message):
     with pytest.raises(bo.BostructError, match=message):
         check_names(finite_space(), given)

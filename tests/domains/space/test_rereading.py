@@ -1,7 +1,5 @@
 """Points that are shown by what a file holds of their space."""
 
-from __future__ import annotations
-
 import math
 
 import bostruct as bo

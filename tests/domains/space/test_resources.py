@@ -1,7 +1,5 @@
 """The resources of the items of an order: what is read, what is refused by name, and what stays as it was without."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -33,20 +31,17 @@ def test_arrays_and_their_scalars_are_plain_names():
     assert [repr(name) for name in found] == ["'saw'", "'mill'"]
 
 
-@pytest.mark.parametrize(
-    ("resources", "message"),
-    [
-        (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
-        ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
-        ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
-        (
-            {"a": [1, 2, 3], "b": 1},
-            r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]",
-        ),
-        ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
-        ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
-    ],
-)
+REFUSED = [
+    (["saw"], r"Permutation: resources: expected a mapping of each item, got \['saw'\]"),
+    ({"a": 1}, "resources: expected a resource of each item, got none of 'b'"),
+    ({"a": 1, "b": 1, "z": 1}, "Permutation: resources: expected one of .*, got 'z'"),
+    ({"a": [1, 2, 3], "b": 1}, r"'a': expected a list of 2, a resource for each time that it occurs, got \[1, 2, 3\]"),
+    ({"a": 1.5, "b": 1}, "'a': expected a string or an integer, or a list of them, got 1.5"),
+    ({"a": [1, True], "b": 1}, "'a': expected a string or an integer, or a list of them, got True"),
+]
+
+
+@pytest.mark.parametrize(("resources", "message"), REFUSED)
 def test_others_are_refused(resources, message):
     with pytest.raises(DomainError, match=message):
         bo.Permutation({"a": 2, "b": 1}, resources=resources)
@@ -54,8 +49,7 @@ def test_others_are_refused(resources, message):
 
 def test_a_file_has_them():
     found = Permutation.from_json(SHOP.to_json())
-    assert found == SHOP
-    assert found.resources == SHOP.resources
+    assert (found, found.resources) == (SHOP, SHOP.resources)
     assert repr(found) == "Permutation({'a': 2, 'b': 1}, resources={'a': ['saw', 'mill'], 'b': ['mill']})"
     assert "resources" not in bo.Permutation(["a", "b"]).to_json()
     assert bo.Permutation({"a": 2, "b": 1}) != SHOP
@@ -70,8 +64,7 @@ def test_trials_stay_data_where_resources_are_said_later():
     assert SHOP.has_values_of(bo.Permutation({"a": 2, "b": 1}).to_json())
 
 
-def test_laws():
-    rng = np.random.default_rng(0)
+def test_laws(rng):
     check_variable(SHOP, rng)
     check_domain(bo.Space({"p": bo.Permutation(dict.fromkeys("abc", 3), resources=dict.fromkeys("abc", 0))}), rng)
 

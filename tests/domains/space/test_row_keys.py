@@ -14,11 +14,7 @@ SHARED: dict[str, Any] = {
     "bits": {f"b{i}": bool for i in range(9)},
     "a byte and two": {"a": range(256), "b": range(257)},
     "numbers": {"n": bo.Integer(0, 70_000), "m": bo.Integer(1, 2**33, log=True), "r": bo.Real(-1.0, 1.0), "b": bool},
-    "columns": {
-        "p": bo.Permutation(["a", "b", "c"]),
-        "s": bo.Sequence("AB", (1, 4)),
-        "u": bo.Subset(["x", "y", "z"], (1, 2)),
-    },
+    "columns": {"p": bo.Permutation(list("abc")), "s": bo.Sequence("AB", (1, 4)), "u": bo.Subset(list("xyz"), (1, 2))},
     "conditions": {
         "a": range(256),
         "b": bo.Ordinal(range(256), when={"a": bo.OneOf(*range(128))}),

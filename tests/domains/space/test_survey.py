@@ -80,8 +80,7 @@ def test_the_message_counts_the_draws_that_satisfied_each_constraint_in_any_orde
     message = draw_in_vain(variables, log.rules)
     n_draws, found = read_draws(message)
     assert n_draws >= 1_000
-    assert found == log.count_last(n_draws)
-    assert (", 0 all of them" in message) == (len(rules) > 1)
+    assert (found, ", 0 all of them" in message) == (log.count_last(n_draws), len(rules) > 1)
     assert read_draws(draw_in_vain(variables, log.rules[::-1])) == (n_draws, found)
 
 

@@ -48,9 +48,7 @@ def needle() -> bo.Space:
 def test_a_search_from_a_seen_point_claims_no_draws():
     space = needle()
     seen = frozenset({space.key(space.parse(NEEDLE))})
-    words = (
-        r"^no unseen valid point was found from a seen point by changing a variable or swapping two; 1 were seen; more"
-    )
+    words = r"^no unseen valid point was found from a seen point by changing a .* two; 1 were seen; more"
     with pytest.raises(bo.SpaceExhausted, match=words):
         sample_unseen(space, seen, np.random.default_rng(0))
     with limit_calls(10, reserved=0), pytest.raises(bo.SpaceExhausted, match=r"the limit of calls .* ended the search"):

@@ -16,10 +16,8 @@ def is_large(value: int) -> bool:
 
 
 def test_conditions_read_like_sentences():
-    assert (
-        describe_when({"a": 1, "b": OneOf("x", "y"), "c": is_large})
-        == "a is 1 and b is one of 'x', 'y' and c satisfies is_large"
-    )
+    described = describe_when({"a": 1, "b": OneOf("x", "y"), "c": is_large})
+    assert described == "a is 1 and b is one of 'x', 'y' and c satisfies is_large"
     assert predicate_name(is_large) == "is_large"
 
 

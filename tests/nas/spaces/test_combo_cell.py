@@ -9,16 +9,8 @@ import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import SearchSpace
 from bostruct.nas.costs import cost
-from bostruct.nas.spaces.combo_cell import (
-    INITIAL_CELLS,
-    CellNode,
-    ComboObjective,
-    bits_space,
-    combo_cell,
-    decode_bits,
-    program_of,
-    published_flops,
-)
+from bostruct.nas.spaces import combo_cell as module
+from bostruct.nas.spaces.combo_cell import INITIAL_CELLS, CellNode, bits_space, combo_cell, decode_bits, published_flops
 from tests.nas.spaces.programs import PAIRS
 
 FLOPS = (  # pthflops 0.4.2 on the authors' network
@@ -50,7 +42,7 @@ def test_the_objective_of_combo():
     point = {f"bit_{i}": int(bit) for i, bit in enumerate(INITIAL_CELLS[0])}
     space.parse(point)
     programs = []
-    objective = ComboObjective(lambda program: programs.append(program) or 0.25)
+    objective = module.ComboObjective(lambda program: programs.append(program) or 0.25)
     assert objective(point) == pytest.approx(0.25 + 0.02 * FLOPS[0] / FLOPS[8])
     assert objective(programs[0]) == objective(point)
     assert objective(dict.fromkeys(point, 0)) == 0.92
@@ -64,11 +56,8 @@ def bits_of(kinds, edges):
 
 def test_nodes_off_the_path_are_cut_and_the_others_say_what_they_read():
     bits = bits_of("0001101100", {(0, 1), (1, 3), (0, 3), (3, 6), (0, 2), (4, 6), (4, 5)})
-    assert decode_bits(bits) == (
-        CellNode(1, (0,), (0, 0)),
-        CellNode(3, (0, 1), (1, 0)),
-        CellNode(6, (3,), (0, 0)),
-    )
+    kept = (1, (0,), (0, 0)), (3, (0, 1), (1, 0)), (6, (3,), (0, 0))
+    assert decode_bits(bits) == tuple(CellNode(*node) for node in kept)
     assert decode_bits(bits_of("1" * 10, {(0, 6)})) == (CellNode(6, (0,), (0, 0)),)
     for wrong in ([2] * 31, [-1] * 31):
         with pytest.raises(ValueError, match="bits: expected"):
@@ -92,7 +81,7 @@ def test_every_node_that_is_kept_leads_from_input_to_output():
 
 def test_a_program_has_an_operation_for_each_node_in_each_of_three_cells():
     bits = bits_of("0001101100", {(0, 1), (1, 3), (3, 6), (0, 2), (2, 6), (0, 4), (4, 6)})
-    nodes = [node for node in program_of(bits).nodes if node.path.startswith("Cell-0")]
+    nodes = [node for node in module.program_of(bits).nodes if node.path.startswith("Cell-0")]
     kinds = sorted((node.kind, node.values.get("kernel")) for node in nodes if node.kind in ("Conv2D", "MaxPool2D"))
     assert kinds == [("Conv2D", 3), ("Conv2D", 5), ("MaxPool2D", 3)]
     assert sum(node.kind == "Add" for node in nodes) == 1

@@ -23,11 +23,8 @@ def test_motifs_are_shared_and_count_where_the_cell_has_them():
 
 def test_an_edge_between_consecutive_nodes_is_never_none():
     space = SearchSpace(hierarchical(nodes=3, motifs=2, cell_nodes=3, filters=(2,)))
-    assert {h.path: h.values for h in space.hyperparameters} == {
-        "cell_0_1": (0, 1),
-        "cell_0_2": (NONE, 0, 1),
-        "cell_1_2": (0, 1),
-    }
+    values = {"cell_0_1": (0, 1), "cell_0_2": (NONE, 0, 1), "cell_1_2": (0, 1)}
+    assert {h.path: h.values for h in space.hyperparameters} == values
     inside = space.assign("cell_0_1", 0).assign("cell_0_2", NONE).assign("cell_1_2", 0)
     assert [len(h.values) for h in inside.hyperparameters] == [6, 7, 6]
     assert set(inside.hyperparameters[0].values) == set(FLAT_OPERATIONS)

@@ -21,10 +21,7 @@ def drawn_network(make, keep):
 
 @pytest.mark.parametrize(
     ("make", "unchanged"),
-    [
-        (lambda keep: nasnet(cells=3, filters=4, keep=keep), "none"),
-        (lambda keep: darts(cells=3, filters=4, keep=keep), "skip"),
-    ],
+    [(lambda keep: nasnet(3, 4, keep=keep), "none"), (lambda keep: darts(3, 4, keep=keep), "skip")],
 )
 def test_each_operation_of_a_cell_is_a_path_of_its_own(make, unchanged):
     program = drawn_network(make, 0.5)
@@ -73,15 +70,9 @@ def test_reductions_halve_the_image_and_double_the_filters():
     seen = []
     macro = Macro(cells=5, reductions=(1, 3), filters=4, stem=6, classes=7, keep=0.5, auxiliary=2)
     space = SearchSpace(lambda: two_input_network(macro, {"n": 1}, {"r": 2}, sum_cell(seen)))
-    assert sorted(seen) == sorted(
-        [
-            (4, 1, 0.1, {"n": 1}),
-            (8, 2, 0.2, {"r": 2}),
-            (8, 1, 0.3, {"n": 1}),
-            (16, 2, 0.4, {"r": 2}),
-            (16, 1, 0.5, {"n": 1}),
-        ]
-    )
+    normal, reduction = {"n": 1}, {"r": 2}
+    before = [(4, 1, 0.1, normal), (8, 2, 0.2, reduction), (8, 1, 0.3, normal)]
+    assert sorted(seen) == sorted([*before, (16, 2, 0.4, reduction), (16, 1, 0.5, normal)])
     answer = space.program().to_torch((2, 3, 16, 16))(torch.randn(2, 3, 16, 16))
     assert {name: tuple(output.shape) for name, output in answer.items()} == {"out": (2, 7), "aux": (2, 7)}
 

@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 
 from bostruct.language import identity
 from bostruct.nas import ops
-from bostruct.nas.spaces.wiring import (
-    apply_part,
-    combine_outputs,
-    conv_bn_relu,
-    on_path_nodes,
-    relu_conv_bn,
-    relu_separable_bn,
-)
+from bostruct.nas.spaces import wiring
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs, conv_bn_relu
 from tests.nas.spaces.programs import build_part, kinds_of
 
 
@@ -36,15 +30,15 @@ def test_nodes_on_a_path_are_those_of_all_simple_paths(graph):
     whole = nx.DiGraph([edge for edge, present in edges.items() if present])
     whole.add_nodes_from(range(n))
     paths = nx.all_simple_paths(whole, 0, n - 1)
-    assert on_path_nodes(n, edges) == sorted({node for path in paths for node in path})
+    assert wiring.on_path_nodes(n, edges) == sorted({node for path in paths for node in path})
 
 
 @pytest.mark.parametrize(
     ("part", "kinds"),
     [
         (lambda: conv_bn_relu(4, 5, 2), ["Conv2D", "BatchNorm", "ReLU"]),
-        (lambda: relu_conv_bn(4, 5, 2, 2), ["ReLU", "Conv2D", "BatchNorm"]),
-        (lambda: relu_separable_bn(4, 5, 2, 2), ["ReLU", "SeparableConv2D", "BatchNorm"]),
+        (lambda: wiring.relu_conv_bn(4, 5, 2, 2), ["ReLU", "Conv2D", "BatchNorm"]),
+        (lambda: wiring.relu_separable_bn(4, 5, 2, 2), ["ReLU", "SeparableConv2D", "BatchNorm"]),
     ],
 )
 def test_a_convolution_stands_among_its_layers_without_a_bias(part, kinds):

@@ -27,13 +27,7 @@ def open_study(url: str) -> bo.Study:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_opening_waits_for_a_server_that_restarts_and_the_log_says_so(
-    server: Server,
-    database: str,
-    how: signal.Signals,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_opening_waits_for_a_server_that_restarts_and_the_log_says_so(server, database, how, monkeypatch, caplog):
     monkeypatch.setattr(connecting, "LATE_SECONDS", 0.1)
     proxy = Proxy(server.port)
     server.stop(how)
@@ -87,9 +81,7 @@ def test_what_gives_connections_other_names_is_refused(url: str, monkeypatch: py
         open_study(url)
 
 
-def test_the_right_to_decide_does_not_go_with_a_connection_that_is_idle(
-    server: Server, database: str, url: str
-) -> None:
+def test_the_right_to_decide_does_not_go_with_a_connection_that_is_idle(server, database, url):
     server.query(f"ALTER DATABASE {database} SET idle_session_timeout = '1s'")
     with closing(Session(Place(url))) as session:
         assert session.query("SHOW idle_session_timeout") == [("0",)]

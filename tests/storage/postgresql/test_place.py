@@ -7,7 +7,6 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from bostruct.storage.postgresql.place import Place, is_url
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StorageError
 from tests.storage.postgresql.proxy import Proxy
-from tests.storage.postgresql.server import PASSWORD, QUOTED, Server, free_port
+from tests.storage.postgresql.server import PASSWORD, QUOTED, free_port
 
 SPACE = {"a": range(9)}
 PARTS = (PASSWORD, QUOTED, "pl@nted", "nted/", "s3cr3t")
@@ -105,9 +104,7 @@ def catch(said: list[str], step: Callable[[], Any], message: str) -> None:
         chain = chain.__cause__ or chain.__context__
 
 
-def test_no_error_shows_the_password(
-    server: Server, database: str, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_error_shows_the_password(server, database, said, monkeypatch, tmp_path):
     monkeypatch.setattr(session, "RECONNECT_SECONDS", 0.2)
     monkeypatch.setattr(connecting, "OPEN_SECONDS", 0.2)
     proxy = Proxy(server.port)
@@ -150,9 +147,7 @@ def test_no_error_shows_the_password(
     proxy.close()
 
 
-def test_no_command_shows_the_password(
-    server: Server, database: str, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_no_command_shows_the_password(server, database, said, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     url = server.tcp_url(database)
     ran = run("run", "branin", "--method", "random", "--trials", "3", "--storage", url)

@@ -8,12 +8,9 @@ from bostruct.storage.postgresql.rights import OF_READERS, OF_WRITERS
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StorageError
 from bostruct.testing.storage_laws import STUDY
-from tests.storage.postgresql.server import Server
 
 
-def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(
-    server: Server, url: str, database: str
-) -> None:
+def test_a_message_names_the_rights_that_a_role_lacks_for_what_it_tried(server, url, database):
     server.query("CREATE USER bob")
     as_bob, grant = PostgresqlStorage(url.replace("ann@", "bob@")), "GRANT {} ON ALL TABLES IN SCHEMA bostruct TO bob"
     with pytest.raises(StorageError, match="role bob lacks CREATE on the database, where nobody has made the tables"):

@@ -22,9 +22,7 @@ def test_a_new_version_of_the_rows_needs_a_migration() -> None:
     assert sorted(schema.MIGRATIONS) == sorted(schema.ROWS_OF) == list(range(1, schema.VERSION + 1))
 
 
-def test_an_older_schema_is_brought_forward_and_a_newer_one_is_refused(
-    url: str, server: Server, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_older_schema_is_brought_forward_and_a_newer_one_is_refused(url, server, database, monkeypatch):
     storage = PostgresqlStorage(url)
     storage.begin(STUDY)[1].close()
     with monkeypatch.context() as patched:
@@ -41,9 +39,7 @@ def test_an_older_schema_is_brought_forward_and_a_newer_one_is_refused(
     assert server.query("SELECT version FROM bostruct.schema_version", database) == [(NEXT,)]
 
 
-def test_a_migration_that_fails_leaves_all_as_it_was(
-    url: str, server: Server, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_migration_that_fails_leaves_all_as_it_was(url, server, database, monkeypatch):
     storage = PostgresqlStorage(url)
     storage.begin(STUDY)[1].close()
     monkeypatch.setitem(schema.MIGRATIONS, NEXT, ("ALTER TABLE trials ADD COLUMN extra TEXT", "SELECT 1 / 0"))

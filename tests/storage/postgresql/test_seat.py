@@ -18,6 +18,7 @@ from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import StorageError, StudyLocked
 from tests.storage.postgresql.server import Server
 from tests.storage.test_seats import check_one_thread_decides_once
+from tests.waiting import wait_until
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
 
@@ -44,23 +45,34 @@ def pair(url: str) -> Iterator[tuple[bo.Study, bo.Study]]:
 
 def age(server: Server, database: str, study: bo.Study, seconds: float) -> None:
     """Make the last heartbeat of a writer older."""
-    owner = seat_of(study).owner
-    server.query(
-        f"UPDATE bostruct.writers SET renewed = now() - INTERVAL '{seconds} s' WHERE owner = '{owner}'", database
-    )
+    statement = "UPDATE bostruct.writers SET renewed = now() - INTERVAL '{} s' WHERE owner = '{}'"
+    server.query(statement.format(seconds, seat_of(study).owner), database)
 
 
-def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
-    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def end_connections(server: Server, which: str) -> None:
+    server.query(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {which}")
+
+
+def end_connection_of(server: Server, study: bo.Study) -> None:
+    end_connections(server, f"application_name = '{seat_of(study)._session._name}'")
+
+
+@pytest.fixture
+def old_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let statements take the server for one that has been up for long, as it must have been to call writers gone."""
+    for name in ("_PRESENT", "_WRITERS", "_END_DECIDER"):
+        started = getattr(seat_module, name).replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
+        monkeypatch.setattr(seat_module, name, started)
+
+
+def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(server, database, pair, request):
     slow, quick = pair
     late = slow.ask()
     age(server, database, slow, 55)
     assert quick.ask().number == 1
     age(server, database, slow, 65)
     assert quick.ask().number == 2, "the server was not up for as long"
-    started = seat_module._PRESENT.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
-    monkeypatch.setattr(seat_module, "_PRESENT", started)
+    request.getfixturevalue("old_server")
     again = quick.ask()
     assert (again.number, again.point, again.info["attempts"]) == (0, late.point, 2)
     quick.tell(again, 3.0)
@@ -68,11 +80,8 @@ def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(
     assert (double.number, double.value, double.info["double_of"]) == (3, 4.0, 0)
 
 
-def test_trials_of_a_silent_writer_wait_for_who_only_looks(
-    server: Server, database: str, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recent = seat_module._WRITERS.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
-    monkeypatch.setattr(seat_module, "_WRITERS", recent)
+@pytest.mark.usefixtures("old_server")
+def test_trials_of_a_silent_writer_wait_for_who_only_looks(server, database, url, monkeypatch):
     with open_study(url) as slow, open_study(url) as quick:
         slow.ask()
         quick.ask()
@@ -84,11 +93,8 @@ def test_trials_of_a_silent_writer_wait_for_who_only_looks(
         assert bo.Study.load(url, read_only=True).waiting == ()
 
 
-def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
-    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started = seat_module._PRESENT.replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
-    monkeypatch.setattr(seat_module, "_PRESENT", started)
+@pytest.mark.usefixtures("old_server")
+def test_who_was_cut_off_calls_nobody_gone_for_a_minute(server, database, pair):
     first, second = pair
     first.ask()
     age(server, database, first, 65)
@@ -101,40 +107,25 @@ def test_who_was_cut_off_calls_nobody_gone_for_a_minute(
     assert second.ask().number == 0
 
 
-def test_a_heartbeat_comes_in_time_and_survives_its_connection(
-    server: Server, url: str, database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_heartbeat_comes_in_time_and_survives_its_connection(server, url, database, monkeypatch):
     monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
+    old = "SELECT 1 FROM bostruct.writers WHERE renewed < now() - INTERVAL '90 s'"
     with open_study(url) as study:
         for _ in range(2):
             age(server, database, study, 100)
-            deadline = time.monotonic() + 10
-            while server.query("SELECT 1 FROM bostruct.writers WHERE renewed < now() - INTERVAL '90 s'", database):
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-            server.query(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'bostruct %' "
-                f"AND datname = '{database}'"
-            )
+            wait_until(lambda: not server.query(old, database))
+            end_connections(server, f"application_name LIKE 'bostruct %' AND datname = '{database}'")
         assert study.ask().number == 0
         thread = f"bostruct {seat_of(study).owner}"
         assert any(one.name == thread for one in threading.enumerate())
-    deadline = time.monotonic() + 10
-    while any(one.name == thread for one in threading.enumerate()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(lambda: all(one.name != thread for one in threading.enumerate()))
     assert server.query("SELECT * FROM bostruct.writers", database) == []
 
 
-def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(
-    server: Server, pair: tuple[bo.Study, bo.Study]
-) -> None:
+def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(server, pair):
     first, second = pair
     with first.deciding():
-        server.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
-            f"'{seat_of(first)._session._name}'"
-        )
+        end_connection_of(server, first)
         with second.deciding():  # would wait if the lock had not gone with the connection
             trials = [second.ask(), first.ask(), second.ask(), first.ask()]
     points = {tuple(trial.point.values()) for trial in trials}
@@ -144,40 +135,30 @@ def test_who_loses_the_connection_while_it_decides_hands_out_no_point_twice(
 
 
 @pytest.mark.parametrize("n_waiting", [0, 2])
-def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(
-    server: Server, pair: tuple[bo.Study, bo.Study], n_waiting: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(server, pair, n_waiting, monkeypatch):
     first, second = pair
     if n_waiting:
         first.prepare(n_waiting)
     ask_again = first._ledger.ask_again
 
     def be_slow(*arguments: object) -> object:
-        server.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "
-            f"'{seat_of(first)._session._name}'"
-        )
+        end_connection_of(server, first)
         second.ask()
         return ask_again(*arguments)
 
     monkeypatch.setattr(first._ledger, "ask_again", be_slow)
     with first.deciding(lambda: first.n_finished + first.n_elsewhere < 1):
-        with pytest.raises(NotWanted, match="no further trial is wanted"):
-            first.ask()
-        with pytest.raises(NotWanted):
-            first.ask()
+        for _ in range(2):
+            with pytest.raises(NotWanted, match="no further trial is wanted"):
+                first.ask()
     monkeypatch.undo()
     assert (first.held, len(first.trials)) == ({}, max(1, n_waiting))
     assert first.ask().number == 1
 
 
-def test_who_is_stopped_while_it_decides_holds_others_up_for_as_long_as_its_lease(
-    server: Server, database: str, pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("old_server")
+def test_who_is_stopped_while_it_decides_holds_others_up_for_as_long_as_its_lease(server, database, pair):
     first, second = pair
-    for name in ("_PRESENT", "_END_DECIDER"):
-        started = getattr(seat_module, name).replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
-        monkeypatch.setattr(seat_module, name, started)
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     with ThreadPoolExecutor(1) as executor, first.deciding():
         age(server, database, first, 55)
@@ -194,18 +175,17 @@ def test_waiting_to_decide_outlasts_a_turn(pair: tuple[bo.Study, bo.Study], monk
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     renewed, renew = [], seat_of(second)._renew
     monkeypatch.setattr(seat_of(second), "_renew", lambda: renewed.append(renew()))
-    done = threading.Event()
 
-    def decide() -> None:
+    def decide() -> bool:
         with second.deciding():
-            done.set()
+            return True
 
-    thread = threading.Thread(target=decide)
-    with first.deciding():
-        thread.start()
-        assert not done.wait(0.4)
-    assert done.wait(30)
-    thread.join()
+    with ThreadPoolExecutor(1) as executor:
+        with first.deciding():
+            deciding = executor.submit(decide)
+            time.sleep(0.4)
+            assert not deciding.done()
+        assert deciding.result(30)
     assert renewed
 
 
@@ -220,17 +200,14 @@ def test_the_space_of_a_study_does_not_change_under_others(url: str) -> None:
 
 
 def test_rows_of_writers_that_ended_long_ago_are_removed(server: Server, url: str, database: str) -> None:
+    ended = "INSERT INTO bostruct.writers VALUES (1, '1-000000000000', 'a', now() - INTERVAL '8 days')"
     with open_study(url):
-        server.query(
-            "INSERT INTO bostruct.writers VALUES (1, '1-000000000000', 'a', now() - INTERVAL '8 days')", database
-        )
+        server.query(ended, database)
     with open_study(url) as study:
         assert server.query("SELECT owner FROM bostruct.writers", database) == [(seat_of(study).owner,)]
 
 
-def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
+def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(monkeypatch, request):
     monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.5)
     slow, other = request.getfixturevalue("pair")
     seat = seat_of(slow)
@@ -254,15 +231,11 @@ def test_the_right_to_decide_is_given_back_once_a_slow_server_answers(
     assert not seat._owes_turn
 
 
-def test_a_heartbeat_that_fails_is_said_once(
-    server: Server, database: str, url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_heartbeat_that_fails_is_said_once(server, database, url, monkeypatch, caplog):
     monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
     with open_study(url):
         server.query("ALTER TABLE bostruct.writers RENAME TO away", database)
-        deadline = time.monotonic() + 20
-        while not caplog.messages and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until(lambda: caplog.messages)
         time.sleep(0.3)
         server.query("ALTER TABLE bostruct.away RENAME TO writers", database)
     (said,) = [message for message in caplog.messages if "heartbeat" in message]
@@ -296,9 +269,7 @@ def test_a_closed_writer_takes_no_turn(url: str) -> None:
         pass
 
 
-def test_a_clock_of_the_server_that_is_set_back_keeps_nobody_present(
-    server: Server, database: str, pair: tuple[bo.Study, bo.Study]
-) -> None:
+def test_a_clock_of_the_server_that_is_set_back_keeps_nobody_present(server, database, pair):
     first, second = pair
     age(server, database, first, -3600)
     seat_of(second)._renew()
@@ -319,16 +290,11 @@ def test_a_heartbeat_survives_any_error(url: str, monkeypatch: pytest.MonkeyPatc
             renew(self)
 
         monkeypatch.setattr(Seat, "_renew", fail_once)
-        deadline = time.monotonic() + 30
-        while len(beats) < 3:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_until(lambda: len(beats) > 2)
         assert seat.owner
 
 
-def test_who_waits_for_a_server_that_stands_still_calls_nobody_gone(
-    pair: tuple[bo.Study, bo.Study], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_for_a_server_that_stands_still_calls_nobody_gone(pair, monkeypatch):
     session = writer_of(pair[1])._session
     monkeypatch.setattr("bostruct.storage.postgresql.session.GONE_SECONDS", 0.4)
     assert not session.is_back
@@ -352,16 +318,11 @@ def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.Monkey
     with open_study(url) as study:
         with monkeypatch.context() as patched:
             patched.setattr(Seat, "_renew", refuse)
-            until = time.monotonic() + 60
-            while beats.count("renew") < 4:
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            wait_until(lambda: beats.count("renew") > 3)
         assert beats.count("log") == 1
         study.tell(study.ask(), 1.0)
 
 
-def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_thread_that_decides_through_another_object_is_refused_and_others_wait(url, monkeypatch):
     monkeypatch.setattr(seat_module, "TURN_SECONDS", 1)
     check_one_thread_decides_once(url)

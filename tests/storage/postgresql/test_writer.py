@@ -5,27 +5,21 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 import bostruct as bo
 from bostruct.storage.postgresql.writer import PostgresqlWriter
 from bostruct.storage.protocol import SharedWriter
+from tests.programs import start
 from tests.storage.postgresql.server import Server
 
-ROOT = Path(bo.__file__).parent.parent
 SPACE = {"a": range(200), "b": ["x", "y", "z"]}
 RUN = """
-import sys
-sys.path[:0] = sys.argv[3:]
-import bostruct as bo
 from tests.storage.postgresql.test_writer import SPACE, objective
 with bo.Study(SPACE, method="random", seed=0, storage=sys.argv[1]) as study:
     study.optimize(objective, int(sys.argv[2]), progress=False)
@@ -38,9 +32,8 @@ def objective(point: dict) -> float:
 
 def run_together(url: str, n_trials: int, disturb: Callable[[], None], n_processes: int) -> tuple[bo.Trial, ...]:
     """Let processes make one run while a function disturbs them, and return its trials."""
-    command = [sys.executable, "-c", RUN, url, str(n_trials), str(ROOT)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    processes = [subprocess.Popen(command, env=environment) for _ in range(n_processes)]
+    processes = [start(RUN, url, n_trials, stdin=None, stdout=None, env=environment) for _ in range(n_processes)]
     while any(one.poll() is None for one in processes):
         disturb()
     assert [process.wait() for process in processes] == [0] * n_processes

@@ -1,7 +1,5 @@
 """Programs of arithmetic, which several compilers compile."""
 
-from __future__ import annotations
-
 import operator
 
 from bostruct import language as lang

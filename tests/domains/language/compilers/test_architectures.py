@@ -97,18 +97,18 @@ def test_other_families_know_other_labels():
         program.to_architecture()
 
 
-@pytest.mark.parametrize(
-    ("makers", "message"),
-    [
-        ([lambda: lang.siso_module("Conv"), ops.relu], "no module stands for a layer; .* some of: Conv, ReLU"),
-        (
-            [lambda: ops.conv2d(2), lambda: ops.dense(3), lambda: ops.conv2d(4)],
-            r"conv3-4.*needs an image.*1: Conv2D-0, 2: Dense-0, 3: Conv2D-1",
-        ),
-        ([lambda: labeled_module("Odd", lambda _values: 5)], "Odd-0: expected a Layer"),
-        ([lambda: labeled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* cannot be said: KeyError"),
-    ],
-)
+REFUSED = [
+    ([lambda: lang.siso_module("Conv"), ops.relu], "no module stands for a layer; .* some of: Conv, ReLU"),
+    (
+        [lambda: ops.conv2d(2), lambda: ops.dense(3), lambda: ops.conv2d(4)],
+        r"conv3-4.*needs an image.*1: Conv2D-0, 2: Dense-0, 3: Conv2D-1",
+    ),
+    ([lambda: labeled_module("Odd", lambda _values: 5)], "Odd-0: expected a Layer"),
+    ([lambda: labeled_module("Odd", lambda values: values["units"])], r"Odd-0\(\): .* cannot be said: KeyError"),
+]
+
+
+@pytest.mark.parametrize(("makers", "message"), REFUSED)
 def test_programs_that_are_no_architecture_are_refused_with_the_modules(makers, message):
     with pytest.raises(CompileError, match=message):
         chain(*makers).to_architecture()

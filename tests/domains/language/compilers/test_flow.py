@@ -1,22 +1,12 @@
 """Values on their way through a program: the plan, what a backend is given, how arguments are bound."""
 
-from __future__ import annotations
-
 import weakref
 
 import numpy as np
 import pytest
 
 from bostruct import language as lang
-from bostruct.domains.language.compilers.flow import (
-    bind_arguments,
-    compile_program,
-    describe_node,
-    plan,
-    propagate,
-    unwrap_single,
-    wrong_module,
-)
+from bostruct.domains.language.compilers import flow
 from bostruct.language import CompileError, SearchSpace
 from tests.domains.language.compilers.arithmetic import expression, scaled
 
@@ -53,8 +43,7 @@ def test_identities_with_hyperparameters_are_not_the_backends_business():
         return lang.siso_sequential([carrier, scaled(2)])
 
     program = SearchSpace(builder).specify([1]).program()
-    assert len(program) == 2
-    assert program.to_function()(21) == 42
+    assert (len(program), program.to_function()(21)) == (2, 42)
     assert program.compile(Depth(), {"in": 0}) == {"out": 1}
 
 
@@ -76,8 +65,7 @@ def test_values_are_forgotten_once_nothing_reads_them():
 
     chain = SearchSpace(lambda: lang.siso_sequential([lang.function_module("Link", fn) for _ in range(10)]))
     assert isinstance(chain.program().to_function()(0), Big)
-    assert len(most) == 10
-    assert max(most) == 2
+    assert (len(most), max(most)) == (10, 2)
 
 
 def test_a_function_of_several_outputs_that_lacks_one_is_named():
@@ -92,7 +80,7 @@ def test_a_function_of_several_outputs_that_lacks_one_is_named():
 def test_each_value_is_dropped_by_its_last_reader_and_outputs_are_kept(seed):
     space = SearchSpace(expression)
     program = space.present(space.sample(1, np.random.default_rng(seed))[0])
-    steps = plan(program).steps
+    steps = flow.plan(program).steps
     assert [step.path for step in steps] == [node.path for node in program.nodes]
     dropped = {gone: position for position, step in enumerate(steps) for gone in step.drops}
     kept = {source.node for source in program.outputs.values()}
@@ -105,23 +93,22 @@ def test_each_value_is_dropped_by_its_last_reader_and_outputs_are_kept(seed):
 
 def test_the_same_plan_carries_other_values():
     program = SearchSpace(expression).specify([1, "mul", 3, 7]).program()
-    wiring = plan(program)
+    wiring = flow.plan(program)
     visited = []
 
     def join(position, given):
         visited.append(position)
         return f"{wiring.steps[position].path}({', '.join(given.values())})"
 
-    assert propagate(wiring, join, {"in": "x"}) == {
-        "out": "SISORepeat-0/Combine-0(SISORepeat-0/Scale-0(x), SISORepeat-0/Scale-1(x))"
-    }
+    joined = "SISORepeat-0/Combine-0(SISORepeat-0/Scale-0(x), SISORepeat-0/Scale-1(x))"
+    assert flow.propagate(wiring, join, {"in": "x"}) == {"out": joined}
     assert visited == [0, 1, 2]
 
 
 def test_a_program_without_modules_hands_on_its_input():
     program = SearchSpace(lang.identity).program()
-    assert compile_program(program, Formula(), {"in": "x"}) == {"out": "x"}
-    assert plan(program).steps == ()
+    assert flow.compile_program(program, Formula(), {"in": "x"}) == {"out": "x"}
+    assert flow.plan(program).steps == ()
 
 
 def test_a_node_of_several_outputs_gives_them_by_name():
@@ -142,15 +129,15 @@ def test_a_node_of_several_outputs_gives_them_by_name():
             return {"first": text[:2], self.second: text[2:], "unused": None}
 
     program = SearchSpace(split).program()
-    assert compile_program(program, Slices("second"), {"in": "abcd"}) == {"a": "ab", "b": "c"}
+    assert flow.compile_program(program, Slices("second"), {"in": "abcd"}) == {"a": "ab", "b": "c"}
     with pytest.raises(CompileError, match="Split-0: expected a mapping with the outputs first, second; got first, x"):
-        compile_program(program, Slices("x"), {"in": "abcd"})
+        flow.compile_program(program, Slices("x"), {"in": "abcd"})
 
 
 def test_arguments_are_bound_by_position_or_by_name_and_each_once():
     names = ("a", "b", "c")
     for given, named in (((1, 2, 3), {}), ((1,), {"c": 3, "b": 2}), ((), {"c": 3, "a": 1, "b": 2})):
-        assert bind_arguments(names, given, named) == {"a": 1, "b": 2, "c": 3}
+        assert flow.bind_arguments(names, given, named) == {"a": 1, "b": 2, "c": 3}
     for given, named, got in (
         ((1, 2), {}, "2 by position$"),
         ((1, 2, 3, 4), {}, "4 by position$"),
@@ -159,21 +146,21 @@ def test_arguments_are_bound_by_position_or_by_name_and_each_once():
         ((), {"a": 1, "b": 2, "d": 3}, "0 by position and a, b, d"),
     ):
         with pytest.raises(TypeError, match=f"expected one argument for each of the inputs a, b, c; got {got}"):
-            bind_arguments(names, given, named)
-    assert bind_arguments((), (), {}) == {}
+            flow.bind_arguments(names, given, named)
+    assert flow.bind_arguments((), (), {}) == {}
 
 
 def test_one_thing_is_unwrapped_and_several_are_not():
-    assert unwrap_single({"out": None}) is None
-    assert unwrap_single(both := {"a": 1, "b": 2}) is both
+    assert flow.unwrap_single({"out": None}) is None
+    assert flow.unwrap_single(both := {"a": 1, "b": 2}) is both
 
 
 def test_messages_name_a_module_with_its_values():
     (node,) = SearchSpace(lambda: lang.siso_module("M", {"b": "x" * 99, "a": 1})).program().nodes
-    assert describe_node(node).startswith("M-0(a=1, b='xxx")
-    assert len(describe_node(node)) < 60
-    error = wrong_module(node, "to_song", "songs")
+    assert flow.describe_node(node).startswith("M-0(a=1, b='xxx")
+    assert len(flow.describe_node(node)) < 60
+    error = flow.wrong_module(node, "to_song", "songs")
     assert isinstance(error, CompileError)
-    assert str(error) == f"{describe_node(node)}: to_song compiles songs; this one stands for nothing"
+    assert str(error) == f"{flow.describe_node(node)}: to_song compiles songs; this one stands for nothing"
     (other,) = SearchSpace(lambda: scaled(1)).program().nodes
-    assert "this one stands for PlainFunction(" in str(wrong_module(other, "to_song", "songs"))
+    assert "this one stands for PlainFunction(" in str(flow.wrong_module(other, "to_song", "songs"))

@@ -25,9 +25,8 @@ def test_a_program_computes_what_its_choices_say(seed, x):
 
 def test_several_inputs_and_outputs():
     def builder():
-        inputs, outputs = lang.function_module(
-            "DivMod", lambda _values, a, b: {"q": a // b, "r": a % b}, {}, ["a", "b"], ["q", "r"]
-        )
+        fn = lambda _values, a, b: {"q": a // b, "r": a % b}  # noqa: E731
+        inputs, outputs = lang.function_module("DivMod", fn, {}, ["a", "b"], ["q", "r"])
         return inputs, {"quotient": outputs["q"], "rest": outputs["r"]}
 
     f = SearchSpace(builder).program().to_function()

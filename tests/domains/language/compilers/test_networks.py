@@ -146,15 +146,15 @@ def test_sums_of_unlike_shapes_are_told_with_all_of_them():
         SearchSpace(builder).program().to_torch((3, 4))
 
 
-@pytest.mark.parametrize(
-    ("shapes", "message"),
-    [
-        ({"x": (2, 3)}, "expected x, ht; got x"),
-        ((2, 3), r"expected a dict with the program's inputs \(x, ht\)"),
-        ({"x": (2, 3), "ht": "four"}, "ht: expected a shape or a tensor, got 'four'"),
-        ({"x": (2, 3), "ht": (2, 3), "z": (2, 3)}, "expected x, ht; got x, ht, z"),
-    ],
-)
+REFUSED_INPUTS = [
+    ({"x": (2, 3)}, "expected x, ht; got x"),
+    ((2, 3), r"expected a dict with the program's inputs \(x, ht\)"),
+    ({"x": (2, 3), "ht": "four"}, "ht: expected a shape or a tensor, got 'four'"),
+    ({"x": (2, 3), "ht": (2, 3), "z": (2, 3)}, "expected x, ht; got x, ht, z"),
+]
+
+
+@pytest.mark.parametrize(("shapes", "message"), REFUSED_INPUTS)
 def test_inputs_that_are_wrong_are_refused(shapes, message):
     with pytest.raises(CompileError, match=message):
         drawn(enas_space).to_torch(shapes)
@@ -257,8 +257,7 @@ OPS = [
 @pytest.mark.parametrize(("op", "shape", "count"), OPS)
 def test_ready_modules_keep_or_halve_sizes_and_have_the_parameters_of_their_kind(op, shape, count):
     net = fixed(op).to_torch((2, 3, 7, 7))
-    assert net(torch.randn(2, 3, 7, 7)).shape == shape
-    assert parameters(net) == count
+    assert (net(torch.randn(2, 3, 7, 7)).shape, parameters(net)) == (shape, count)
 
 
 @pytest.mark.parametrize("op", [lambda: ops.conv2d(4, 2), lambda: ops.max_pool(2, 1), lambda: ops.avg_pool(4, 2)])

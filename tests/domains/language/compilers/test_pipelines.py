@@ -70,22 +70,9 @@ def branched():
 @pytest.mark.filterwarnings("ignore:Features .* are constant:UserWarning", "ignore:invalid value:RuntimeWarning")
 def test_branches_predict_what_the_same_pipeline_by_hand_predicts():
     x, y = digits()
-    by_hand = Pipeline(
-        [
-            ("scale", StandardScaler()),
-            (
-                "union",
-                FeatureUnion(
-                    [
-                        ("a", Pipeline([("pca", PCA(5, random_state=0)), ("scale", MinMaxScaler())])),
-                        ("b", SelectKBest(f_classif, k=7)),
-                        ("c", "passthrough"),
-                    ]
-                ),
-            ),
-            ("model", LogisticRegression(C=0.5)),
-        ]
-    )
+    reduced = Pipeline([("pca", PCA(5, random_state=0)), ("scale", MinMaxScaler())])
+    union = FeatureUnion([("a", reduced), ("b", SelectKBest(f_classif, k=7)), ("c", "passthrough")])
+    by_hand = Pipeline([("scale", StandardScaler()), ("union", union), ("model", LogisticRegression(C=0.5))])
     made = branched().to_sklearn()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -146,20 +133,16 @@ def test_a_predictor_in_the_middle_is_refused_with_both_names():
 
 
 def test_what_scikit_learn_cannot_express_is_refused_by_name():
-    def two_inputs():
-        inputs, outputs = lang.combiner(2, "Sum")
-        return inputs, outputs
-
     def two_outputs():
         inputs, outputs = module(PCA)
         return inputs, {"a": outputs["out"], "b": outputs["out"]}
 
     cases = [
-        (two_inputs, r"one input; the program has in0, in1"),
+        (partial(lang.combiner, 2, "Sum"), r"one input; the program has in0, in1"),
         (two_outputs, r"one output; the program has a, b"),
         (lang.identity, "at least one estimator"),
         (
-            lambda: lang.siso_module("Abstract", {"k": 3}),
+            partial(lang.siso_module, "Abstract", {"k": 3}),
             r"Abstract-0\(k=3\): to_sklearn compiles .* stands for nothing",
         ),
         (lambda: sklearn_module("F", lambda: {}), r"F-0\(\): expected a scikit-learn estimator, got \{\}"),
