@@ -85,7 +85,7 @@ class TestCallsOfASuggestion:
         ("method", "make", "n"),
         [
             ("combo", fixed_and_parity, 22),
-            ("smbo", fixed_and_parity, 22),
+            ("smbo", fixed_and_parity, 4),
             ("model-based-hyperband", parity_cardinality_budget, 17),
             ("evolution", parity_cardinality_budget, 30),
             pytest.param("combo", many_choices, 21, marks=pytest.mark.slow),

@@ -20,7 +20,7 @@ from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 from tests.wide_variable import Order
 
-some_examples = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+some_examples = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture
@@ -61,17 +61,17 @@ class TestLaws:
     def test_choices_that_are_objects(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(constrained_spaces(3), rngs())
     def test_constraints(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(spaces(2), rngs())
     def test_size_uniformity_and_exhaustion(self, space, rng):
         check_enumeration(space, space.enumerate(), rng)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(constrained_spaces(2), rngs())
     def test_size_uniformity_and_exhaustion_with_constraints(self, space, rng):
         check_enumeration(space, space.enumerate(), rng)
@@ -83,7 +83,7 @@ class TestLaws:
             {"many": list(range(1000))},
             {"long": range(1000)},
             {f"x{i}": bool for i in range(400)},
-            {f"x{i}": list(range(1000)) for i in range(7)},
+            {f"x{i}": list(range(1000)) for i in range(3)},
             {"path": bo.Graph(nx.path_graph(1000)), "ring": bo.Graph(nx.cycle_graph(7))},
         ],
         ids=["one variable", "1000 choices", "1000 in a row", "400 variables", "large product", "large graph"],
