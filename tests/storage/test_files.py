@@ -155,6 +155,8 @@ def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
 
 def test_an_empty_file_becomes_a_study(tmp_path):
     (tmp_path / "runs.db").touch()
+    with pytest.raises(StorageError, match="is empty; it holds no study"):
+        bo.Study.load(tmp_path / "runs.db", read_only=True)
     with open_study(tmp_path / "runs.db") as study:
         assert study.ask().number == 0
 
