@@ -16,7 +16,7 @@ from bostruct.methods import METHODS
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
-OWN_TEST = {"studies.md", "plots.md"}  # pages that a test of their own runs
+OWN_TEST = {"experiments.md", "studies.md", "plots.md"}  # pages that a test of their own runs
 EXTRAS = {"gpytorch.md": "botorch"}  # what the blocks of a page import that is not always installed
 PAGES = [ROOT / "README.md", *(page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in OWN_TEST)]
 

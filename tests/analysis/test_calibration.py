@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
 import bostruct as bo
-from bostruct.analysis.calibration import describe_coverage, draw_calibration, plot_calibration
+from bostruct.analysis.calibration import (
+    HALF_WIDTH,
+    _limit_predictions,
+    describe_coverage,
+    draw_calibration,
+    plot_calibration,
+)
 from bostruct.analysis.picture_style import BLUE, ORANGE
 from bostruct.contracts import BostructError
 from bostruct.study.prediction import LeftOutTrials
@@ -47,6 +54,14 @@ def test_values_far_off_are_counted_though_the_coverage_is_right():
     found = left_out(5)
     found = found._replace(told=np.where(np.arange(100) < 2, 9.0, found.told))
     assert describe_coverage(found) == "95 of 100 in the 95 % interval: too sure of some, 2 beyond 3 s.d."
+
+
+def test_intervals_are_shown_whole_where_they_leave_the_means_room():
+    axes = Figure().subplots()
+    _limit_predictions(axes, left_out(0, 4), -1.0, 1.0)
+    assert axes.get_ylim() == pytest.approx((-HALF_WIDTH, HALF_WIDTH))
+    _limit_predictions(axes, left_out(0, 4), 0.0, 1.0)
+    assert axes.get_ylim() == (-0.5, 1.5)
 
 
 def test_all_trials_are_drawn():

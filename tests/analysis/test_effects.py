@@ -39,6 +39,14 @@ def test_shades_are_means_over_all_other_variables():
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
+def test_long_names_are_turned_below_and_not_at_the_side():
+    space = bo.Space({name: [letter * 9 for letter in "pqrst"] for name in "ab"})
+    done = bo.Study(space, method="random", seed=0)
+    done.optimize(lambda p: float(p["a"] < p["b"]), 20, progress=False)
+    axes = plot_effects(done, ("a", "b"))
+    assert [axis.get_ticklabels()[0].get_rotation() for axis in (axes.xaxis, axes.yaxis)] == [40, 0]
+
+
 def far_where(is_far: Callable[[dict[str, object]], object], far: float, direction: str = "minimize") -> bo.Study:
     """Return a study of 30 trials that are worth `a`, or another number in some of them."""
     found = bo.Study(SPACE, method="random", seed=0, direction=direction)

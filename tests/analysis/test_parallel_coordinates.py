@@ -37,6 +37,14 @@ def test_a_line_a_trial_with_gaps_where_a_variable_is_inactive():
     axes.figure.draw_without_rendering()
 
 
+@pytest.mark.parametrize(("name", "look"), [("short", (0, "center")), ("long enough", (25, "right"))])
+def test_long_names_are_turned(name, look):
+    done = bo.Study({name: bool}, method="random", seed=0)
+    done.optimize(lambda point: float(point[name]), 2, progress=False)
+    label = plot_parallel_coordinates(done).get_xticklabels()[0]
+    assert (label.get_rotation(), label.get_ha()) == look
+
+
 @pytest.mark.parametrize("direction", ["minimize", "maximize"])
 def test_better_is_up(direction):
     done = bo.Study({"x": bo.Real(0.0, 1.0)}, method="random", seed=0, direction=direction)

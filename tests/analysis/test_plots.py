@@ -73,6 +73,7 @@ def test_many_curves_have_no_bands_but_intervals_at_the_end():
     assert not any(type(found).__name__ == "PolyCollection" for found in axes.collections)
     bars = [found for found in axes.collections if hasattr(found, "get_segments")]
     assert len(bars) == 10
+    assert axes.get_xlim()[1] < 3.0  # after trial 2
     assert np.ptp(bars[0].get_segments()[0][:, 1]) == pytest.approx(1.0)  # 1.5 and one standard error of 0.5
 
 

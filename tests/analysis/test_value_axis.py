@@ -125,7 +125,7 @@ def test_most_of_what_was_chosen_is_inside_whatever_else_matters():
         scale = choose_scale_of_most(sign * chosen, sign * matters, sign * chosen, direction)
         assert scale.low <= min(sign * matters) <= max(sign * matters) <= scale.high
         assert np.mean((sign * chosen >= scale.low) & (sign * chosen <= scale.high)) >= 0.7
-    mostly = np.array([*[30.5] * 25, *chosen[:15]])
+    mostly = np.array([*[30.5] * 15, *chosen[:15]])  # half of them
     assert choose_scale_of_most(mostly, matters, mostly, "minimize") == choose_scale(mostly, matters)
 
 

@@ -29,7 +29,7 @@ def test_a_method_searches_what_it_is_said_to(name):
         pytest.importorskip("optuna")
     searched = [kind for kind, why in coverage(name).items() if why is None]
     assert searched
-    trials = {"smbo": 4, "smbo-mcts": 4, "smac": 11}.get(name, 13)  # the model begins after 1, 10, and up to 12 trials
+    trials = {"smbo": 2, "smbo-mcts": 2, "smac": 11}.get(name, 13)  # the model begins after 1, 10, and up to 12 trials
     for kind in searched:
         result = bo.minimize(size_of_text, example_domains()[kind], trials, method=name, seed=0, progress=False)
         assert len(result.trials) == trials, kind

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -195,6 +196,9 @@ def test_what_cannot_be_served_is_refused(tmp_path, monkeypatch):
     assert made_by in call("serve", "no.db", code=3).stderr
     assert list(tmp_path.iterdir()) == []
     assert "the directory of" in call("serve", "--create", "--socket", "nowhere/s", code=2).stderr
+    with monkeypatch.context() as patch:
+        patch.delattr(socket, "AF_UNIX")
+        assert "this system has no Unix sockets" in call("serve", "--create", "--socket", "s", code=2).stderr
     (tmp_path / "text.db").write_text("not a database")
     assert "text.db" in call("serve", "text.db", code=3).stderr
     assert call("serve", "--create", "--host", "203.0.113.7", code=1).stderr.startswith("Error: ")

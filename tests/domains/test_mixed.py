@@ -335,7 +335,7 @@ def test_a_study_goes_on_from_disk(method, tmp_path):
 def test_methods_of_named_choices_keep_the_laws_of_searchers(method, rng):
     if method == "tpe":
         pytest.importorskip("optuna")
-    check_searcher(METHODS[method], NESTED, nested_objective, rng, n_trials=14)
+    check_searcher(METHODS[method], NESTED, nested_objective, rng, n_trials=12)
 
 
 def test_a_file_tells_a_space_without_predicates_and_refuses_others(tmp_path):

@@ -85,6 +85,7 @@ def test_every_point_comes_back_from_parameters_and_attributes(domain, n):
         point, attributes = domain.present(x), json.loads(json.dumps(optuna_spaces.encode_structures(domain, x)))
         known = {name: one for name, one in optuna_spaces.describe_parameters(domain).items() if one is not None}
         params = {name: fit_value(name, point[name], one) for name, one in known.items() if name in point}
+        assert attributes.keys().isdisjoint(params)
         for name, value in params.items():
             assert known[name]._contains(known[name].to_internal_repr(value))
         assert domain.key(domain.parse(read_point(domain, params, attributes))) == domain.key(x)

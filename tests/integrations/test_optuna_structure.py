@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from optuna.distributions import CategoricalDistribution
 
 import bostruct as bo
 from bostruct.domains.space.space import Space
-from bostruct.integrations.optuna_structure import fix_parameters, read_search_space
+from bostruct.integrations.optuna_structure import fix_parameters, read_search_space, read_structured
 
 SPACE = Space({"a": bool, "b": bo.Real(0, 1, when={"a": True}), "c": range(3)}, constraints=[lambda p: p["c"] < 2])
 
@@ -36,3 +37,10 @@ def test_a_search_space_is_a_domain_or_a_dict():
     domain = bo.mlp_domain()
     assert read_search_space(domain) is domain
     assert read_search_space({"a": bool}) == bo.Space({"a": bool})
+
+
+def test_a_variable_of_the_same_choices_is_taken():
+    given = bo.Ordinal([1, 5, 10])
+    assert read_structured("dose", given, CategoricalDistribution([10, 1, 5])) is given
+    with pytest.raises(ValueError, match=r"expected the choices that the objective asks for, .*got \[1, 5, 10\]"):
+        read_structured("dose", given, CategoricalDistribution([1, 5]))

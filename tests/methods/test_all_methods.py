@@ -62,7 +62,7 @@ def quick(name):
 
 @pytest.mark.parametrize("name", ["combo", "auto"])
 def test_a_study_resumes_exactly_from_every_step(tmp_path, name):
-    n = 10
+    n = 8
     with bo.Study(SPACE, method=quick(name), seed=4) as study:
         whole = study.optimize(holed, n)
     assert whole.n_failed

@@ -62,7 +62,9 @@ def quick_published(domain: Any) -> BayesianSearch:
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
 
-@pytest.mark.parametrize("make", [quick, quick_marginalized, pytest.param(quick_published, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "make", [quick_marginalized, *(pytest.param(make, marks=pytest.mark.slow) for make in (quick, quick_published))]
+)
 def test_laws_of_a_searcher(make, monkeypatch):
     monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
     check_searcher(make, SMALL_CNN, objective, np.random.default_rng(0), n_trials=7)

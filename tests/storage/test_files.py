@@ -142,6 +142,8 @@ def test_a_tilde_is_the_home_directory(tmp_path, monkeypatch):
 
 def test_an_empty_file_becomes_a_study(file):
     file.touch()
+    with pytest.raises(StorageError, match="is empty; it holds no study"):
+        bo.Study.load(file, read_only=True)
     with open_study(file) as study:
         assert study.ask().number == 0
 

@@ -51,14 +51,14 @@ def write(folder: Path, case: Case) -> Path:
 
 @pytest.mark.parametrize("kinds", ["bits", "mixed variables"])
 def test_a_trial_is_opened_by_few_calls(tmp_path: Path, kinds: str) -> None:
-    few, many = (count_calls(write(tmp_path, Case(n, 60, kinds))) for n in (500, 2_000))
-    assert (many - few) / 1_500 < CALLS
+    few, many = (count_calls(write(tmp_path, Case(n, 60, kinds))) for n in (200, 800))
+    assert (many - few) / 600 < CALLS
 
 
 @pytest.mark.parametrize(("d", "limit"), [(60, BYTES), pytest.param(1_000, WIDE_BYTES, marks=pytest.mark.slow)])
 def test_a_trial_is_kept_in_few_bytes(tmp_path: Path, d: int, limit: int) -> None:
-    few, many = (count_bytes(write(tmp_path, Case(n, d, "bits"))) for n in (100, 600))
-    assert (many - few) / 500 < limit
+    few, many = (count_bytes(write(tmp_path, Case(n, d, "bits"))) for n in (50, 250))
+    assert (many - few) / 200 < limit
 
 
 def test_a_trial_takes_few_bytes_on_disk(tmp_path: Path) -> None:

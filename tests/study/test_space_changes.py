@@ -330,6 +330,9 @@ def test_what_the_file_says_of_a_change(file: Path) -> None:
     assert describe_change(change.domain, dump(bo.Space(GROWN, [small]).to_json())) == (
         "gained c; changed a, b; constraints 0 to 1"
     )
+    turned = dump(bo.Space(dict(reversed(GROWN.items()))).to_json())
+    assert describe_change(dump(bo.Space(GROWN).to_json()), turned) == "another order"
+    assert describe_change(turned, turned) == "a predicate"
 
 
 @pytest.mark.filterwarnings("ignore::bostruct.SpaceChanged")

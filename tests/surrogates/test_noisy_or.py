@@ -50,6 +50,12 @@ def test_each_cause_has_a_number_of_its_own():
         assert row[-1] == again[x[1], x[2]]  # the same step, one place on
 
 
+def test_one_pair_and_one_step_have_the_whole_prior_of_their_kind():
+    prior = noisy_or._Causes(ChoiceCodes((0, 1), (3, 3), ((0, 1),))).prior
+    parts = [[noisy_or.SINGLE / 2] * 6, [noisy_or.PAIR] * 9, [noisy_or.STEP] * 9]
+    assert_allclose(prior, PRIOR_COUNT * np.concatenate(parts))
+
+
 def test_expected_firings_are_a_fixed_point():
     rng = np.random.default_rng(1)
     space = bo.Space({f"x{i}": list("abc") for i in range(4)})

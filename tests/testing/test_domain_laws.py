@@ -39,6 +39,13 @@ class Repeating(bo.Space):
         return self.join(near, near[:1])
 
 
+class Sparing(bo.Space):
+    """It draws fewer neighbors than it is asked for."""
+
+    def sample_neighbors(self, x, m, rng):
+        return super().sample_neighbors(x, m, rng)[1:]
+
+
 class Loose(bo.Space):
     def crossover(self, x, y, rng):
         del y, rng
@@ -196,6 +203,7 @@ class Halving(bo.Space):
 
 FAULTY_DOMAINS = [Stuck, OneWay, Repeating, Loose, Colliding, Misnamed, Sorting, Misplacing, Cut, Lazy, OneSided]
 FAULTY_DOMAINS += [Jumping, Generous, Reversing, Misreading, FarFromItself, Relative, Unnumbered, Trespassing, Lossy]
+FAULTY_DOMAINS += [Sparing]
 
 
 @pytest.mark.parametrize("faulty", FAULTY_DOMAINS)

@@ -19,7 +19,7 @@ OTHER = np.random.default_rng
 
 
 LARGE = [bo.Subset(range(1000), size=5), bo.Subset(range(129), size=64), bo.Subset(range(130), size=(0, 130))]
-LARGE += [bo.Subset(range(130), size=60, graph=nx.complete_graph(130)), bo.Subset(range(400), size=200)]
+LARGE += [bo.Subset(range(130), size=60, graph=nx.complete_graph(130))]
 
 
 @pytest.mark.parametrize("variable", LARGE, ids=lambda variable: f"{variable.width} items, {variable.sizes}")
@@ -104,8 +104,7 @@ def test_a_fault_of_a_variable_that_lists_some_neighbors_is_caught(faulty, says)
 
 @pytest.mark.parametrize("variable", OURS, ids=lambda variable: variable.kind)
 def test_ours_obey(variable):
-    for seed in range(2):
-        check_variable(variable, np.random.default_rng(seed))
+    check_variable(variable, np.random.default_rng(0))
 
 
 class Ring(Order):
@@ -312,10 +311,9 @@ SHARED: dict[tuple[int, ...], list[str]] = {}
     ],
 )
 def test_a_faulty_variable_fails(faulty, says):
-    for seed in range(2):
-        SHARED.clear()
-        with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
-            check_variable(faulty(["a", "b", "c"]), np.random.default_rng(seed))
+    SHARED.clear()
+    with pytest.raises(AssertionError, match=f"^{faulty.__name__}: {says}"):
+        check_variable(faulty(["a", "b", "c"]), np.random.default_rng(0))
 
 
 def test_a_kind_need_not_list_its_values():

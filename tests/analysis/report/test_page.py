@@ -93,6 +93,7 @@ def test_any_study_becomes_a_page(kind):
     found = check_page(render(study))
     assert "not drawn" not in "".join(found.text)
     assert "What made" not in "".join(found.text)
+    assert found.find("nav")
     if any(trial.status == "completed" for trial in study.trials) and study.result.has_feasible:
         assert found.find("img")
     for trial in study.trials:

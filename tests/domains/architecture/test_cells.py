@@ -91,7 +91,7 @@ class TestMapping:
             for place in range(domain.size):
                 assert prints.setdefault(domain.at(place).fingerprint, place) == place
             for place, codes in enumerate(domain.members):
-                for code in codes[:4]:
+                for code in codes[-1:]:
                     assert prints[domain.cells.architecture(code).fingerprint] == place
 
     def test_operations_of_node_cells_add_what_their_adjacency_says(self):

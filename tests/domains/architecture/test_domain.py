@@ -81,7 +81,7 @@ def chains(domain: ArchitectureDomain) -> set[Architecture]:
     return found
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [pytest.param(x, marks=[] if "wide" in x else pytest.mark.slow) for x in SMALL])
 def test_a_small_domain_is_proposed_wholly_and_then_said_to_be_exhausted(name, rng):
     domain = SMALL[name]
     proposed: set[Architecture] = set()
@@ -245,7 +245,7 @@ def test_the_default_pool_keeps_what_fits():
     assert any(layer.label == "sep3" for x in walked for layer in x.layers)
 
 
-@pytest.mark.parametrize("times", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [150, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("modifier", [modifier for modifier, _ in modifiers.MODIFIERS], ids=lambda m: m.__name__)
 def test_a_modifier_gives_another_valid_architecture_or_says_why_not(modifier, times, rng):
     """On pools, and on what mutations have made of them."""

@@ -13,7 +13,9 @@ from examples.language_figures import COUNTS, figure_4, figure_11, figure_16, fi
 ENUMERATED = [fn for fn, count in COUNTS.items() if count < 3000]
 
 
-@pytest.mark.parametrize("builder", COUNTS)
+@pytest.mark.parametrize(
+    "builder", [pytest.param(fn, marks=pytest.mark.slow) if fn is figure_16 else fn for fn in COUNTS]
+)
 def test_counts(builder):
     assert SearchSpace(builder).count(budget=10**6) == Exact(COUNTS[builder])
 

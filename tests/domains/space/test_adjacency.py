@@ -46,6 +46,12 @@ def test_equal_graphs_are_asked_once(monkeypatch: pytest.MonkeyPatch):
     assert len(calls) == 2
 
 
+def test_where_all_changes_are_taken_nothing_is_drawn():
+    rng = np.random.default_rng(0)
+    assert adjacency(Integer(0, 9))._draw(0, [4], 2, rng, False).tolist() == [[3], [5]]
+    assert rng.bit_generator.state == np.random.default_rng(0).bit_generator.state
+
+
 def test_all_changes_are_drawn_of_a_variable_that_lists_some():
     space = bo.Space({"s": bo.Subset(range(1000), size=5), "b": bool})
     x, rng = space.sample(1, np.random.default_rng(0))[0], np.random.default_rng(1)

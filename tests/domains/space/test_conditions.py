@@ -60,6 +60,8 @@ def test_the_laws_of_random_spaces(space, seed):
 def test_points_are_those_that_the_words_say(space):
     listed = [json.dumps(space.present(x), sort_keys=True) for x in space.enumerate()]
     assert (len(set(listed)), set(listed)) == (len(listed), brute_force(space))
+    rows = space.enumerate().tolist()
+    assert rows == sorted(rows), "the last variable fastest"
     assert space.count().count == len(listed) == space.n_points
     drawn = {json.dumps(space.present(x), sort_keys=True) for x in space.sample(200, np.random.default_rng(0))}
     assert drawn <= set(listed)
@@ -206,3 +208,9 @@ def test_children_have_what_their_parents_have(rng):
     for _ in range(20):
         assert space.key(space.crossover(sgd, adam, rng)) in space.keys(np.array([sgd, adam]))
         space.check(space.crossover(first, second, rng))
+
+
+def test_a_predicate_of_few_choices_is_a_table_which_answers_for_many_points_at_once():
+    space = bo.Space({"a": [1, 2, 3], "b": bo.Binary(when={"a": lambda a: a > 1})})
+    ((link,),) = filter(None, space.conditions.links)
+    assert link.test._table.tolist() == [False, True, True]

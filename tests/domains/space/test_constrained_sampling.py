@@ -82,7 +82,7 @@ def hidden(point: dict) -> list[bool]:
 
 SUGGESTIONS = [
     ("combo", fixed_and_parity, 22),
-    ("smbo", fixed_and_parity, 22),
+    ("smbo", fixed_and_parity, 4),
     ("model-based-hyperband", parity_cardinality_budget, 17),
     ("evolution", parity_cardinality_budget, 30),
     pytest.param("combo", many_choices, 21, marks=pytest.mark.slow),

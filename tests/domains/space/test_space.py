@@ -20,7 +20,7 @@ from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 from tests.wide_variable import Order
 
-some_examples = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+some_examples = settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ EXTREMES = {
     "1000 choices": {"many": list(range(1000))},
     "1000 in a row": {"long": range(1000)},
     "400 variables": {f"x{i}": bool for i in range(400)},
-    "large product": {f"x{i}": list(range(1000)) for i in range(7)},
+    "large product": {f"x{i}": list(range(1000)) for i in range(3)},
     "large graph": {"path": bo.Graph(nx.path_graph(1000)), "ring": bo.Graph(nx.cycle_graph(7))},
 }
 
@@ -71,17 +71,17 @@ class TestLaws:
     def test_choices_that_are_objects(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(constrained_spaces(3), rngs())
     def test_constraints(self, space, rng):
         check_domain(space, rng, rebuildable=False)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(spaces(2), rngs())
     def test_size_uniformity_and_exhaustion(self, space, rng):
         check_enumeration(space, space.enumerate(), rng)
 
-    @settings(parent=some_examples, max_examples=15)
+    @settings(parent=some_examples, max_examples=8)
     @given(constrained_spaces(2), rngs())
     def test_size_uniformity_and_exhaustion_with_constraints(self, space, rng):
         check_enumeration(space, space.enumerate(), rng)

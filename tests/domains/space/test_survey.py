@@ -94,7 +94,8 @@ def test_a_constraint_that_another_guards_is_not_satisfied_where_it_fails():
 
 
 @pytest.mark.parametrize("rules", [FEW, FEWER], ids=["three", "two"])
-def test_the_best_repair_is_one_that_was_seen_and_breaks_what_is_said(rules):
+def test_the_best_repair_is_one_that_was_seen_and_breaks_what_is_said(rules, monkeypatch):
+    monkeypatch.setattr(module, "REPAIR_STEPS", 200)
     space, seen = bo.Space(BITS, rules), []
     space = bo.Space(BITS, [*rules[:-1], lambda p: (seen.append(dict(p)), rules[-1](p))[1]])
     message = survey_space(space).refusal
