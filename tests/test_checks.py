@@ -71,7 +71,7 @@ def test_integers_of_more_digits_than_python_writes_are_refused_in_words():
         (check_integer, huge, 0, 5),
         (check_number, huge),
         (check_number, -huge, 0.0),
-        (checks.check_choice, huge, ["a"]),
+        (check_choice, huge, ["a"]),
     ):
         with pytest.raises(ValueError, match=r"^n: expected .* got <int without a text"):
             check("n", *given)
@@ -119,13 +119,13 @@ def test_what_has_lines_is_told_in_one():
 def test_counts_at_which_success_is_learned_anew(growth):
     learned, expected = [1], [1]
     for n in range(1, 2_000):
-        if not checks.has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
+        if not has_hardly_grown([n, 5], [learned[-1], 5], float(growth)):
             learned.append(n)
     while (after := max(math.ceil(expected[-1] * (1 + growth)), expected[-1] + 1)) < 2_000:
         expected.append(after)
     assert learned == expected
     assert growth != Fraction(1, 50) or learned[:50] == list(range(1, 51))
-    assert not checks.has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
+    assert not has_hardly_grown([5, 9], [5, 10], float(growth))  # of other points than were learned from
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_counts_at_which_success_is_learned_anew(growth):
     ],
 )
 def test_a_spread_is_more_than_rounding(values, rounding, expected):
-    assert checks.has_spread(np.array(values), rounding) == expected
+    assert has_spread(np.array(values), rounding) == expected

@@ -80,10 +80,8 @@ ALLOWED: dict[str, set[str]] = {
 COMMON = {"bostruct.domains.counts", "bostruct.domains.graphviz"}
 HEAVY = {"torch", "gpytorch", "botorch", "sklearn", "ot", "matplotlib", "pandas", "networkx", "optuna", "scipy.stats"}
 VERSION = "bostruct.__version__"  # which anybody may know
-WITH_CODE = {
-    "bostruct",
-    *(f"bostruct.{room}" for room in ("contracts", "methods", "problems", "nas", "cli", "testing")),
-}  # packages
+ROOMS_WITH_CODE = ("contracts", "methods", "problems", "nas", "cli", "testing")
+WITH_CODE = {"bostruct", *(f"bostruct.{room}" for room in ROOMS_WITH_CODE)}  # packages
 OUTSIDE = {"benchmarks", "tests"}
 
 
