@@ -8,8 +8,11 @@ import pytest
 
 import bostruct as bo
 from bostruct.checks import (
+    check_choice,
     check_integer,
     check_number,
+    has_hardly_grown,
+    has_spread,
     require,
     short_repr,
     try_mutation,
