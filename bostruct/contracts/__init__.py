@@ -16,8 +16,8 @@ a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a 
 domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
 `bostruct.testing.check_domain` checks this.
 
-A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
-contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
+A capability (`HasTokens` ...) is what some domains, posteriors and searchers can do beyond their contract.
+`bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
 """
 
 from bostruct.contracts.domain import Choice as Choice
@@ -58,16 +58,10 @@ from bostruct.contracts.errors import Transient as Transient
 from bostruct.contracts.kernel import SINGLE_FLOOR as SINGLE_FLOOR
 from bostruct.contracts.kernel import SINGLE_ROUNDING as SINGLE_ROUNDING
 from bostruct.contracts.kernel import BlockGram as BlockGram
-from bostruct.contracts.kernel import DependsOnTraining as DependsOnTraining
-from bostruct.contracts.kernel import DifferentiablePrior as DifferentiablePrior
-from bostruct.contracts.kernel import HasGradient as HasGradient
-from bostruct.contracts.kernel import HasInputGradient as HasInputGradient
-from bostruct.contracts.kernel import HasLine as HasLine
-from bostruct.contracts.kernel import HasSingleGrams as HasSingleGrams
 from bostruct.contracts.kernel import Kernel as Kernel
 from bostruct.contracts.kernel import Parameter as Parameter
 from bostruct.contracts.kernel import Prior as Prior
-from bostruct.contracts.kernel import Similarity as Similarity
+from bostruct.contracts.kernel import Pullback as Pullback
 from bostruct.contracts.kernel import SingleGram as SingleGram
 from bostruct.contracts.model import Acquisition as Acquisition
 from bostruct.contracts.model import CanBelieve as CanBelieve

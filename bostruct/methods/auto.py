@@ -18,11 +18,11 @@ from bostruct.contracts import (
     HasChoices,
     HasDistances,
     HasFeatures,
-    HasGradient,
     HasMutation,
     HasNeighborhoods,
     HasParts,
     HasVariables,
+    Kernel,
     Maximizer,
     Searcher,
 )
@@ -153,7 +153,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     product = space_kernel(domain)
     scheduled = has_schedules(domain)
     note = _note_many(product)
-    kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
         by_extent = main_effects(domain, by_extent=True)
         kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)

@@ -16,12 +16,12 @@ from bostruct.contracts import (
     Domain,
     DomainError,
     HasCombinations,
-    HasGradient,
     HasListing,
     HasMutation,
     HasNeighborhoods,
     HasNeighbors,
     HasVariables,
+    Kernel,
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
@@ -55,7 +55,7 @@ class SearchSettings(NamedTuple):
 
 def bayesian(
     domain: Domain,
-    kernel: HasGradient | None = None,
+    kernel: Kernel | None = None,
     acquisition: Acquisition = LOG_EI,
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
@@ -66,7 +66,7 @@ def bayesian(
     `dataclasses.replace` changes any other part.
 
     domain: any.
-    kernel: positive semi-definite, with gradients; None for the default one of the domain: diffusion on a `Space`,
+    kernel: positive semi-definite; None for the default one of the domain: diffusion on a `Space`,
         choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
         distances or features, whose negative eigenvalues are clipped and go on record.
     acquisition: the worth of a prediction.
@@ -74,7 +74,7 @@ def bayesian(
         mutations, random points elsewhere.
     n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
 
-    Raises DomainError where no kernel is given and none is known, TypeError where a kernel has no gradient, ValueError.
+    Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
     require(domain, Domain, "bayesian")
     lacking = find_part_without_kernel(domain) if kernel is None else None
