@@ -217,7 +217,7 @@ class SpaceKernel(Kernel):
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
         parts = []
-        at, place = (one[changes.which] for one in self._places)
+        at, place = (one[changes.which] for one in self._placed)
         for k, placed in enumerate(self.factors):
             rows = np.flatnonzero(at == k)
             if not len(rows):
@@ -276,7 +276,7 @@ class SpaceKernel(Kernel):
         return [homes[v] for v in range(len(homes))]
 
     @cached_property
-    def _places(self) -> IntArray:
+    def _placed(self) -> IntArray:
         """The position of each variable's factor, and its own among those of its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
         return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2).T.copy()
