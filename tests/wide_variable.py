@@ -80,9 +80,7 @@ def _swap(columns: Sequence[int], a: int, b: int) -> list[int]:
 class OrderFactor(Factor):
     """exp(-exp(theta) times the discordant pairs): Mallows kernels (Jiao and Vert 2015), one for each of c orders."""
 
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
+    has_unit_diagonal = True
 
     def __init__(self, n_variables: int) -> None:
         self.n_variables = n_variables

@@ -104,15 +104,12 @@ class CompleteFactor(Factor):
 
     sizes: tuple[int, ...]
     link: Link
+    has_unit_diagonal = True
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables."""
         return len(self.sizes)
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> CompletePair:
         others = xs if ys is None else ys

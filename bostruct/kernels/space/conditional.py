@@ -81,7 +81,7 @@ class ConditionalFactor(Factor):
         return self.inner.n_parameters
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.inner.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalPair:

@@ -73,15 +73,12 @@ class ConditionalNumbers(Factor):
     """
 
     grids: tuple[NumberGrid, ...]
+    has_unit_diagonal = True
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables, c."""
         return len(self.grids)
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalNumbersPair:
         x_has, own = self._read_points(xs)

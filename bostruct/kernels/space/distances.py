@@ -51,14 +51,11 @@ class DistanceFactor(Factor):
 
     distances: Distances
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
         return self.distances.n_distances * self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """Return the distances, those of the first variable first (k c, n, m).

@@ -25,12 +25,12 @@ RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the large
 
 
 class EffectKernel(ABC):
-    """The effect kernel of one variable: how alike its values are in what they do."""
+    """The effect kernel of one variable: how alike its values are in what they do.
 
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True where each value of a point has 1 with itself; False, the default, where unknown."""
-        return False
+    has_unit_diagonal: True where the kernel of each value with itself is 1; False where unknown.
+    """
+
+    has_unit_diagonal: bool = False
 
     @abstractmethod
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
@@ -75,7 +75,7 @@ class GraphEffect(EffectKernel):
         return self.table.diagonal()[xs[:, 0]]
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.is_complete
 
     @property

@@ -57,19 +57,16 @@ class Factor(ABC):
     `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
 
     n_variables: the number of its variables, c.
+    has_unit_diagonal: True where each kernel of a value with itself is 1, whatever theta is; False where unknown.
     """
 
     n_variables: int
+    has_unit_diagonal: bool = False
 
     @property
     def n_parameters(self) -> int:
         """The number of their parameters, p: a multiple of c, or 1; c by default."""
         return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True where each kernel of a value with itself is 1, whatever theta is; False, the default, where unknown."""
-        return False
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
         """Compute what does not depend on theta; by default nothing: both batches, as a pair.

@@ -108,14 +108,11 @@ class FeatureFactor(Factor):
 
     features: SubsetFeatures
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
         return self._n_groups * self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> FeaturePair:
         mine = self._encode(xs)

@@ -95,10 +95,7 @@ class JohnsonFactor(Factor):
     n: int
     k: int
     n_variables: int
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
+    has_unit_diagonal = True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> IntArray:
         """Count the exchanges between subsets (c, n, m).

@@ -63,15 +63,12 @@ class MaternFactor(Factor):
     """
 
     grids: tuple[NumberGrid, ...]
+    has_unit_diagonal = True
 
     @property
     def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables."""
         return len(self.grids)
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> NumberPair:
         own = shares_of(self.grids, xs)
@@ -186,7 +183,7 @@ class NumberEffect(EffectKernel):
     is_conditional: bool = False
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return not self.is_conditional
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:

@@ -33,7 +33,7 @@ class FactorPair(Factor):
         return self.first.n_parameters + self.second.n_parameters
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.first.has_unit_diagonal and self.second.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> tuple[Prepared, Prepared]:

@@ -73,14 +73,11 @@ class SequenceFactor(Factor):
 
     shape: SequenceShape
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
         return self.shape.n_distances * self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> SequencePair:
         others = xs if ys is None else ys

@@ -48,14 +48,11 @@ class HammingFactor(Factor):
     size: int
     n_variables: int
     link: Link
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
         return 1
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """Count the variables in which two points differ (n, m).
@@ -100,7 +97,7 @@ class SharedFactor(Factor):
         return 1
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.factor.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> PreparedShared:

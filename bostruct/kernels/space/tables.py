@@ -66,7 +66,7 @@ class TableFactor(Factor):
     unit_diagonal: bool
 
     @property
-    def has_unit_diagonal(self) -> bool:
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> TablePair:
