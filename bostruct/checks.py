@@ -22,12 +22,10 @@ from bostruct.contracts import (
     Domain,
     DomainError,
     HasChanceBounds,
-    Kernel,
     MissingExtra,
     Point,
     Posterior,
     PredicateError,
-    Prior,
     Score,
     Searcher,
     Surrogate,
@@ -35,12 +33,11 @@ from bostruct.contracts import (
 
 Capability = TypeVar("Capability")
 Trait = TypeVar("Trait", bound=Domain)
+Part = TypeVar("Part")
 CONTRACTS: tuple[type, ...] = (
     Acquisition,
     Domain,
-    Kernel,
     Posterior,
-    Prior,
     Score,
     Searcher,
 )  # what capabilities add to
@@ -191,6 +188,20 @@ def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     return sorted(positions.values())
 
 
+def check_part(name: str, part: object, base: type[Part]) -> Part:
+    """Return a part that inherits from a base; raise TypeError, which names the base, for any other.
+
+    name: of the argument, which opens the message.
+    part: as given.
+    base: an abstract base class.
+    """
+    if not isinstance(part, base):
+        home = re.sub(r"(?<=\.contracts)\.\w+$", "", base.__module__)
+        got = f"the class {part.__name__}" if isinstance(part, type) else type(part).__name__
+        raise TypeError(f"{name}: expected a {home}.{base.__name__} (subclass it), got {got}")
+    return part
+
+
 def missing_members(part: object, capability: type) -> list[str]:
     """List the methods and properties that a part lacks for a capability, or for a contract.
 
@@ -228,8 +239,8 @@ def require_gradient(name: str, part: object, capability: type[Capability]) -> C
     """Return a part that has gradients in continuous coordinates; raise TypeError for any other.
 
     name: what the part is, for the message.
-    part: a kernel, a posterior or a score.
-    capability: `HasInputGradient`, `HasPredictionGradient` or `HasScoreGradient`.
+    part: a posterior or a score.
+    capability: `HasPredictionGradient` or `HasScoreGradient`.
     """
     if not has_capability(part, capability):
         raise TypeError(f"{name}: expected gradients in continuous coordinates, which {type(part).__name__} lacks")

@@ -45,16 +45,10 @@ from bostruct.contracts.errors import Transient as Transient
 from bostruct.contracts.kernel import SINGLE_FLOOR as SINGLE_FLOOR
 from bostruct.contracts.kernel import SINGLE_ROUNDING as SINGLE_ROUNDING
 from bostruct.contracts.kernel import BlockGram as BlockGram
-from bostruct.contracts.kernel import DependsOnTraining as DependsOnTraining
-from bostruct.contracts.kernel import DifferentiablePrior as DifferentiablePrior
-from bostruct.contracts.kernel import HasGradient as HasGradient
-from bostruct.contracts.kernel import HasInputGradient as HasInputGradient
-from bostruct.contracts.kernel import HasLine as HasLine
-from bostruct.contracts.kernel import HasSingleGrams as HasSingleGrams
 from bostruct.contracts.kernel import Kernel as Kernel
 from bostruct.contracts.kernel import Parameter as Parameter
 from bostruct.contracts.kernel import Prior as Prior
-from bostruct.contracts.kernel import Similarity as Similarity
+from bostruct.contracts.kernel import Pullback as Pullback
 from bostruct.contracts.kernel import SingleGram as SingleGram
 from bostruct.contracts.model import Acquisition as Acquisition
 from bostruct.contracts.model import CanBelieve as CanBelieve

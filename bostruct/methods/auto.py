@@ -16,7 +16,7 @@ from bostruct.checks import check_domain
 from bostruct.contracts import (
     ChoiceDomain,
     Domain,
-    HasGradient,
+    Kernel,
     Maximizer,
     Searcher,
 )
@@ -146,7 +146,7 @@ def for_space(domain: Domain) -> BayesianSearch:
     product = space_kernel(domain)
     scheduled = has_schedules(domain)
     note = _note_many(product)
-    kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
         by_extent = main_effects(domain, by_extent=True)
         kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)

@@ -15,7 +15,7 @@ from bostruct.contracts import (
     Acquisition,
     Domain,
     DomainError,
-    HasGradient,
+    Kernel,
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
@@ -49,7 +49,7 @@ class SearchSettings(NamedTuple):
 
 def bayesian(
     domain: Domain,
-    kernel: HasGradient | None = None,
+    kernel: Kernel | None = None,
     acquisition: Acquisition = LOG_EI,
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
@@ -60,7 +60,7 @@ def bayesian(
     `dataclasses.replace` changes any other part.
 
     domain: any.
-    kernel: positive semi-definite, with gradients; None for the default one of the domain: diffusion on a `Space`,
+    kernel: positive semi-definite; None for the default one of the domain: diffusion on a `Space`,
         choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
         distances or features, whose negative eigenvalues are clipped and go on record.
     acquisition: the worth of a prediction.
@@ -68,7 +68,7 @@ def bayesian(
         mutations, random points elsewhere.
     n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
 
-    Raises DomainError where no kernel is given and none is known, TypeError where a kernel has no gradient, ValueError.
+    Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
     check_domain(domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None

@@ -17,8 +17,7 @@ from bostruct.contracts import (
     Domain,
     DomainError,
     FeatureDomain,
-    HasGradient,
-    Similarity,
+    Kernel,
 )
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.candidates import likeness_of
@@ -49,7 +48,7 @@ SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that a schedule is not all that cou
 MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
 
 
-def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
+def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
     part: a domain; one of several parts gets the product of their kernels.
@@ -137,7 +136,7 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
 
-def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
+def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the kernel of a domain of several parts: the product of one default kernel for each.
 
     domain: such as a joint one; each part has a default kernel.
@@ -145,7 +144,7 @@ def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
 
     Raises DomainError for any other part.
     """
-    factors: list[Similarity] = []
+    factors: list[Kernel] = []
     for name, part in domain.parts.items():
         factors.append(PartKernel(name or "variables", partial(domain.part, name), default_kernel(part, settings)))
     return reduce(Product, factors)
@@ -194,7 +193,7 @@ def has_schedules(domain: Domain) -> bool:
     return any(map(has_schedule, domain.variables.values()))
 
 
-def with_schedules(domain: Domain, kernel: HasGradient) -> HasGradient:
+def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
     """Return a kernel of variables that also has the schedules of orders whose items have resources.
 
     Variables with conditions have none.
@@ -250,7 +249,7 @@ def program_kernel(domain: ChoiceDomain) -> TraceKernel:
     return replace(flat, prior=bounded_normal(-math.log(typical), 1.0), initial=-math.log(typical))
 
 
-def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
+def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the OTMANN kernel of architectures, or of the architectures that points stand for.
 
     domain: of architectures, or of points that stand for some, as programs do whose modules stand for layers.

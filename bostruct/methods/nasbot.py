@@ -11,7 +11,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
 from bostruct.checks import check_domain
-from bostruct.contracts import Array, Domain, DomainError, Similarity
+from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
@@ -34,10 +34,10 @@ NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
 MEAN_REACH = 0.1  # standard deviations of the values around their median, where the released code has the mean
 
-SurrogateBuilder = Callable[[Similarity, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
+SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
-def map_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
+def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.
@@ -47,7 +47,7 @@ def map_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
-def marginalized_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
+def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.

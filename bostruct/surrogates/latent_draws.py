@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from bostruct.checks import check_integer, has_capability, require_gradient
-from bostruct.contracts import Array, Batch, DependsOnTraining, HasInputGradient, IntArray, Posterior, Prediction
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Batch, IntArray, Posterior, Prediction
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
@@ -81,9 +81,9 @@ class LatentPosterior:
         Raises TypeError where the kernel has no gradient in them.
         """
         told = self.posterior
-        kernel, xs = require_gradient("kernel", told.kernel, HasInputGradient), told.join(xs)
-        varied = [kernel.vary_shares(one.hyper.theta, xs, told.xs) for one in told.members]
-        diags = [kernel.diag(one.hyper.theta, xs) for one in told.members]
+        xs = told.join(xs)
+        varied = told.vary_grams(xs)
+        diags = [told.kernel.diag(one.hyper.theta, xs) for one in told.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
             found, solved = self._empty(len(shares)), []
@@ -163,7 +163,7 @@ class LatentSampler:
 
         Raises NumericalError.
         """
-        if not isinstance(posterior, GaussianPosterior) or has_capability(posterior.kernel, DependsOnTraining):
+        if not isinstance(posterior, GaussianPosterior) or posterior.kernel.depends_on_training:
             return None
         kernel, members = posterior.kernel, posterior.members
         prepared = kernel.prepare(posterior.xs)

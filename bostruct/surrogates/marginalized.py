@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, missing_members
-from bostruct.contracts import ADDED_LATER, Array, Batch, HasLine, Info, State
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
     LOG_LOW,
     Hyperparameters,
     PriorsOfValues,
+    check_kernel_base,
     check_values,
     make_initial_theta,
 )
@@ -40,7 +41,7 @@ class MarginalizedGP:
     Raises TypeError, ValueError.
     """
 
-    kernel: HasLine
+    kernel: Kernel
     join: Callable[..., Batch]
     priors: PriorsOfValues
     nugget: float = 1e-6
@@ -50,8 +51,7 @@ class MarginalizedGP:
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
-        if missing := missing_members(self.kernel, HasLine):
-            raise TypeError(f"kernel: a chain needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
+        check_kernel_base(self.kernel)
         check_integer("burn_in", self.burn_in, 0)
         check_integer("samples", self.samples, 1)
         check_number("nugget", self.nugget, 0.0)

@@ -10,17 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
-    DependsOnTraining,
-    HasInputGradient,
-    HasSingleGrams,
     Kernel,
     Posterior,
     Prediction,
-    Prepared,
+    Pullback,
     SingleGram,
 )
 from bostruct.surrogates.leave_one_out import predict_left_out, read_values
@@ -165,9 +161,9 @@ class GaussianPosterior:
         across, among = self.kernel.prepare(xs, self.xs), self.kernel.prepare(xs, xs)
         found = np.empty((len(self.members), len(xs), len(xs)))
         for s, one in enumerate(self.members):
-            white = self._gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
+            white = self.kernel.gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
             left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
-            if has_capability(self.kernel, DependsOnTraining):
+            if self.kernel.depends_on_training:
                 left = _scale_to_variances(_positive_part(left), variance[s])
             np.fill_diagonal(left, variance[s])
             found[s] = left
@@ -180,8 +176,8 @@ class GaussianPosterior:
 
         Raises TypeError where the kernel has no gradient in them.
         """
-        kernel, xs = require_gradient("kernel", self.kernel, HasInputGradient), self.join(xs)
-        varied = [(kernel.vary_shares(one.hyper.theta, xs, self.xs), one) for one in self.members]
+        xs = self.join(xs)
+        varied = [(vary, one) for vary, one in zip(self.vary_grams(xs), self.members, strict=True)]
         diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
@@ -211,6 +207,19 @@ class GaussianPosterior:
 
         return at_shares
 
+    def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]]:
+        """Return the Gram matrix with the training points under each sample, as of `Kernel.vary_shares`.
+
+        xs: m points, whose other coordinates stay.
+
+        Raises TypeError where the kernel has no gradient in their continuous coordinates.
+        """
+        found = [self.kernel.vary_shares(one.hyper.theta, xs, self.xs) for one in self.members]
+        if (known := [vary for vary in found if vary is not None]) != found:
+            lacks = type(self.kernel).__name__
+            raise TypeError(f"kernel: expected gradients in continuous coordinates, which {lacks} lacks")
+        return known
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
 
@@ -230,7 +239,7 @@ class GaussianPosterior:
             for one in self.members
         ]
         believed = replace(self, xs=augmented, members=members, known=known)
-        return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
+        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
 
     @property
     def values(self) -> Array:
@@ -273,17 +282,14 @@ class GaussianPosterior:
 
         Yields which of the points are in the block, the position of the sample, (b, n) and (b,).
         """
-        gram_and_diag = self._gram_and_diag  # asked once: telling what a kernel can do takes microseconds
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
             for s, one in enumerate(self.members):
-                yield block, s, *gram_and_diag(one.hyper.theta, xs[block], prepared)
+                yield block, s, *self.kernel.gram_and_diag(one.hyper.theta, xs[block], prepared)
 
     @cached_property
     def _single_grams(self) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
-        if not has_capability(self.kernel, HasSingleGrams):
-            return None
         return self.kernel.single_grams([one.hyper.theta for one in self.members], self.xs)
 
     @cached_property
@@ -295,13 +301,6 @@ class GaussianPosterior:
             )
             for one in self.members
         ]
-
-    @property
-    def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:
-        kernel = self.kernel
-        if has_capability(kernel, DependsOnTraining):
-            return kernel.gram_and_diag
-        return lambda theta, xs, prepared: (kernel.gram(theta, prepared), kernel.diag(theta, xs))
 
 
 @dataclass(frozen=True, eq=False)

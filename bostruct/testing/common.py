@@ -10,7 +10,7 @@ import linecache
 import random
 import sys
 import traceback
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 from unittest.mock import patch
 
@@ -99,6 +99,23 @@ def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
     place = tuple(int(i) for i in np.argwhere(~is_close)[0])
     where = f" at {place}, the first of {int((~is_close).sum())} numbers that differ" if place else ""
     raise AssertionError(f"{law}: expected {theirs[place]}, got {ours[place]}{where}")
+
+
+def check_defaults(
+    part: object, base: type, calls: Mapping[str, Callable[[Any], Sequence[Array]]], tolerance: float
+) -> None:
+    """Check that the members that a part overrides return what the slower defaults of its base return.
+
+    part: derives from the base.
+    base: has the defaults.
+    calls: by name of a member, a function from the member, bound to the part, to what it returns.
+    tolerance: the largest absolute difference.
+    """
+    for name, call in calls.items():
+        default = getattr(base, name)
+        if getattr(type(part), name) is not default:
+            for found, expected in zip(call(getattr(part, name)), call(functools.partial(default, part)), strict=True):
+                assert_close(found, expected, tolerance, f"{name} does what its default in {base.__name__} does")
 
 
 def check_array(found: Any, n_dimensions: int, law: str) -> Array:

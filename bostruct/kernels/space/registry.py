@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
+from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates, likeness_of
@@ -61,10 +61,6 @@ def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
     return [v.graph for v in variables if isinstance(v, ChoiceVariable)]
 
 
-def _diffusion(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    return graph_factors(_graphs(variables), settings)
-
-
 def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     effects = {graph: GraphEffect(graph) for graph in _graphs(variables)}
     return [effects[graph] for graph in _graphs(variables)]
@@ -111,7 +107,7 @@ def _by_shape(
     return VariableKernels(build_factors, build_effects)
 
 
-ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
+ON_GRAPHS = VariableKernels(lambda variables, settings: graph_factors(_graphs(variables), settings), _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 # also of categories with descriptors or a matrix
 ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
@@ -203,12 +199,12 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
 
     placed: factors, numbered as if each variable had a parameter of its own.
 
-    Raises DomainError where a factor does not say how many parameters it has.
+    Raises DomainError for a number of parameters that no factor can have.
     """
     d = sum(len(one.variables) for one in placed)
     counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
     for factor, variables, *_ in placed:
-        n = getattr(factor, "n_parameters", None)
+        n = check_part("factors", factor, Factor).n_parameters
         if not isinstance(n, int) or n < 1 or (n > 1 and n % len(variables)):
             allowed = f"1 or a multiple of its {len(variables)} variables (docs/extending.md)"
             raise DomainError(f"{type(factor).__name__}.n_parameters: expected {allowed}, got {n}")
@@ -318,7 +314,8 @@ def _effects(domain: Domain) -> dict[int, EffectKernel]:
     variables, effects = list(domain.variables.values()), dict[int, EffectKernel]()
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
-        effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+        made = [check_part("effects", one, EffectKernel) for one in make([variables[i] for i in own])]
+        effects.update(zip(own, made, strict=True))
     return effects
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
+from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import PlacedFactor
 from bostruct.kernels.space.registry import (
@@ -200,8 +201,29 @@ def test_a_condition_holds_for_effects_that_know_no_order():
     check_gram(effects, space, space.sample(6, rng), space.sample(5, rng), np.zeros(0))
 
 
+@dataclass(frozen=True)
+class Odd(Factor):
+    """A factor of two variables with an odd number of parameters."""
+
+    n: Any
+
+    @property
+    def n_parameters(self):
+        return self.n
+
+    def log_gram(self, theta, prepared, without=None):
+        raise NotImplementedError
+
+
+def test_a_plain_object_in_place_of_a_factor_is_refused():
+    with pytest.raises(
+        TypeError, match=r"factors: expected a bostruct.kernels.space.factor.Factor \(subclass it\), got"
+    ):
+        number_parameters([PlacedFactor(cast(Any, object()), (0, 1), (0, 1))])
+
+
 @pytest.mark.parametrize("n", [None, 0, 3])
 def test_a_factor_that_does_not_say_how_many_parameters_it_has_is_refused(n):
-    factor: Any = SimpleNamespace(n_parameters=n)
-    with pytest.raises(DomainError, match=f"SimpleNamespace.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
+    factor = Odd(n)
+    with pytest.raises(DomainError, match=f"Odd.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
         number_parameters([PlacedFactor(factor, (0, 1), (0, 1))])
