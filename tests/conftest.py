@@ -41,11 +41,9 @@ def runs_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Collect no garbage among the many thousand tests that are found, which takes a third of the time, nor later."""
+    """Collect no garbage among the many thousand tests that are found, which takes a third of the time."""
     gc.disable()
     found = yield
-    gc.collect()
-    gc.freeze()
     gc.enable()
     return found
 
