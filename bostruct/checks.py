@@ -37,6 +37,7 @@ from bostruct.contracts import (
 )
 
 Capability = TypeVar("Capability")
+Part = TypeVar("Part")
 CONTRACTS: tuple[type, ...] = (
     Acquisition,
     Domain,
@@ -79,6 +80,19 @@ def check_integer(name: str, value: object, low: int, high: float = np.inf) -> i
         allowed = f"at least {low}" if high == np.inf else f"between {low} and {high}"
         raise ValueError(f"{name}: expected {allowed}, got {short_repr(int(value))}")
     return int(value)
+
+
+def check_part(name: str, value: object, base: type[Part]) -> Part:
+    """Return an object that is made of a base; raise TypeError, which names the base, for any other object.
+
+    name: of the argument, which opens the message.
+    value: as given.
+    base: an abstract class.
+    """
+    if not isinstance(value, base):
+        wanted = f"{base.__module__}.{base.__qualname__}"
+        raise TypeError(f"{name}: expected a {wanted} (subclass it), got {short_repr(value)}")
+    return value
 
 
 def check_draw(m: object, rng: object) -> None:
