@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Protocol
 
 import numpy as np
 
@@ -14,26 +13,24 @@ DRAWS_UNSEEN = 1024
 DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
 
 
-class Drawable(Protocol):
-    """The view of a domain that drawing needs."""
-
-    def sample(self, m: int, rng: np.random.Generator) -> Batch: ...
-    def keys(self, batch: Batch) -> Iterable[Hashable]: ...
-
-
 def draw_unseen(
-    domain: Drawable, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
+    sample: Callable[[int, np.random.Generator], Batch],
+    keys: Callable[[Batch], Iterable[Hashable]],
+    seen: AbstractSet[Hashable],
+    rng: np.random.Generator,
+    blocks: Sequence[int] = DRAW_BLOCKS,
 ) -> Point | None:
     """Draw an unseen point by rejection; return None where all draws were seen before.
 
-    domain: `Domain`.
+    sample: draws a number of points, as a domain does.
+    keys: of a batch of points, in their order.
     seen: frozenset of keys of the domain.
     rng: `numpy.random.Generator`.
     blocks: how many points are drawn at once, in turn.
     """
     for block in blocks:
-        drawn = domain.sample(block, rng)
-        for x, key in zip(drawn, domain.keys(drawn), strict=True):
+        drawn = sample(block, rng)
+        for x, key in zip(drawn, keys(drawn), strict=True):
             if key not in seen:
                 return x
     return None

@@ -38,6 +38,7 @@ class Counter:
 def run(errors, fails_alone=True, all_or_none=False, then=None):
     group = TurnTaking(
         [TrainingContext(DeviceContext(CPU, 0), Clock()) for _ in errors],
+        Counter.close,
         fails_alone=fails_alone,
         all_or_none=all_or_none,
     )
@@ -86,7 +87,8 @@ def test_all_or_none_stops_the_others_but_not_for_memory():
 
 
 def test_one_that_cannot_begin_has_failed():
-    group = TurnTaking([TrainingContext(DeviceContext(CPU, 0), Clock())] * 2, fails_alone=True, all_or_none=False)
+    members = [TrainingContext(DeviceContext(CPU, 0), Clock())] * 2
+    group = TurnTaking(members, Counter.close, fails_alone=True, all_or_none=False)
     group.begin(lambda number: Counter(1 // number))
     assert isinstance(group.outcomes[0], TrainingFailed)
     assert list(group.running) == [1]
@@ -116,7 +118,8 @@ def test_what_has_ended_is_let_go_of_before_memory_is_given_back(fails):
         def release(self):
             gone.append(held[0]() is None)
 
-    group = TurnTaking([TrainingContext(Watching(CPU, 0), Clock())], fails_alone=True, all_or_none=False)
+    members = [TrainingContext(Watching(CPU, 0), Clock())]
+    group = TurnTaking(members, Counter.close, fails_alone=True, all_or_none=False)
 
     def make(number):
         held.append(weakref.ref(counter := Counter(number, ValueError if fails else None)))
@@ -144,9 +147,8 @@ def test_each_turn_has_the_random_numbers_of_its_training():
             drawn[self.number].append(float(torch.rand(())))
 
     seeds = list(drawn)
-    group = TurnTaking(
-        [TrainingContext(DeviceContext(CPU, seed), Clock()) for seed in seeds], fails_alone=True, all_or_none=False
-    )
+    members = [TrainingContext(DeviceContext(CPU, seed), Clock()) for seed in seeds]
+    group = TurnTaking(members, Drawing.close, fails_alone=True, all_or_none=False)
     state = torch.get_rng_state()
     group.begin(lambda number: Drawing(seeds[number]))
     for _ in range(3):

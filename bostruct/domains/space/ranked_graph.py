@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.descriptors import DescriptorGroup, Descriptors
+from bostruct.domains.space.graphs import VariableGraph
 
 DIRECTIONS = 8  # in which rows are ranked
 ROUNDS = 6  # of the iteration that finds the directions
@@ -16,7 +17,7 @@ TEXT_FEATURES = 8  # random numbers that stand for a text
 
 
 @dataclass(frozen=True)
-class RankedGraph:
+class RankedGraph(VariableGraph):
     """Rows ranked along the directions in which descriptors vary most: 1, 2, 4, ... ranks apart is one change.
 
     descriptors: of the rows.
@@ -28,7 +29,7 @@ class RankedGraph:
     descriptors: Descriptors
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]  # it follows from the rows
         """The number of rows."""
         return self.descriptors.size
 
@@ -42,10 +43,6 @@ class RankedGraph:
         at = ranks[:, vertex, None] + np.concatenate([-steps, steps])
         which, step = np.nonzero((at >= 0) & (at < self.size))
         return np.unique(orders[which, at[which, step]])
-
-    def laplacian(self) -> Array:
-        """Raise DomainError: no kernel diffuses over so many rows."""
-        raise DomainError("a variable of so many rows has no Laplacian")
 
     @cached_property
     def _rankings(self) -> tuple[IntArray, IntArray]:

@@ -27,7 +27,7 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
     if known_only_by_history := _knows_none_but(space, seen):
         known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
         x = find_unseen_nearby(space, known, seen)
-    elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
+    elif (x := draw_unseen(space.sample, space.keys, seen, rng)) is None and space.enumerable:
         return _sample_unseen_from_list(space, seen, rng)
     elif x is None:
         start = space.sample(1, rng)[0]
