@@ -55,7 +55,6 @@ class PostgresqlStorage(Storage):
         return self._become_writer(stored, is_new=True)[1]
 
     def find_revisions(self) -> dict[int, int] | None:
-        """Return the number of steps of each study, by its id; None where that cannot be read now."""
         try:
             with self._connecting() as session:
                 there = session.read(lambda connection: read_rows_version(connection, self.label))

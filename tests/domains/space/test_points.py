@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.variable import ABSENT
 from tests.conditional_spaces import finite_space
 
@@ -16,7 +16,7 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     point = {"c": False, "a": 1, "b": "y", "d": True}
     row = read_row(space, point, lambda variable, value: variable.parse(value))
     assert row.tolist() == [0, 1, 1, 1, ABSENT]
-    assert present_row(space, row) == point
+    assert space.present(row) == point
     assert encode_row(space, row) == point
     check_row(space, row)
 
