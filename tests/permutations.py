@@ -34,9 +34,9 @@ class Permutations(Domain):
     def sample_unseen(self, seen, rng):
         if len(seen) >= self.size:
             raise SpaceExhausted(f"all {self.size} permutations have been seen")
-        x = draw_unseen(self, seen, rng)
+        x = draw_unseen(self.sample, self.keys, seen, rng)
         while x is None:
-            x = draw_unseen(self, seen, rng)
+            x = draw_unseen(self.sample, self.keys, seen, rng)
         return x
 
     def check(self, x):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, NamedTuple
@@ -111,7 +111,7 @@ class Domain(ABC):
         seen: keys, as of `keys`.
         rng: the only source of chance.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         listed = self.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
         left = [] if listed is None else [x for x in listed if self.key(x) not in seen]
@@ -559,17 +559,26 @@ class DomainTraits(NamedTuple):
 
 
 def draw_unseen(
-    domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator, blocks: Sequence[int] = DRAW_BLOCKS
+    sample: Callable[[int, np.random.Generator], Batch],
+    keys: Callable[[Batch], Iterable[Hashable]],
+    seen: AbstractSet[Hashable],
+    rng: np.random.Generator,
+    blocks: Sequence[int] = DRAW_BLOCKS,
 ) -> Point | None:
     """Draw an unseen point by rejection; return None if all draws were seen before.
 
-    domain: any.
+    sample: draws a number of points, as a domain does.
+    keys: of a batch of points, in their order.
     seen: keys of the domain.
     rng: the only source of chance.
     blocks: how many points are drawn at once, in turn.
     """
-    drawn = (x for block in blocks for x in domain.sample(block, rng))
-    return next((x for x in drawn if domain.key(x) not in seen), None)  # one by one: some keys take milliseconds
+    for block in blocks:
+        drawn = sample(block, rng)
+        for x, key in zip(drawn, keys(drawn), strict=True):
+            if key not in seen:
+                return x
+    return None
 
 
 def token(text: str) -> int:

@@ -128,7 +128,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
         Raises SpaceExhausted where there is none, or the parts find none.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         try:
             parts = _sample_unseen_parts(self.domains, seen, rng)

@@ -336,7 +336,7 @@ class MixedSpace(Joint):
 
     def _draw_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint | None:
         try:
-            return draw_unseen(self, seen, rng)
+            return draw_unseen(self.sample, self.keys, seen, rng)
         except PredicateError:
             raise
         except DomainError:  # none of many draws was valid; earlier ones were

@@ -166,9 +166,9 @@ class ArchitectureDomain(Domain):
 
         Raises SpaceExhausted where there is none, or none is found.
         """
-        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
+        x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
         x = self._find_unseen(seen, rng) if x is None else x
-        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[LISTED_AFTER:]) if x is None else x
+        x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[LISTED_AFTER:]) if x is None else x
         if x is None:
             raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
         return x

@@ -153,7 +153,7 @@ class TableDomain(LocalDomain):
         seen: frozenset of keys (`keys`).
         rng: `numpy.random.Generator`.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
         if not left:

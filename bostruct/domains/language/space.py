@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
 from bostruct.contracts import (
+    DRAWS_UNSEEN,
     Choice,
     ChoiceDomain,
     DomainError,
@@ -25,19 +26,14 @@ from bostruct.contracts import (
     ParsedJson,
     PointError,
     Presented,
+    SpaceExhausted,
     TreeDomain,
+    draw_unseen,
 )
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.counts import Count, Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
-from bostruct.domains.language.distinct import (
-    MAX_KEPT_TRACES,
-    can_list,
-    draw_one_unseen,
-    draw_unseen_program,
-    list_programs,
-)
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
 from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, count_modules, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
@@ -47,6 +43,9 @@ from bostruct.domains.language.uniform import EvenDraws
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 
+MAX_KEPT_TRACES = 2_000  # of a space whose programs are listed once and kept
+MAX_LISTED_TRACES = 100_000  # of a space whose programs are listed where draws no longer find an unseen one
+LISTING_WORK = 500_000  # modules to build for a list: some seconds
 QUICK_BUDGET = 20_000  # modules looked at, for whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
@@ -384,3 +383,60 @@ def _as_infeasible() -> Iterator[None]:
         yield
     except (TooDeep, NoneFeasible) as error:
         raise Infeasible(str(error)) from error
+
+
+def can_list(space: SearchSpace, most: int) -> bool:
+    """Tell whether a space has programs, and so few traces that these can be compared in some seconds.
+
+    space: of programs.
+    most: traces.
+    """
+    found = space.quick_count()
+    if not isinstance(found, Exact) or not 0 < found.count <= most:
+        return False
+    try:
+        return found.count * space.program_size() <= LISTING_WORK
+    except NoneFeasible:  # where draws find none, a list would visit too many ways that lead nowhere
+        return False
+
+
+def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
+    """Return the first trace of each program of a space, in the order of choice.
+
+    space: of few programs.
+    """
+    found: dict[Hashable, Trace] = {}
+    for x in space.enumerate("depth"):
+        found.setdefault(space.key(x), x)
+    return tuple(found.values())
+
+
+def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
+    """Draw a trace whose program was not seen; raises SpaceExhausted where there is none, or none is found.
+
+    space: of programs.
+    seen: keys of programs.
+    rng: `numpy.random.Generator`.
+    """
+    keys = partial(map, space.key)  # one may take milliseconds: computed when it is looked at
+    if (x := draw_unseen(space.sample, keys, seen, rng)) is not None:
+        return x
+    if not can_list(space, MAX_LISTED_TRACES):
+        raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+    return draw_one_unseen(space, list_programs(space), seen, rng)
+
+
+def draw_one_unseen(
+    space: SearchSpace, programs: Sequence[Trace], seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> Trace:
+    """Draw one of the programs that were not seen, each equally likely; raises SpaceExhausted.
+
+    space: of programs.
+    programs: a trace of each of its programs.
+    seen: keys of programs.
+    rng: `numpy.random.Generator`.
+    """
+    left = [x for x in programs if space.key(x) not in seen]
+    if not left:
+        raise SpaceExhausted(f"all {len(programs)} programs of the space have been seen")
+    return left[int(rng.integers(len(left)))]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import ClassVar, Self
@@ -28,17 +27,15 @@ from bostruct.contracts import (
 )
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
-from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
+from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import (
+    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
-    valid_mask,
 )
 from bostruct.domains.space.decisions import (
     choice_after,
@@ -50,22 +47,20 @@ from bostruct.domains.space.decisions import (
     token_table,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row, refuse_dict
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
-from bostruct.domains.space.row_keys import RowKeys
-from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
-from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.domains.space.survey import survey_space
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
+from bostruct.domains.space.survey import find_survey
 from bostruct.domains.space.unseen_points import sample_unseen
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import ABSENT
 
 MAX_VARIABLES = 10_000
 
 
-class Space(LocalDomain, ChoiceDomain, TreeDomain):
+class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
@@ -110,18 +105,9 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
-        self.variables: Mapping[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
-        check_constraints(rules, self.variables)
-        self.constraints: tuple[Constraint, ...] = tuple(name_levels(rule, self.variables) for rule in rules)
-        self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
-        self.layout = Layout(tuple(v.width for v in self.variables.values()))
-        self.conditions = Conditions(self.variables, self.layout)
-        self.n_points: int = (
-            self.conditions.n_points
-        )  # before constraints; at most, where predicates of many values ask
-        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
-            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
-        )
+        kinds = {name: variable(name, given) for name, given in variables.items()}
+        check_constraints(rules, kinds)
+        super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))
@@ -146,16 +132,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
 
-    @property
-    def d(self) -> int:
-        """The number of variables."""
-        return len(self.variables)
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of a row."""
-        return self.layout.n_columns
-
     def count(self) -> Count:
         """Count the valid points.
 
@@ -169,17 +145,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         if self.constraints or (self.conditions and not self.conditions.is_exact):
             return AtLeast(min(1, len(self.survey.points)) if self.constraints else 1)
         return Exact(self.n_points)
-
-    @property
-    def n_choices(self) -> IntArray:
-        """The number of choices of each variable (d,).
-
-        Raises DomainError where a variable has several columns and is no single choice.
-        """
-        if self._wide:
-            i, wide = self._wide[0]
-            raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
-        return self._bounds
 
     @property
     def size(self) -> int:
@@ -197,22 +162,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         """Those of its bases; without single choices if a variable has several columns."""
         traits = super().traits
         return traits._replace(choices=None, tree=None) if self._wide else traits
-
-    @property
-    def enumerable(self) -> bool:
-        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
-        if self.n_points > MAX_ENUMERATED:
-            return False
-        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
-
-    def enumerate(self) -> IntArray:
-        """List all valid points (m, d), the last variable fastest.
-
-        Raises DomainError where the space is not `enumerable`.
-        """
-        if not self.enumerable:
-            raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
-        return self._all.copy()
 
     def list_few(self, most: int) -> IntArray | None:
         return self.enumerate() if self.n_points <= most and self.enumerable else None
@@ -244,17 +193,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
-    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points independently, each variable even on its scale, whatever the constraints.
-
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-        """
-        rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
-        for i, v in self._own_drawing:
-            rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return self.conditions.settle_randomly(rows, rng)
-
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
 
@@ -262,7 +200,7 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         rng: the only source of chance.
         """
         with release_calls():
-            return sample_unseen(self, seen, rng)
+            return sample_unseen(self, self.sample, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
@@ -292,13 +230,8 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         return row
 
     def present(self, x: IntArray) -> dict[str, Presented]:
-        """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables.
-
-        x: integer row (d,). Its conditions and constraints are not checked.
-        """
         try:
-            known = self._known_values.write(x)
-            return present_row(self, x) if known is None else known
+            return super().present(x)
         except (IndexError, TypeError, ValueError):
             check_row(self, x)
             raise
@@ -332,14 +265,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         """
         return self._known_values.read_values(points)
 
-    @cached_property
-    def _row_keys(self) -> RowKeys:
-        return RowKeys(self.variables.values())
-
-    @cached_property
-    def _known_values(self) -> KnownValues:
-        return KnownValues(self.variables)
-
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
         """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
 
@@ -357,16 +282,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
     def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
         held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
         return held[np.asarray(positions, dtype=np.intp)]
-
-    def keys(self, batch: IntArray) -> list[Hashable]:
-        return self._row_keys.write(self.join(batch))
-
-    def from_keys(self, keys: Collection[Hashable]) -> IntArray:
-        return self._row_keys.read(keys)
-
-    def join(self, *batches: SpaceBatch) -> IntArray:
-        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
-        return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
 
     def neighbors(self, x: IntArray) -> IntArray:
         """List the valid points that differ from x in one variable by one change.
@@ -413,7 +328,7 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
         point a few changes away. Raises DomainError where none other than x is found.
         """
-        return self._moves.mutate(x, rng)
+        return self._moves.mutate(x, self.sample, rng)
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
@@ -487,16 +402,6 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         variables = {name: variable_from_json(name, v) for name, v in data["variables"].items()}
         return cls(variables, [clause_from_json(rule) for rule in rules or ()])
 
-    @cached_property
-    def grids(self) -> dict[int, NumberGrid]:
-        """The continuous coordinates: numbers too many to list, by the variable's position."""
-        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
-        return {i: grid for i, grid in grids.items() if grid is not None}
-
-    @property
-    def n_continuous(self) -> int:
-        return len(self.grids)
-
     def shares(self, xs: IntArray) -> Array:
         rows = np.asarray(xs)
         shares = np.full((len(rows), len(self.grids)), np.nan)
@@ -523,25 +428,10 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
         return batch[kept], of[kept]
 
-    @cached_property
-    def _all(self) -> IntArray:
-        rows = self.conditions.enumerate()
-        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
-            return rows[valid_mask(self, rows)] if self.constraints else rows
-
     @property
     def survey(self) -> Survey:
         """The survey of a constrained space, made once; each suggestion is charged the calls that it took."""
-        charge_once(self, self._survey.calls)
-        return self._survey
-
-    @cached_property
-    def _survey(self) -> Survey:
-        return survey_space(self)
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(self.variables)
+        return find_survey(self)
 
     @cached_property
     def _tokens(self) -> IntArray:
@@ -553,33 +443,9 @@ class Space(LocalDomain, ChoiceDomain, TreeDomain):
         return Moves(self)
 
     @cached_property
-    def _wide(self) -> list[tuple[int, Variable]]:
-        """The variables with several columns, and their positions."""
-        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
-
-    @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
         """The variables whose steps are so small that no single step matters (d,)."""
         return np.array([i in self.grids and v.size > GRID_STEPS for i, v in enumerate(self.variables.values())])
-
-    @cached_property
-    def _own_drawing(self) -> list[tuple[int, Variable]]:
-        """The variables that draw their own values, and their positions: with several columns, or on a scale."""
-        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
-
-    @cached_property
-    def _bounds(self) -> IntArray:
-        """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
-        counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
-        bounds = np.array([count for own in counts for count in own], dtype=np.int64)
-        bounds.flags.writeable = False
-        return bounds
-
-    @cached_property
-    def _bounds_for_draws(self) -> IntArray | int:
-        """`_bounds`, as one number where all are equal: NumPy draws the same numbers in a quarter of the time."""
-        different = set(self._bounds.tolist())
-        return different.pop() if len(different) == 1 else self._bounds
 
 
 def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:

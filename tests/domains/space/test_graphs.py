@@ -11,6 +11,7 @@ from bostruct.domains.space.graphs import (
     CompleteGraph,
     DyadicGraph,
     PathGraph,
+    VariableGraph,
     WeightedGraph,
 )
 
@@ -45,6 +46,22 @@ def test_a_long_row_has_steps_that_halve():
     assert all(v in graph.neighbors(int(u)) for v in range(16) for u in graph.neighbors(v))
     with pytest.raises(DomainError, match="no Laplacian"):
         DyadicGraph(MAX_CHOICES + 1).laplacian()
+
+
+class Ring(VariableGraph):
+    """A graph that says no more than the base asks for."""
+
+    size = 5
+
+    def neighbors(self, vertex):
+        return np.array(sorted({(vertex - 1) % self.size, (vertex + 1) % self.size}))
+
+
+@pytest.mark.parametrize("graph", [CompleteGraph(2), CompleteGraph(5), PathGraph(2), PathGraph(6), DyadicGraph(16)])
+def test_the_laplacian_of_the_base_is_that_of_edges_of_weight_1(graph):
+    np.testing.assert_array_equal(VariableGraph.laplacian(graph), graph.laplacian())
+    expected = nx.laplacian_matrix(nx.cycle_graph(5)).toarray()
+    np.testing.assert_array_equal(Ring().laplacian(), expected)
 
 
 def test_a_graph_is_rebuilt_from_its_edges_in_any_order():
