@@ -32,7 +32,6 @@ from bostruct.contracts import (
     PredicateError,
     Prior,
     Score,
-    Searcher,
     Surrogate,
 )
 
@@ -44,7 +43,6 @@ CONTRACTS: tuple[type, ...] = (
     Posterior,
     Prior,
     Score,
-    Searcher,
 )  # what capabilities add to
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow

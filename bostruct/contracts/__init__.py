@@ -16,8 +16,8 @@ a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a 
 domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
 `bostruct.testing.check_domain` checks this.
 
-A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels, posteriors and searchers can do beyond their
-contract. `bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
+A capability (`HasTokens`, `HasLine` ...) is what some domains, kernels and posteriors can do beyond their contract.
+`bostruct.checks.require` and `has_capability` ask for it, which look at the methods that it adds.
 """
 
 from bostruct.contracts.domain import Choice as Choice
@@ -98,22 +98,17 @@ from bostruct.contracts.model import Surrogate as Surrogate
 from bostruct.contracts.model import WorthSlopes as WorthSlopes
 from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
 from bostruct.contracts.search import Appraisal as Appraisal
-from bostruct.contracts.search import HasAppraisal as HasAppraisal
-from bostruct.contracts.search import HasCrossValidation as HasCrossValidation
-from bostruct.contracts.search import HasPrediction as HasPrediction
-from bostruct.contracts.search import HasRegretBound as HasRegretBound
 from bostruct.contracts.search import HistoryView as HistoryView
 from bostruct.contracts.search import KeepsState as KeepsState
 from bostruct.contracts.search import LearnsChance as LearnsChance
 from bostruct.contracts.search import LeftOut as LeftOut
 from bostruct.contracts.search import LogScoreBuilder as LogScoreBuilder
 from bostruct.contracts.search import Maximizer as Maximizer
-from bostruct.contracts.search import MayRepeat as MayRepeat
 from bostruct.contracts.search import Predicted as Predicted
 from bostruct.contracts.search import ScoreBuilder as ScoreBuilder
 from bostruct.contracts.search import Searcher as Searcher
 from bostruct.contracts.search import Suggestion as Suggestion
-from bostruct.contracts.search import SuggestsJointly as SuggestsJointly
+from bostruct.contracts.search import describe_part as describe_part
 from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
 from bostruct.contracts.types import AnyArchitecture as AnyArchitecture
 from bostruct.contracts.types import AnyVariable as AnyVariable

@@ -5,7 +5,7 @@ import math
 from dataclasses import dataclass
 
 import bostruct as bo
-from bostruct.contracts import PointError, SpaceExhausted, Suggestion
+from bostruct.contracts import PointError, Searcher, SpaceExhausted, Suggestion
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,10 @@ def rota_from_json(description):
 
 
 @dataclass(frozen=True)
-class Swaps:
+class Swaps(Searcher):
     """Swap two people of the best order told."""
 
     domain: Rota
-
-    def settings(self):
-        return {}
-
-    def initial_state(self):
-        return None
 
     def suggest(self, history, state, rng):
         if len(history.values):
