@@ -27,7 +27,6 @@ from bostruct.contracts import (
     Posterior,
     PredicateError,
     Score,
-    Searcher,
     Surrogate,
 )
 
@@ -39,7 +38,6 @@ CONTRACTS: tuple[type, ...] = (
     Domain,
     Posterior,
     Score,
-    Searcher,
 )  # what capabilities add to
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow

@@ -42,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
     "surrogates": BASE,
     "acquisition": BASE,
-    "searchers": BASE,
+    "searchers": BASE | {"bostruct.domains.fidelity"},  # Hyperband moves points between fidelities
     "methods": PARTS,
     # Steps on disk are cut by signals, and by forks of other threads; times on disk are possible ones.
     "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.fork_locks", "bostruct.execution.clock"},

@@ -79,7 +79,7 @@ class SimulatedAnnealing:
         check_number("hottest", self.hottest, above=0.0)
         check_number("coldest", self.coldest, high=self.hottest, above=0.0)
 
-    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.
 
         objective: polynomial to minimize.
@@ -130,7 +130,7 @@ class SemidefiniteRelaxation:
         check_integer("roundings", self.roundings, 1)
         check_integer("sweeps", self.sweeps, 1)
 
-    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first; none where constraints hold at none of them.
 
         objective: polynomial of order up to two; raises ValueError above.

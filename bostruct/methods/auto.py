@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.checks import check_domain
 from bostruct.contracts import (
+    Appraisal,
+    Batch,
     ChoiceDomain,
     Domain,
+    HistoryView,
+    Json,
     Kernel,
+    LeftOut,
     Maximizer,
+    Predicted,
     Searcher,
+    State,
+    Suggestion,
 )
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
@@ -40,7 +50,6 @@ from bostruct.methods.operator_selection import select_operators
 from bostruct.methods.plateaus import escape_plateaus
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
@@ -58,6 +67,51 @@ MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Explained(Searcher):
+    """The searcher that `auto` chose, whose suggestions say which it is and why, as ``info["auto"]``.
+
+    searcher: that suggests, and does all else.
+    note: which it is and why.
+    """
+
+    searcher: Searcher
+    note: str
+
+    def __post_init__(self) -> None:
+        for name in ("domain", "n_initial", "repeats", "has_model", "bounds_regret", "cross_validates"):
+            object.__setattr__(self, name, getattr(self.searcher, name))
+
+    def settings(self) -> Mapping[str, Json]:
+        return self.searcher.settings()
+
+    def initial_state(self) -> State:
+        return self.searcher.initial_state()
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        return self._explain(self.searcher.suggest(history, state, rng))
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        return map(self._explain, self.searcher.suggest_jointly(history, state, rng))
+
+    def _explain(self, found: Suggestion) -> Suggestion:
+        return found._replace(info={**found.info, "auto": self.note})
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        return self.searcher.appraise(history, state, rng)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        return self.searcher.predict(history, state, xs, rng)
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        return self.searcher.bound_regret_probability(history, state, regret, rng)
+
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        return self.searcher.cross_validate(history, state, objective, rng)
 
 
 class Rule(NamedTuple):
@@ -97,7 +151,7 @@ def auto(domain: Domain) -> Searcher:
         return rule.build(domain)
     note = rule.note(domain)
     log.info("auto: %s", note)
-    return explain(rule.build(domain), note)
+    return Explained(rule.build(domain), note)
 
 
 def for_space(domain: Domain) -> BayesianSearch:

@@ -17,9 +17,9 @@ from bostruct.contracts import (
     Searcher,
     Surrogate,
 )
+from bostruct.methods.auto import Explained
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.explained import Explained
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.hypervolume import HypervolumeImprovement
 from bostruct.searchers.limits import WithinLimits

@@ -17,13 +17,14 @@ from bostruct.contracts import (
     HistoryView,
     Json,
     Point,
+    Searcher,
     State,
     Suggestion,
 )
 
 
 @dataclass(frozen=True)
-class Annealing:
+class Annealing(Searcher):
     """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
 
     domain: with mutations.
@@ -63,12 +64,6 @@ class Annealing:
         return {"current": None, "told": 0, "steps": 0}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial or not len(history.completed):
             origin = "initial" if len(history.seen) < self.n_initial else "random"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ from bostruct.contracts import (
     HistoryView,
     Info,
     IntArray,
-    Json,
     KeepsState,
     LearnsChance,
     LearnsNoise,
@@ -48,6 +47,7 @@ from bostruct.contracts import (
     RestoresUnits,
     Score,
     ScoreBuilder,
+    Searcher,
     SpaceExhausted,
     State,
     Suggestion,
@@ -59,7 +59,7 @@ from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
-from bostruct.searchers.views import find_whole, keep
+from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -85,30 +85,6 @@ class Explored(NamedTuple):
 Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
 
 
-def describe_part(part: object) -> Json:
-    """Describe a part and its settings as JSON, down to the last prior.
-
-    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
-        was added later is left away at its default.
-    """
-    if is_dataclass(part) and not isinstance(part, type):
-        told: dict[str, Json] = {"part": type(part).__name__}
-        return told | {name: describe_part(value) for name, value in _settings_of(part)}
-    if isinstance(part, float):
-        return float(f"{part:.12g}")  # the last digits may differ between machines
-    if part is None or isinstance(part, bool | int | str):
-        return part
-    return getattr(part, "__qualname__", type(part).__name__)
-
-
-def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
-    """Yield the fields of a dataclass that describe it, with their values."""
-    for one in fields(part):
-        value = getattr(part, one.name)
-        if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
-            yield one.name, value
-
-
 @lru_cache(maxsize=1)
 def keep_freed_memory() -> None:
     """Have the C library keep freed memory for the next arrays of the same size, in this process from now on.
@@ -122,7 +98,7 @@ def keep_freed_memory() -> None:
 
 
 @dataclass(frozen=True)
-class BayesianSearch:
+class BayesianSearch(Searcher):
     """Bayesian optimization with interchangeable parts: surrogate, score and maximizer.
 
     domain: the points to search.
@@ -154,37 +130,25 @@ class BayesianSearch:
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
     note: str | None = field(default=None, metadata=ADDED_LATER)
     repeats: bool = field(default=False, metadata=ADDED_LATER)
+    has_model = cross_validates = True
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
+        object.__setattr__(self, "bounds_regret", may_have_covariance(self.surrogate))
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
-
-    @property
-    def bounds_regret(self) -> bool:
-        """True unless the surrogate declares that its posterior has no covariances."""
-        return may_have_covariance(self.surrogate)
-
-    def settings(self) -> dict[str, Json]:
-        return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left, nor one to repeat.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         return next(self.suggest_jointly(history, state, rng))
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """Yield points to evaluate side by side: `SuggestsJointly`; the first is the maximum of a search.
+        """Yield points to evaluate side by side; the first is the maximum of a search.
 
         Each after it is climbed to, once those before it are believed, from the best of the other maxima of the search
         and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
@@ -202,7 +166,7 @@ class BayesianSearch:
             yield draw_blindly(self.domain, history, state, rng)
             return
         if self.exploration is not None:
-            explored = self.exploration(self.domain, find_whole(history), state.get("exploration"), rng)
+            explored = self.exploration(self.domain, history.whole or history, state.get("exploration"), rng)
             state = state | {"exploration": explored.state}
             if explored.point is not None:
                 yield Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})

@@ -11,8 +11,8 @@ from bostruct.contracts import (
     PARENT_POSITION,
     Domain,
     HistoryView,
-    Json,
     Point,
+    Searcher,
     State,
     Suggestion,
 )
@@ -21,7 +21,7 @@ MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
 
 
 @dataclass(frozen=True)
-class HillClimbing:
+class HillClimbing(Searcher):
     """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
 
     domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
@@ -43,20 +43,11 @@ class HillClimbing:
         check_integer("n_initial", self.n_initial, 1)
         check_bool("best_improvement", self.best_improvement)
 
-    def settings(self) -> dict[str, Json]:
-        return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
-
     def initial_state(self) -> State:
         """Return start, values told before this climb, and center, position of its center among the values told."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         start = state["start"]

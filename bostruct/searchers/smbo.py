@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bostruct.checks import check_integer, check_number, require
 from bostruct.contracts import (
+    ADDED_LATER,
     Array,
     Batch,
     Domain,
     HistoryView,
-    Json,
     NumericalError,
     Posterior,
+    Searcher,
     State,
     Suggestion,
     Surrogate,
     TreeDomain,
 )
-from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, random_design
 from bostruct.searchers.tree_search import TreeSearch
 
 
 @dataclass(frozen=True)
-class SMBO:
+class SMBO(Searcher):
     """Sequential model-based optimization: suggest the best of many candidates by the mean of a surrogate.
 
     Defaults are as published, where nothing is learned from before one value is told.
@@ -49,7 +49,7 @@ class SMBO:
     exploration: float = 0.1
     n_initial: int = 1
     design: Design = random_design
-    tree: TreeSearch | None = None
+    tree: TreeSearch | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("candidates", self.candidates, 1)
@@ -58,21 +58,10 @@ class SMBO:
         if self.tree is not None:
             require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
 
-    def settings(self) -> dict[str, Json]:
-        names = ("surrogate", "candidates", "exploration", "n_initial", "design")
-        found = {name: describe_part(getattr(self, name)) for name in names}
-        return found if self.tree is None else found | {"tree": describe_part(self.tree)}
-
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if rng.random() < self.exploration:

@@ -47,6 +47,7 @@ _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, 
 }
 
 
+FORMER_CLASSES = {"ExplainedModel": "Explained", "ExplainedRegression": "Explained"}  # of searchers, in older files
 GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
@@ -296,7 +297,16 @@ def is_same_method(stored: str, given: str) -> bool:
     stored, given: as of `describe_method`, JSON text.
     """
     a, b = parse(stored), parse(given)
-    return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+    return (class_of(a), a["settings"]) == (class_of(b), b["settings"])
+
+
+def class_of(method: ParsedJson) -> str:
+    """Return the name that the class of a method's searcher has today.
+
+    method: as of `describe_method`.
+    """
+    name: str = method["searcher"]
+    return FORMER_CLASSES.get(name, name)
 
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
@@ -318,7 +328,7 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
     if theirs["name"] is not None or ours["name"] is not None:
         return theirs["name"] if theirs["name"] == ours["name"] else None
     other_version = stored.version != given.version
-    return theirs["searcher"] if other_version and theirs["searcher"] == ours["searcher"] else None
+    return theirs["searcher"] if other_version and class_of(theirs) == class_of(ours) else None
 
 
 def method_label(row: StudyRow) -> str:

@@ -22,7 +22,15 @@ from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
 from bostruct.study.kept_points import Kept, PointForm
 from bostruct.study.point_texts import find_names, read_point_text, read_point_texts
-from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
+from bostruct.study.records import (
+    check_same_study,
+    check_study,
+    class_of,
+    is_same_description,
+    is_same_method,
+    read_trial,
+    show_trial,
+)
 
 SHOWN_REASONS = 10
 AT_ONCE = 500  # points that are read together
@@ -381,8 +389,8 @@ def is_same_kind(stored: str, given: str) -> bool:
     """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
-        return a["searcher"] == b["searcher"]
-    return a["name"] == b["name"] or (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+        return class_of(a) == class_of(b)
+    return a["name"] == b["name"] or is_same_method(stored, given)
 
 
 def _reread(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:

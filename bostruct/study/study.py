@@ -780,8 +780,8 @@ class Study:
     @property
     def n_initial(self) -> int:
         """The number of points that were given to be asked first, and of those that the method begins with."""
-        own = getattr(self._searcher, "n_initial", 0)
-        return len(parse(self._row.initial)) + (own if isinstance(own, int) else 0)
+        own = 0 if self._searcher is None else self._searcher.n_initial
+        return len(parse(self._row.initial)) + own
 
     @property
     def first_space(self) -> str:

@@ -16,8 +16,7 @@ from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import has_capability
-from bostruct.contracts import ChoiceDomain, DistanceDomain, DomainError, HasAppraisal
+from bostruct.contracts import ChoiceDomain, DistanceDomain, DomainError
 from bostruct.domains.space.decisions import coordinate
 from bostruct.methods import auto, bayesian, model_based_hyperband
 from bostruct.searchers.bayesian import BayesianSearch
@@ -83,7 +82,7 @@ def test_the_record_says_which_method_and_why(domain, kind, note, caplog):
     assert type(found.searcher) is kind
     assert found.note.startswith(note)
     assert caplog.messages == [f"auto: {found.note}"]
-    assert has_capability(found, HasAppraisal) == (kind is BayesianSearch)
+    assert found.has_model == (kind is BayesianSearch)
     study = bo.Study(domain, seed=0)
     result = study.optimize(lambda point: float(len(str(point))), 3)
     assert {trial.info["auto"] for trial in result.trials} == {found.note}

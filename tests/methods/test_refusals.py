@@ -19,18 +19,22 @@ RATES = bo.Space({"b": bool, "rate": bo.Real(0.0, 1.0), "other": bo.Real(0.0, 1.
 PROGRAMS = SearchSpace(figure_4)
 
 
-@pytest.mark.parametrize(("given", "hint"), [(3, ""), (methods.METHODS["random"], "; call it with the space first")])
-def test_what_is_no_method_is_refused(given, hint):
-    with pytest.raises(TypeError, match=f"^method: expected a name or a searcher, got .*{re.escape(hint)}$"):
-        methods.searcher(given, BITS)
-
-
 class Words(Domain):
     """A domain of the user's own, of words."""
 
     def sample(self, m, rng):
         del rng
         return ["word"] * m
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [(3, ""), (Words(), ""), (methods.METHODS["random"], "; call it with the space first")]
+)
+def test_what_is_no_method_is_refused(given, hint):
+    with pytest.raises(
+        TypeError, match=rf"^method: expected a name or a bostruct\.contracts\.Searcher .*, got .*{re.escape(hint)}$"
+    ):
+        methods.searcher(given, BITS)
 
 
 class Changing(Words):

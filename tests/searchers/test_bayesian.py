@@ -20,7 +20,7 @@ from bostruct.acquisition.functions import (
     ProbabilityOfImprovement,
 )
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import DomainError, NumericalError, SpaceExhausted
+from bostruct.contracts import DomainError, NumericalError, SpaceExhausted, describe_part
 from bostruct.methods import auto, combo, searcher
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.methods.success import success_model
@@ -297,11 +297,11 @@ def test_settings_tell_any_two_searchers_apart(make):
 
 def test_a_setting_that_was_added_later_is_described_where_it_is_not_its_default():
     model = MAPGP(space_kernel(mixed_space()), mixed_space().join, Normal(0.0, 1.0), 0.0)
-    described = bayesian.describe_part(model)
+    described = describe_part(model)
     assert isinstance(described, dict)
     assert "tolerance" not in described  # so that a study of before is of the same method
     assert described["most_steps"] == 60
-    changed = bayesian.describe_part(dataclasses.replace(model, tolerance=1e-5))
+    changed = describe_part(dataclasses.replace(model, tolerance=1e-5))
     assert changed == described | {"tolerance": 1e-5}
 
 

@@ -12,8 +12,7 @@ from scipy.stats import beta, norm
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, BostructError, HasRegretBound, NumericalError, Prediction
+from bostruct.contracts import Array, Batch, BostructError, NumericalError, Prediction
 from bostruct.searchers.proposals import neighbors_of
 from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
 from bostruct.study.callbacks import LEAST_PROBABILITY
@@ -157,16 +156,14 @@ def test_methods_with_a_model_bound_the_regret() -> None:
     bits = bo.Space({name: bool for name in "abcd"})
     for method, can in (("auto", True), ("combo", True), ("smac", False), ("random", False), ("evolution", False)):
         searcher = methods.searcher(method, bits)
-        assert (has_capability(searcher, HasRegretBound) and searcher.bounds_regret) == can
+        assert searcher.bounds_regret == can
     searcher = methods.searcher("auto", bo.cnn_domain())
-    assert has_capability(searcher, HasRegretBound)
     assert searcher.bounds_regret
 
 
 def test_there_is_no_bound_before_the_model_is_asked() -> None:
     bits = bo.Space({name: bool for name in "abcdef"})
     searcher = methods.searcher("auto", bits)
-    assert isinstance(searcher, HasRegretBound)
     rng = np.random.default_rng(0)
     points = bits.list_few(64)
     assert points is not None

@@ -4,7 +4,7 @@ import itertools
 from dataclasses import dataclass
 
 import bostruct as bo
-from bostruct.contracts import Domain, PointError, Suggestion
+from bostruct.contracts import Domain, PointError, Searcher, Suggestion
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,10 @@ def rota_from_json(description):
 
 
 @dataclass(frozen=True)
-class Swaps:
+class Swaps(Searcher):
     """Swap two people of the best order told."""
 
     domain: Rota
-
-    def settings(self):
-        return {}
-
-    def initial_state(self):
-        return None
 
     def suggest(self, history, state, rng):
         if len(history.values):
