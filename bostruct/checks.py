@@ -14,36 +14,27 @@ from typing import Any, TypeGuard, TypeVar
 import numpy as np
 
 from bostruct.contracts import (
-    Acquisition,
     Array,
     Batch,
-    Chance,
-    DeclaresCovariance,
     Domain,
     DomainError,
-    HasChanceBounds,
     HasContinuous,
     HasMutation,
     HasSpellings,
     Kernel,
     MissingExtra,
     Point,
-    Posterior,
     PredicateError,
     Prior,
-    Score,
     Searcher,
-    Surrogate,
 )
 
 Capability = TypeVar("Capability")
+Part = TypeVar("Part")
 CONTRACTS: tuple[type, ...] = (
-    Acquisition,
     Domain,
     Kernel,
-    Posterior,
     Prior,
-    Score,
     Searcher,
 )  # what capabilities add to
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
@@ -151,6 +142,18 @@ def check_choice(name: str, value: object, allowed: Any) -> Any:
     return value
 
 
+def check_part(name: str, part: object, base: type[Part]) -> Part:
+    """Return a part that inherits from a base; raise TypeError, which names the base, for any other.
+
+    name: of the argument, which opens the message.
+    part: as given.
+    base: a class of `bostruct.contracts`.
+    """
+    if not isinstance(part, base):
+        raise TypeError(f"{name}: expected a bostruct.contracts.{base.__name__} (subclass it), got {short_repr(part)}")
+    return part
+
+
 def hide_addresses(text: str) -> str:
     """Return a text without the places of objects in memory, which change from process to process.
 
@@ -178,7 +181,7 @@ def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capa
     `isinstance` asks for the contract too, and in Python 3.11 evaluates its properties: the size of a domain may be
     long to count.
 
-    part: a domain, a kernel, a posterior or a searcher; anything else has no capability.
+    part: a domain, a kernel or a searcher; anything else has no capability.
     capability: a protocol of `bostruct.contracts`.
     """
     return not missing_members(part, capability)
@@ -248,8 +251,8 @@ def require_gradient(name: str, part: object, capability: type[Capability]) -> C
     """Return a part that has gradients in continuous coordinates; raise TypeError for any other.
 
     name: what the part is, for the message.
-    part: a kernel, a posterior or a score.
-    capability: `HasInputGradient`, `HasPredictionGradient` or `HasScoreGradient`.
+    part: a kernel.
+    capability: `HasInputGradient`.
     """
     if not has_capability(part, capability):
         raise TypeError(f"{name}: expected gradients in continuous coordinates, which {type(part).__name__} lacks")
@@ -333,23 +336,6 @@ def try_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> Poi
         raise
     except DomainError:
         return None
-
-
-def bound_log_chance(chance: Chance, xs: Batch) -> Array:
-    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
-
-    chance: any.
-    xs: m points.
-    """
-    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
-
-
-def may_have_covariance(surrogate: Surrogate) -> bool:
-    """Tell whether the posterior of a surrogate may be `HasCovariance`: unless it is declared to be none.
-
-    surrogate: any.
-    """
-    return not has_capability(surrogate, DeclaresCovariance) or surrogate.has_covariance
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:

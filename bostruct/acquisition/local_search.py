@@ -19,6 +19,7 @@ from bostruct.contracts import (
     HasNeighbors,
     Info,
     IntArray,
+    Maximizer,
     Point,
     Score,
 )
@@ -30,7 +31,7 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
 
 @dataclass(frozen=True)
-class LocalSearch:
+class LocalSearch(Maximizer):
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
     random: number of candidates drawn as the domain draws, at least 1.

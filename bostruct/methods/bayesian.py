@@ -12,7 +12,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import has_capability, has_continuous, list_wide, require
 from bostruct.contracts import (
-    Acquisition,
+    AcquisitionFunction,
     Domain,
     DomainError,
     HasCombinations,
@@ -56,7 +56,7 @@ class SearchSettings(NamedTuple):
 def bayesian(
     domain: Domain,
     kernel: HasGradient | None = None,
-    acquisition: Acquisition = LOG_EI,
+    acquisition: AcquisitionFunction = LOG_EI,
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
 ) -> BayesianSearch:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, IntArray, State
+from bostruct.contracts import Array, Batch, Feasibility, IntArray, State, SuccessModel
 
 SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
 PRIOR_COUNT = 0.4  # the weight of that, in points
@@ -38,7 +38,7 @@ class Codes(Protocol):
 
 
 @dataclass(frozen=True)
-class NoisyOr:
+class NoisyOr(SuccessModel):
     """A noisy-OR (Pearl 1988) whose causes fire with probabilities of their own, each with a beta prior.
 
     codes: the choices of a domain's points.
@@ -75,7 +75,7 @@ class NoisyOr:
 
 
 @dataclass(frozen=True, eq=False)
-class BlamedChoices:
+class BlamedChoices(Feasibility):
     """The chance that points succeed: none of their causes fires.
 
     causes: all that there are.
@@ -86,10 +86,6 @@ class BlamedChoices:
     costs: Array
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that each of m points succeeds (m,).
-
-        xs: m points.
-        """
         codes = self.causes.codes.encode(xs)
         found = [self._sum_costs(codes[first : first + BATCH]) for first in range(0, len(codes), BATCH)]
         return -np.concatenate([np.empty(0), *found])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bostruct.acquisition.functions import LowerConfidenceBound, ProbabilityOfImprovement
-from bostruct.contracts import Array, Prediction
+from bostruct.contracts import AcquisitionFunction, Array, Prediction
 from bostruct.testing.acquisition_laws import check_acquisition
 from tests.acquisition.test_functions import ALL
 
@@ -21,7 +21,7 @@ def test_ours_obey(acquisition):
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(AcquisitionFunction):
     """An acquisition function, but for one fault."""
 
     one: Any
@@ -108,7 +108,7 @@ class NoPruning(LowerConfidenceBound):
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(AcquisitionFunction):
     """The worth of knowing where the objective crosses a level; its bound need not grow with the variance's."""
 
     level: float = 0.0

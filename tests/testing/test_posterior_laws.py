@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Prediction
+from bostruct.contracts import Posterior, Prediction
 from bostruct.methods import auto
 from bostruct.testing.posterior_laws import check_posterior
 
@@ -22,7 +22,7 @@ def posterior() -> Any:
     return auto(SPACE).surrogate.condition(xs, 40.0 * rng.normal(size=9), None, rng)[0]
 
 
-class Faulty:
+class Faulty(Posterior):
     """A posterior, but for one fault."""
 
     def __init__(self, posterior: Any, fault: str) -> None:
