@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from bostruct.checks import check_number
 from bostruct.contracts import AcquisitionFunction, Array, Prediction, WorthSlopes
-from bostruct.goals.logarithms import hazard, log_density
+from bostruct.goals.logarithms import ROOT_2_PI, hazard, log_h, slope_of_log_h
 
-ROOT_2_PI = math.sqrt(2.0 * math.pi)
-SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
-TERMS = 13
 SCORE_ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
 
 
 def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array]:
     sd = np.sqrt(prediction.variance)
     return (incumbent - prediction.mean) / sd, sd
-
-
-def log_h(u: Array) -> Array:
-    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9).
-
-    u: standardized improvements, any shape. phi, Phi: the standard normal density and distribution function.
-    """
-    out = np.empty_like(u)
-    near, far = u > -1.0, u < SERIES_FROM
-    between = ~near & ~far
-    v = u[near]
-    out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * ndtr(v))
-    v = u[between]
-    remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * erfcx(-v / math.sqrt(2.0))
-    out[between] = log_density(v) + np.log(remainder)
-    v = u[far]
-    out[far] = log_density(v) + np.log(_remainder(v))
-    return out
-
-
-def _slope_of_log_h(u: Array, log_value: Array) -> Array:
-    """Return the derivative Phi / h of log h; far in the tail the difference of two logarithms has no digits."""
-    slope = np.exp(log_ndtr(u) - log_value)
-    far = u < SERIES_FROM
-    remainder = _remainder(u[far])
-    slope[far] = (remainder - 1.0) / u[far] / remainder
-    return slope
-
-
-def _remainder(v: Array) -> Array:
-    """Return 1 + v Phi(v) / phi(v) as 1 / v^2 - 3 / v^4 + 15 / v^6 - ...; that sum would lose digits."""
-    square = 1.0 / (v * v)
-    total = np.ones_like(v)
-    for k in range(TERMS, 0, -1):
-        total = 1.0 - (2 * k + 1) * square * total
-    return square * total
 
 
 @dataclass(frozen=True)
@@ -105,7 +65,7 @@ class LogExpectedImprovement(AcquisitionFunction):
         """
         u, sd = _standardize(prediction, incumbent)
         log_worth = log_h(u)
-        slope = _slope_of_log_h(u, log_worth)
+        slope = slope_of_log_h(u, log_worth)
         return WorthSlopes(np.log(sd) + log_worth, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
 
 

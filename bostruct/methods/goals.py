@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
-from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.pair_search import PairSearch
 from bostruct.checks import has_capability, has_continuous
 from bostruct.contracts import (
@@ -16,6 +15,7 @@ from bostruct.contracts import (
     Searcher,
     Surrogate,
 )
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.explained import Explained

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -14,26 +13,16 @@ from bostruct.contracts import (
     Batch,
     HistoryView,
     Posterior,
-    Prediction,
     Score,
     ScoreBuilder,
     VariedValues,
 )
 from bostruct.goals.boxes import Boxes, divide_nondominated
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated
 
 MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives
 FEWEST_FRONT = 8  # points that count in any case
-
-
-class FrontAcquisition(Protocol):
-    """A function from the predictions of several objectives to the logarithm of what they add to a front."""
-
-    def __call__(self, predictions: Sequence[Prediction]) -> Array: ...
-
-    def upper_bounds(self, predictions: Sequence[Prediction]) -> Array: ...
-
-    def worth_and_slopes(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +36,10 @@ class Front:
 
     means: Array
     reference: Array
-    worth: Callable[[Boxes], FrontAcquisition]
+    worth: Callable[[Boxes], LogHypervolumeImprovement]
 
     @cached_property
-    def acquisition(self) -> FrontAcquisition:
+    def acquisition(self) -> LogHypervolumeImprovement:
         """From predictions of the objectives to the logarithm of a worth."""
         k = self.means.shape[1]
         spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
@@ -121,7 +110,7 @@ class HypervolumeImprovement(ScoreBuilder):
     n_objectives: the number of outputs that are objectives, at least 1.
     """
 
-    acquisition: Callable[[Boxes], FrontAcquisition]
+    acquisition: Callable[[Boxes], LogHypervolumeImprovement]
     n_objectives: int
 
     @property

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -27,14 +26,27 @@ TOLERANCE = 1e-3
 BATCH = 4_096  # points scored together, which bounds memory
 
 
-class Codes(Protocol):
-    """The choices of points as codes: `bostruct.domains.space.codes.ChoiceCodes` is the one implementation."""
+@dataclass(frozen=True)
+class ChoiceCodes:
+    """The columns of a point that hold choices, and how many choices each has.
 
-    @property
-    def sizes(self) -> tuple[int, ...]: ...
-    @property
-    def steps(self) -> tuple[tuple[int, int], ...]: ...
-    def encode(self, xs: Batch) -> IntArray: ...
+    columns: of a point, ascending (c,).
+    sizes: how many codes each has, that of an absent variable, the last one, included (c,).
+    steps: pairs of positions in `columns` that follow each other in a row of equal choices, by row: what follows what
+        may mean the same wherever it stands.
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[tuple[int, int], ...]
+
+    def encode(self, xs: Batch) -> IntArray:
+        """Return the code of each column, in 0..size - 1 (n, c).
+
+        xs: n points, as integers, negative where a variable is absent.
+        """
+        codes = np.asarray(xs, dtype=np.int64)[:, list(self.columns)]
+        return np.where(codes < 0, np.array(self.sizes) - 1, codes)
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class NoisyOr(SuccessModel):
     codes: the choices of a domain's points.
     """
 
-    codes: Codes
+    codes: ChoiceCodes
 
     def condition(
         self,
@@ -118,7 +130,7 @@ class _Causes:
     codes: of a domain.
     """
 
-    def __init__(self, codes: Codes) -> None:
+    def __init__(self, codes: ChoiceCodes) -> None:
         self.codes = codes
         sizes = np.array(codes.sizes)
         self.n_single = int(sizes.sum())

@@ -58,41 +58,26 @@ def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.rando
         check_prediction_gradient(posterior, domain, xs, rng)
 
 
-def _check_noise(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    del domain, rng  # noise is that of any point
-    if (noise := posterior.noise) is None:
-        return
-    s = len(posterior.predict(xs).mean)
-    assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
-    is_sound = np.isfinite(noise) & (noise >= 0.0)
-    assert np.all(is_sound), "noise is finite and at least 0"
-
-
-def _check_outputs(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+def _check_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    """Check the form of noise, outputs, values left out, and means of points that nobody was told."""
     del domain, rng
+    found = posterior.predict(xs)
+    s, largest = len(found.mean), float(np.sqrt(found.variance.max()))
+    if (noise := posterior.noise) is not None:
+        assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
+        is_sound = np.isfinite(noise) & (noise >= 0.0)
+        assert np.all(is_sound), "noise is finite and at least 0"
     assert len(posterior.outputs), "a posterior has one output or more"
-    assert_same_prediction(
-        posterior.outputs[0].predict(xs), posterior.predict(xs), "predict is that of the first output"
-    )
-
-
-def _check_left_out(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    del domain, rng
-    if (found := posterior.leave_one_out()) is None:
-        return
-    shape = len(posterior.predict(xs).mean), len(found.xs)
-    assert np.shape(found.values) == shape[1:], "leave_one_out returns a value for each point that it learned from"
-    for array, name in zip(found.prediction, found.prediction._fields, strict=True):
-        assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
-        assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
-
-
-def _check_means_of_others(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that means of points that nobody was told are the default's: those of `screen`."""
-    del domain, rng
-    found, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
+    assert_same_prediction(posterior.outputs[0].predict(xs), found, "predict is that of the first output")
+    if (held_out := posterior.leave_one_out()) is not None:
+        shape = s, len(held_out.xs)
+        assert np.shape(held_out.values) == shape[1:], "leave_one_out returns a value for each point learned from"
+        for array, name in zip(held_out.prediction, found._fields, strict=True):
+            assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
+            assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
+    means, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
     law = "find_training_means of points that it was not conditioned on, as objects, are the means of screen"
-    assert_close(found, expected, ROUNDING * float(np.sqrt(posterior.predict(xs).variance.max())), law)
+    assert_close(means, expected, ROUNDING * largest, law)
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -255,9 +240,9 @@ LAWS: dict[str, Law] = {  # of each member of the base
     "bound_above": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,
-    "noise": _check_noise,
-    "outputs": _check_outputs,
-    "leave_one_out": _check_left_out,
-    "find_training_means": _check_means_of_others,
+    "noise": _check_form,
+    "outputs": _check_form,
+    "leave_one_out": _check_form,
+    "find_training_means": _check_form,
     "vary_shares": _check_shares,
 }

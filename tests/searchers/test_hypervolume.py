@@ -7,9 +7,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.functions import LOG_EI
-from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.goals.boxes import divide_nondominated
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.goals.pareto import distant_reference
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals

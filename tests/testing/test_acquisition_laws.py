@@ -126,6 +126,22 @@ class Level(AcquisitionFunction):
         return scores.mean(axis=0)
 
 
+@dataclass(frozen=True)
+class Deaf(LowerConfidenceBound):
+    """A function that is none once it knows the noise, or is a logarithm then."""
+
+    fault: str = ""
+
+    def with_noise(self, noise: Array) -> Any:
+        return ProbabilityOfImprovement() if self.fault == "another scale" else noise
+
+
+@pytest.mark.parametrize("fault", ["none", "another scale"])
+def test_a_function_of_noise_is_a_function_on_the_same_scale(fault):
+    with pytest.raises(AssertionError, match=r"^Deaf: .*with_noise"):
+        check_acquisition(Deaf(1.0, fault), np.random.default_rng(0))
+
+
 def test_a_bound_may_be_infinite():
     check_acquisition(NoPruning(), np.random.default_rng(0))
 

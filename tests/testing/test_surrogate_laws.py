@@ -147,5 +147,36 @@ def test_covariances_are_declared():
         check_surrogate(Modest("none"), SPACE, np.random.default_rng(0))
 
 
+class Careless(Faulty):
+    """A surrogate with a fault in what it does at kept hyperparameters, in outputs or in units."""
+
+    @property
+    def n_outputs(self) -> Any:
+        return 1 if self.fault == "several outputs" else None
+
+    def condition_at(self, xs: Any, values: Any, state: Any) -> Any:
+        del state
+        rng = np.random.default_rng(0)
+        return self.surrogate.condition(xs, values + (self.fault == "another posterior"), None, rng)[0]
+
+    def restore_units(self, prediction: Any, values: Any) -> Any:
+        del values
+        return prediction._replace(mean=-prediction.mean) if self.fault == "turned over" else prediction
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [
+        ("several outputs", "has n_outputs None"),
+        ("another posterior", "condition_at returns the posterior of the fit"),
+        ("turned over", "restore_units keeps the order of means"),
+    ],
+)
+def test_overrides_that_disagree_with_the_defaults_fail(fault, law):
+    with pytest.raises(AssertionError, match=law):
+        check_surrogate(Careless(fault), SPACE, np.random.default_rng(0))
+    check_surrogate(Careless("none"), SPACE, np.random.default_rng(0))
+
+
 def test_the_faultless_pass():
     check_surrogate(Faulty("none"), SPACE, np.random.default_rng(0))
