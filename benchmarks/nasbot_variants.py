@@ -30,7 +30,7 @@ def log_mass(x: bo.Architecture) -> float:
 
 
 @dataclass(frozen=True)
-class LineSurrogate:
+class LineSurrogate(Surrogate):
     """A surrogate of what is left over a line in the log mass, which it adds again to the mean.
 
     surrogate: of the rest.
@@ -54,7 +54,7 @@ class LineSurrogate:
 
 
 @dataclass(frozen=True)
-class LinePosterior:
+class LinePosterior(Posterior):
     """The posterior of `LineSurrogate`.
 
     posterior: of the rest.

@@ -7,38 +7,23 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from types import ModuleType
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bostruct.contracts import (
-    Acquisition,
     Array,
     Batch,
-    Chance,
-    DeclaresCovariance,
     Domain,
     DomainError,
-    HasChanceBounds,
     MissingExtra,
     Point,
-    Posterior,
     PredicateError,
-    Score,
-    Surrogate,
 )
 
-Capability = TypeVar("Capability")
 Trait = TypeVar("Trait", bound=Domain)
 Part = TypeVar("Part")
-CONTRACTS: tuple[type, ...] = (
-    Acquisition,
-    Domain,
-    Posterior,
-    Score,
-)  # what capabilities add to
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
 
@@ -164,18 +149,6 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     return f". Did you mean {known[close[0]]}?" if close else ""
 
 
-def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capability]:
-    """Tell whether a part has what a capability adds to its contract.
-
-    `isinstance` asks for the contract too, and in Python 3.11 evaluates its properties: the size of a domain may be
-    long to count.
-
-    part: a domain, a kernel, a posterior or a searcher; anything else has no capability.
-    capability: a protocol of `bostruct.contracts`.
-    """
-    return not missing_members(part, capability)
-
-
 def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     """Return the positions of the points that did not occur before, ascending.
 
@@ -197,51 +170,6 @@ def check_part(name: str, part: object, base: type[Part]) -> Part:
         home = re.sub(r"(?<=\.contracts)\.\w+$", "", base.__module__)
         got = f"the class {part.__name__}" if isinstance(part, type) else type(part).__name__
         raise TypeError(f"{name}: expected a {home}.{base.__name__} (subclass it), got {got}")
-    return part
-
-
-def missing_members(part: object, capability: type) -> list[str]:
-    """List the methods and properties that a part lacks for a capability, or for a contract.
-
-    part: anything; a class lacks all of them, because it is not yet the part.
-    capability: a protocol of `bostruct.contracts`.
-    """
-    return [name for name in _members(capability) if isinstance(part, type) or not _has_member(part, name)]
-
-
-def members_of(capability: type) -> list[str]:
-    """List the methods and properties that a capability adds to those that it builds on.
-
-    capability: a protocol of `bostruct.contracts`.
-    """
-    return [name for name in vars(capability) if not name.startswith("_")]
-
-
-@lru_cache(maxsize=64)
-def _members(capability: type) -> tuple[str, ...]:
-    bases = [base for base in capability.__mro__ if base is capability or base not in CONTRACTS]
-    return tuple(dict.fromkeys(name for base in reversed(bases) for name in members_of(base)))
-
-
-def _has_member(part: object, name: str) -> bool:
-    """Look at the class first, so that no property is evaluated; fields are found on the part itself.
-
-    A part that sets a member to None does without it, as a class does that sets `__hash__` to None.
-    """
-    if getattr(part, "__dict__", {}).get(name, ...) is None:
-        return False
-    return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
-
-
-def require_gradient(name: str, part: object, capability: type[Capability]) -> Capability:
-    """Return a part that has gradients in continuous coordinates; raise TypeError for any other.
-
-    name: what the part is, for the message.
-    part: a posterior or a score.
-    capability: `HasPredictionGradient` or `HasScoreGradient`.
-    """
-    if not has_capability(part, capability):
-        raise TypeError(f"{name}: expected gradients in continuous coordinates, which {type(part).__name__} lacks")
     return part
 
 
@@ -312,23 +240,6 @@ def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | 
         raise
     except DomainError:
         return None
-
-
-def bound_log_chance(chance: Chance, xs: Batch) -> Array:
-    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
-
-    chance: any.
-    xs: m points.
-    """
-    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
-
-
-def may_have_covariance(surrogate: Surrogate) -> bool:
-    """Tell whether the posterior of a surrogate may be `HasCovariance`: unless it is declared to be none.
-
-    surrogate: any.
-    """
-    return not has_capability(surrogate, DeclaresCovariance) or surrogate.has_covariance
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:

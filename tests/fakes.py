@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, DomainError, Prediction
+from bostruct.contracts import Array, Batch, DomainError, Posterior, Prediction, Score
 
 
 @dataclass(eq=False)
-class TablePosterior:
+class TablePosterior(Posterior):
     """A mean and a variance for each point of a small space, (size,) each, in the order of `Space.enumerate`.
 
     optimism: by how much `screen` lowers the mean and raises the variance of each point.
@@ -42,7 +42,7 @@ class TablePosterior:
 
 
 @dataclass(eq=False)
-class TableScore:
+class TableScore(Score):
     """A score for each point, and a bound that is never below it; counts the points scored."""
 
     n_choices: Array
@@ -67,7 +67,7 @@ class TableScore:
 
 
 @dataclass(frozen=True, eq=False)
-class Unpruned:
+class Unpruned(Score):
     """Another score, scored in full wherever it is asked: its bound says nothing."""
 
     score: object

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors
 from bostruct.checks import check_integer, check_number, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, IntArray, LocalDomain, Score
+from bostruct.contracts import Array, Batch, Domain, Info, IntArray, LocalDomain, Maximizer, Score
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
@@ -32,7 +32,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnnealedSearch:
+class AnnealedSearch(Maximizer):
     """Simulated annealing (Kirkpatrick et al. 1983): walks that also go to worse neighbors, less and less often.
 
     Half of the walks begin at the best of many candidates, as of `LocalSearch`, the other half at starts drawn from the

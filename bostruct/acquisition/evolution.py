@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.acquisition.selection import ByRank
 from bostruct.checks import check_bool, check_integer, check_number, try_mutation
-from bostruct.contracts import Array, Batch, Domain, Info, Score
+from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
 
@@ -22,7 +22,7 @@ BY_RANK = ByRank()
 
 
 @dataclass(frozen=True)
-class Evolution:
+class Evolution(Maximizer):
     """Evolution for the maxima of a score (Kandasamy et al. 2018, section 5, and the released code).
 
     After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of

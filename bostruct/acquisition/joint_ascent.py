@@ -8,14 +8,14 @@ import numpy as np
 
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, LocalSearch
 from bostruct.checks import check_integer
-from bostruct.contracts import Batch, Info, LocalDomain, Point, Score
+from bostruct.contracts import Batch, Info, LocalDomain, Maximizer, Point, Score
 
 LOCAL_SEARCH = LocalSearch()
 COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
 
 
 @dataclass(frozen=True)
-class JointAscent:
+class JointAscent(Maximizer):
     """Ascents of a score in steps that make many changes together.
 
     A step orders the neighbors of a point by the upper bounds of their scores, which cost no variance. It makes the
@@ -67,7 +67,10 @@ class JointAscent:
             near, _ = domain.sample_neighborhoods(domain.join([x]), MAX_NEIGHBORS, rng, leaps=True)
             if not len(near):
                 return x, value, step
-            order = np.argsort(-score.upper_bounds(near), kind="stable")
+            bounds = score.upper_bounds(near)
+            if np.all(bounds == np.inf):  # of a score without bounds
+                bounds = score(near)
+            order = np.argsort(-bounds, kind="stable")
             tried = domain.combine(x, domain.take(near, order), list_counts(len(near)))
             found = score(tried) if len(tried) else np.empty(0)
             if not len(found) or not found.max() > value:

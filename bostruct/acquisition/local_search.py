@@ -8,15 +8,7 @@ import numpy as np
 
 from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import (
-    ADDED_LATER,
-    Array,
-    Batch,
-    Info,
-    LocalDomain,
-    Point,
-    Score,
-)
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score
 
 PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
 SHARE_KEPT = 0.8  # by which the share is multiplied after such a step, so that bounds are tried again after five
@@ -25,7 +17,7 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
 
 @dataclass(frozen=True)
-class LocalSearch:
+class LocalSearch(Maximizer):
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
     random: number of candidates drawn as the domain draws, at least 1.

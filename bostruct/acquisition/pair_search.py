@@ -15,7 +15,7 @@ ASCENT = 10  # times as many neighbors as pairs are looked at by single changes 
 
 
 @dataclass(frozen=True)
-class PairSearch:
+class PairSearch(Maximizer):
     """Another search, whose best maximum climbs on by pairs of changes, as long as one is better.
 
     Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts.errors import BostructError
-from bostruct.contracts.model import Chance, Posterior, Prediction, Score
+from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
 from bostruct.contracts.types import ADDED_LATER, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
@@ -47,9 +47,15 @@ class HistoryView:
     whole: HistoryView | None = field(default=None, repr=False)
 
 
-class ScoreBuilder(Protocol):
+class ScoreBuilder(ABC):
     """A callable that makes a score of a posterior, the field `score` of a `BayesianSearch`."""
 
+    @property
+    def is_logarithm(self) -> bool:
+        """True where its scores are logarithms of a worth, to which that of a chance may be added."""
+        return False
+
+    @abstractmethod
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score to maximize.
 
@@ -59,62 +65,36 @@ class ScoreBuilder(Protocol):
 
         Raises NumericalError, for which a random point is suggested.
         """
-        ...
-
-
-@runtime_checkable
-class KeepsState(ScoreBuilder, Protocol):
-    """A builder that learns something of its own, and goes on from what it learned for the last suggestion."""
 
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score to maximize, and the state for the next call; raises NumericalError.
+        """Return the score as a call does, and the state for the next call; raises NumericalError.
+
+        The state is None for a builder that learns nothing of its own, as by default.
 
         posterior: of the objective, with the running points believed.
         history: all that was told so far, at least one value.
         state: None, or what the last call returned; plain JSON.
         rng: the only source of chance.
         """
-        ...
-
-
-class LogScoreBuilder(ScoreBuilder, Protocol):
-    """A builder that says whether its scores are logarithms of a worth, to which that of a chance may be added."""
-
-    @property
-    def is_logarithm(self) -> bool: ...
-
-
-@runtime_checkable
-class LearnsChance(ScoreBuilder, Protocol):
-    """A builder whose scores know the chance that a point has a value and keeps all limits."""
+        del state
+        return self(posterior, history, rng), None
 
     def learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Chance | None:
-        """Return the chance of success; None where nothing failed and nothing is limited. Raises NumericalError.
+    ) -> Feasibility | None:
+        """Return the chance that a point has a value and keeps all limits, as the scores know it.
+
+        None, by default, stands for certainty, or for scores that know no such chance. Raises NumericalError.
 
         posterior: of the objective.
         history: all that was told so far, at least one value.
-        state: None, or that of `KeepsState` where the builder keeps one.
+        state: None, or that of `build_from`.
         rng: the only source of chance.
         """
-        ...
-
-
-class Maximizer(Protocol):
-    """A search for the points of a domain that score best."""
-
-    def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
-        """Return local maxima of the score, best first, each once, and what goes on record.
-
-        score: the function to maximize.
-        domain: has what the maximizer asks of it, neighbors or mutations.
-        starts: good points to start from, best first; may be empty.
-        rng: the only source of chance.
-        """
-        ...
+        del posterior, history, state, rng
+        return None
 
 
 class Suggestion(NamedTuple):

@@ -12,7 +12,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.checks import check_domain, list_wide
 from bostruct.contracts import (
-    Acquisition,
+    AcquisitionFunction,
     Domain,
     DomainError,
     Kernel,
@@ -50,7 +50,7 @@ class SearchSettings(NamedTuple):
 def bayesian(
     domain: Domain,
     kernel: Kernel | None = None,
-    acquisition: Acquisition = LOG_EI,
+    acquisition: AcquisitionFunction = LOG_EI,
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
 ) -> BayesianSearch:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
-from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.pair_search import PairSearch
-from bostruct.checks import may_have_covariance
 from bostruct.contracts import (
     Domain,
     DomainError,
-    LogScoreBuilder,
     ScoreBuilder,
     Searcher,
     Surrogate,
 )
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.methods.auto import Explained
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
@@ -63,7 +60,7 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     if isinstance(searcher, Hyperband):
         model = searcher.proposals
         return searcher if model is None else replace(searcher, proposals=serve_goals(model, n_objectives, n_limits))
-    if isinstance(searcher, BayesianSearch) and _is_logarithm(searcher.score):
+    if isinstance(searcher, BayesianSearch) and searcher.score.is_logarithm:
         score = _score_outputs(searcher.score, searcher.domain, n_objectives, n_limits)
         return replace(_model_outputs(searcher, n_objectives, n_limits), score=score)
     return searcher if n_objectives == 1 or isinstance(searcher, SORTS) else Scalarized(searcher)
@@ -79,7 +76,7 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     """
     if isinstance(searcher, Explained):
         return replace(searcher, searcher=allow_repeats(searcher.searcher, f"{who} ({searcher.note})"))
-    if not isinstance(searcher, BayesianSearch) or not may_have_covariance(searcher.surrogate):
+    if not isinstance(searcher, BayesianSearch) or not searcher.surrogate.has_covariance:
         raise DomainError(
             f"repeats: {who} never asks for a point again; methods with a Gaussian process do, such as auto, combo and "
             "nasbot"
@@ -101,11 +98,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     )
 
 
-def _is_logarithm(score: ScoreBuilder) -> TypeGuard[LogScoreBuilder]:
-    return getattr(score, "is_logarithm", False)
-
-
-def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_limits: int) -> LogScoreBuilder:
+def _score_outputs(score: ScoreBuilder, domain: Domain, n_objectives: int, n_limits: int) -> ScoreBuilder:
     """Return the score of all outputs; a chance of success stays around it."""
     if isinstance(score, Feasible):
         return replace(score, score=_score_outputs(score.score, domain, n_objectives, n_limits))

@@ -13,30 +13,21 @@ import numpy as np
 from bostruct.checks import (
     check_bool,
     check_integer,
+    check_part,
     first_occurrences,
-    has_capability,
     has_spread,
-    may_have_covariance,
     short_repr,
 )
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
-    Array,
     Batch,
     BostructError,
-    CanBelieve,
-    Chance,
     Domain,
-    HasLeaveOneOut,
-    HasOutputs,
+    Feasibility,
     HistoryView,
     Info,
     IntArray,
-    KeepsState,
-    LearnsChance,
-    LearnsNoise,
-    LearnsOutputs,
     LeftOut,
     Maximizer,
     NumericalError,
@@ -44,7 +35,6 @@ from bostruct.contracts import (
     Posterior,
     Predicted,
     Prediction,
-    RestoresUnits,
     Score,
     ScoreBuilder,
     Searcher,
@@ -133,11 +123,14 @@ class BayesianSearch(Searcher):
     has_model = cross_validates = True
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
+        check_part("score", self.score, ScoreBuilder)
+        check_part("maximizer", self.maximizer, Maximizer)
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
-        object.__setattr__(self, "bounds_regret", may_have_covariance(self.surrogate))
+        object.__setattr__(self, "bounds_regret", self.surrogate.has_covariance)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
 
@@ -187,12 +180,11 @@ class BayesianSearch(Searcher):
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
         note: Info = {} if self.note is None else {"auto": self.note}
         yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
-        if has_capability(score, CanBelieve):
-            others = choose_beside(
-                x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
-            )
-            for place, other in enumerate(others, 1):
-                yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
+        others = choose_beside(
+            x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
+        )
+        for place, other in enumerate(others, 1):
+            yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
@@ -208,10 +200,10 @@ class BayesianSearch(Searcher):
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         told: HistoryView = history
-        if not has_capability(self.surrogate, LearnsOutputs) and not eligible.all():
+        if self.surrogate.n_outputs is None and not eligible.all():
             told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
         posterior, _, _ = self._condition(told, state, rng)
-        if kept.any() and has_capability(posterior, HasOutputs):
+        if kept.any():
             slacks = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
         return Appraisal(eligible, posterior.predict(history.completed))
@@ -249,11 +241,9 @@ class BayesianSearch(Searcher):
         above the median is the median of what is expected there.
         """
         posterior = self._learn(history, state, rng)
-        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
-        if has_capability(posterior, HasOutputs):
-            values = history.objectives.T
-            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
-        found = [self._predict_units(one, values, xs) for one, values in objectives]
+        values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
+        objectives = zip(posterior.outputs[: len(values)], values, strict=True)
+        found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
         chance = self._learn_chance(posterior, history, state, rng)
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
@@ -270,18 +260,15 @@ class BayesianSearch(Searcher):
         Points that are told several times, of which the model keeps some, are left out. Raises BostructError where the
         model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
         """
-        posterior = self._learn(history, state, rng)
-        outputs = posterior.outputs if has_capability(posterior, HasOutputs) else (posterior,)
-        chosen, values = outputs[objective], history.objectives[:, objective]
-        if not has_capability(chosen, HasLeaveOneOut):
+        held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
+        if held_out is None:
             raise BostructError(
                 "cross_validate: expected a method with a Gaussian process, which predicts in closed form what it was "
                 "told; auto has one"
             )
-        positions, kept = _find_learned(self.domain, history.completed, chosen.xs)
-        found = chosen.leave_one_out()
-        found = Prediction(found.mean[:, kept], found.variance[:, kept])
-        return LeftOut(positions, self._restore_units(found, values))
+        positions, kept = _find_learned(self.domain, history.completed, held_out.xs)
+        found = Prediction(held_out.prediction.mean[:, kept], held_out.prediction.variance[:, kept])
+        return LeftOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
@@ -290,31 +277,21 @@ class BayesianSearch(Searcher):
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
-        if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
+        if history.slacks.shape[1] and self.surrogate.n_outputs is None:
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
 
     def _learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Chance | None:
+    ) -> Feasibility | None:
         """Return the chance that points have a value and keep all limits; None for certainty, or where none learns."""
-        if not has_capability(self.score, LearnsChance):
-            return None
         return self.score.learn_chance(posterior, history, state.get("score"), rng)
-
-    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
-        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
-        return self._restore_units(posterior.predict(xs), values)
-
-    def _restore_units(self, found: Prediction, values: Array) -> Prediction:
-        surrogate = self.surrogate
-        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
         surrogate, values = self.surrogate, history.values
-        variances, of_outputs = history.variances, has_capability(surrogate, LearnsOutputs)
-        if variances is not None and has_capability(surrogate, LearnsNoise):
+        variances, of_outputs = history.variances, surrogate.n_outputs is not None
+        if variances is not None:
             is_known = of_outputs | is_feasible(history.slacks)  # the merit of what breaks a limit is no objective
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
@@ -325,8 +302,6 @@ class BayesianSearch(Searcher):
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, dict[str, State]]:
         """Return the score of a posterior, and what the searcher's state keeps of its builder, empty for nothing."""
-        if not has_capability(self.score, KeepsState):
-            return self.score(posterior, history, rng), {}
         score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
         return score, {} if kept is None else {"score": kept}
 

@@ -21,6 +21,7 @@ from bostruct.contracts import (
     Prepared,
     Prior,
     State,
+    Surrogate,
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
@@ -82,7 +83,7 @@ class Mode(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MAPGP:
+class MAPGP(Surrogate):
     """A Gaussian process at the mode of its hyperparameters (maximum a posteriori).
 
     Values are standardized, the amplitude is 1, and the mean is profiled out.
@@ -128,13 +129,8 @@ class MAPGP:
         Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
@@ -154,13 +150,9 @@ class MAPGP:
         posterior, info = self.posterior_at(fit, mode)
         return posterior, mode.packed.tolist(), info
 
-    def condition_at(self, xs: Batch, values: Array, state: State) -> GaussianPosterior:
-        """Return the posterior at the mode of a state, without a fit: `KeepsHyperparameters`; raises NumericalError.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: one that `accepts` takes for a mode.
-        """
+    def condition_at(self, xs: Batch, values: Array, state: State) -> GaussianPosterior | None:
+        if not self.accepts(state):
+            return None
         return self.posterior_at(self.prepare(xs, values), Mode(np.array(state), {}))[0]
 
     def prepare(self, xs: Batch, values: Array) -> TrainingData:

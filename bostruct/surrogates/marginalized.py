@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State, Surrogate
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
@@ -26,7 +26,7 @@ from bostruct.surrogates.posterior import GaussianPosterior
 
 
 @dataclass(frozen=True)
-class MarginalizedGP:
+class MarginalizedGP(Surrogate):
     """A Gaussian process whose hyperparameters are marginalized by slice sampling (Oh et al. 2019, section 2.3).
 
     kernel: offers its Gram matrix along one parameter.
@@ -62,13 +62,8 @@ class MarginalizedGP:
         Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator

@@ -13,11 +13,13 @@ from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssu
 from bostruct.contracts import (
     Array,
     Batch,
+    HeldOut,
     Kernel,
     Posterior,
     Prediction,
     Pullback,
     SingleGram,
+    VariedPrediction,
 )
 from bostruct.surrogates.leave_one_out import predict_left_out, read_values
 from bostruct.surrogates.members import Member, fit_member
@@ -51,7 +53,7 @@ def explained_variance(one: Member, gram: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPosterior:
+class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
     kernel: of the points.
@@ -77,7 +79,6 @@ class GaussianPosterior:
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a new value under each sample (s, 1), in the user's units squared."""
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
@@ -123,10 +124,6 @@ class GaussianPosterior:
         return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
 
     def bound_above(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance from above.
-
-        xs: m points.
-        """
         found = self._negative.bound(xs)
         return Prediction(-found.mean, found.variance)
 
@@ -169,15 +166,11 @@ class GaussianPosterior:
             found[s] = left
         return self.scale**2 * found
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at m points as a function of their continuous coordinates.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the kernel has no gradient in them.
-        """
+    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
         xs = self.join(xs)
-        varied = [(vary, one) for vary, one in zip(self.vary_grams(xs), self.members, strict=True)]
+        if (grams := self.vary_grams(xs)) is None:
+            return None
+        varied = list(zip(grams, self.members, strict=True))
         diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
@@ -207,18 +200,16 @@ class GaussianPosterior:
 
         return at_shares
 
-    def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]]:
+    def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]] | None:
         """Return the Gram matrix with the training points under each sample, as of `Kernel.vary_shares`.
 
         xs: m points, whose other coordinates stay.
 
-        Raises TypeError where the kernel has no gradient in their continuous coordinates.
+        Returns None if the kernel has no gradient in their continuous coordinates.
         """
         found = [self.kernel.vary_shares(one.hyper.theta, xs, self.xs) for one in self.members]
-        if (known := [vary for vary in found if vary is not None]) != found:
-            lacks = type(self.kernel).__name__
-            raise TypeError(f"kernel: expected gradients in continuous coordinates, which {lacks} lacks")
-        return known
+        known = [vary for vary in found if vary is not None]
+        return known if len(known) == len(found) else None
 
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
@@ -241,29 +232,26 @@ class GaussianPosterior:
         believed = replace(self, xs=augmented, members=members, known=known)
         return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
 
-    @property
-    def values(self) -> Array:
-        """The values that it learned from (n,), in the user's units, up to rounding."""
-        return self.shift + self.scale * read_values(self.members[0])
-
-    def find_training_means(self, xs: Batch) -> Array | None:
+    def find_training_means(self, xs: Batch) -> Array:
         """Return the mean at those of the points that it learned from (s, k).
 
-        xs: points.
-
-        Returns None unless xs is the very object that the surrogate was conditioned on.
+        xs: the very object that the surrogate was conditioned on; of any other batch, the means of `screen`.
         """
         known = self.training_means
-        return None if known is None or known.all_points is not xs else self.shift + self.scale * known.means
+        if known is None or known.all_points is not xs:
+            return self.screen(xs).mean
+        return self.shift + self.scale * known.means
 
-    def leave_one_out(self) -> Prediction:
-        """Return mean and variance of each training value given all others, (s, n) each.
+    def leave_one_out(self) -> HeldOut:
+        """Predict each training value given all others.
 
         The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
         """
+        values = self.shift + self.scale * read_values(self.members[0])
         found = [predict_left_out(one) for one in self.members]
         mean, variance = (np.stack(rows) for rows in zip(*found, strict=True))
-        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+        prediction = Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+        return HeldOut(self.xs, values, prediction)
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
@@ -304,7 +292,7 @@ class GaussianPosterior:
 
 
 @dataclass(frozen=True, eq=False)
-class FantasizedPosterior:
+class FantasizedPosterior(Posterior):
     """A posterior with believed points, under a kernel that depends on the training points and so changes with them.
 
     observed: without the believed points; it gives the mean. augmented: with them; the smaller variance counts.
@@ -315,35 +303,18 @@ class FantasizedPosterior:
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
         return self.observed.noise
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return latent mean and variance, (s, m) each.
-
-        xs: m points.
-        """
         return _smaller_variance(self.observed.predict(xs), self.augmented.predict(xs))
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return a mean never above, and a variance never below, that of `predict`.
-
-        xs: m points.
-        """
         return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
     def covariance(self, xs: Batch) -> Array:
-        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
-
-        xs: m points.
-        """
         return _scale_to_variances(self.augmented.covariance(xs), self.predict(xs).variance)
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once more points are believed, as of `GaussianPosterior.believe`.
-
-        xs: points that are being evaluated; none change nothing.
-        """
         if not len(xs):
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]

@@ -20,7 +20,7 @@ from bostruct.acquisition.functions import (
     ProbabilityOfImprovement,
 )
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import DomainError, NumericalError, SpaceExhausted, describe_part
+from bostruct.contracts import DomainError, NumericalError, SpaceExhausted, Surrogate, describe_part
 from bostruct.methods import auto, combo, searcher
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.methods.success import success_model
@@ -132,7 +132,7 @@ def test_info_says_what_a_person_wants_to_see(make):
     assert json.loads(json.dumps(info)) == info
 
 
-class Known:
+class Known(Surrogate):
     """A surrogate whose posterior is known, or which fails for a reason."""
 
     def __init__(self, posterior: TablePosterior | None) -> None:

@@ -12,7 +12,7 @@ from scipy.stats import beta, norm
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Array, Batch, BostructError, NumericalError, Prediction
+from bostruct.contracts import Array, Batch, BostructError, Feasibility, NumericalError, Posterior, Prediction
 from bostruct.searchers.proposals import neighbors_of
 from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
 from bostruct.study.callbacks import LEAST_PROBABILITY
@@ -20,7 +20,7 @@ from bostruct.study.history import History
 
 
 @dataclass
-class Known:
+class Known(Posterior):
     """A posterior of known means and covariances, by the first variable."""
 
     mean: Array
@@ -79,7 +79,7 @@ def test_the_bound_is_that_of_clopper_and_pearson(n_found: int) -> None:
 
 
 def test_a_posterior_without_covariances_or_with_indefinite_ones_is_refused() -> None:
-    class Bare:
+    class Bare(Posterior):
         def predict(self, xs: Batch) -> Prediction:
             return Prediction(np.zeros((1, len(xs))), np.ones((1, len(xs))))
 
@@ -90,7 +90,7 @@ def test_a_posterior_without_covariances_or_with_indefinite_ones_is_refused() ->
         bound(THREE, Known(np.zeros(3), indefinite), [0, 1], 0.1)
 
 
-class Linear:
+class Linear(Posterior):
     """Nearly certain that the value is the number of ones."""
 
     def predict(self, xs: Batch) -> Prediction:
@@ -111,7 +111,7 @@ def test_the_best_point_of_a_large_space_is_looked_for(ones: int, expected: floa
 
 
 @dataclass
-class Succeeds:
+class Succeeds(Feasibility):
     """The chance of success by the first variable."""
 
     shares: tuple[float, ...]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bostruct.contracts import Kernel
+from bostruct.contracts import Kernel, Surrogate
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics, psd_diagnostics
 
 
@@ -46,7 +46,7 @@ class Similarity(Kernel):
         return pair(float(theta[0]))
 
 
-class Sampled:
+class Sampled(Surrogate):
     """A surrogate whose posterior has a member for each of some thetas."""
 
     def __init__(self, *thetas: float) -> None:

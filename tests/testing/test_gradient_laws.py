@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
-from bostruct.contracts import Kernel, Prediction, WorthSlopes
+from bostruct.contracts import Feasibility, Kernel, Prediction, WorthSlopes
 from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.auto import for_space
@@ -72,7 +72,7 @@ def test_kernels(space, rng):
         check_input_gradient(kernel, space, xs, ys, rng.uniform(-1.5, 0.5, size=size), rng)
 
 
-class Even:
+class Even(Feasibility):
     """A chance of success without a gradient, the same everywhere."""
 
     def log_chance(self, xs):
