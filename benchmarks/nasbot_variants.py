@@ -15,7 +15,6 @@ from bostruct import methods
 from bostruct.acquisition.evolution import Evolution
 from bostruct.contracts import Array, Batch, Domain, Info, Posterior, Prediction, Score, Searcher, State, Surrogate
 from bostruct.domains.architecture.domain import ArchitectureDomain
-from bostruct.methods.initial_designs import pool_of
 from bostruct.nas.searches import SEARCHES
 from bostruct.searchers.bayesian import BayesianSearch
 
@@ -127,7 +126,7 @@ def with_line(domain: Any) -> BayesianSearch:
 def with_maximizer(kind: type[Evolution], domain: Any) -> BayesianSearch:
     """Build NASBOT with another search for the largest acquisition value."""
     search = methods.nasbot(domain)
-    return replace(search, maximizer=kind(pool_of(domain)))
+    return replace(search, maximizer=kind(domain.pool))
 
 
 VARIANTS: dict[str, Callable[[Any], Searcher]] = {
