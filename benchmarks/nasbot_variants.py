@@ -13,9 +13,8 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.acquisition.evolution import Evolution
-from bostruct.contracts import Array, Batch, HasMutation, Info, Posterior, Prediction, Score, Searcher, State, Surrogate
+from bostruct.contracts import Array, Batch, Domain, Info, Posterior, Prediction, Score, Searcher, State, Surrogate
 from bostruct.domains.architecture.domain import ArchitectureDomain
-from bostruct.methods.initial_designs import pool_of
 from bostruct.nas.searches import SEARCHES
 from bostruct.searchers.bayesian import BayesianSearch
 
@@ -30,7 +29,7 @@ def log_mass(x: bo.Architecture) -> float:
 
 
 @dataclass(frozen=True)
-class LineSurrogate:
+class LineSurrogate(Surrogate):
     """A surrogate of what is left over a line in the log mass, which it adds again to the mean.
 
     surrogate: of the rest.
@@ -54,7 +53,7 @@ class LineSurrogate:
 
 
 @dataclass(frozen=True)
-class LinePosterior:
+class LinePosterior(Posterior):
     """The posterior of `LineSurrogate`.
 
     posterior: of the rest.
@@ -85,7 +84,7 @@ class FarDomain:
     domain: the one that it is otherwise.
     """
 
-    def __init__(self, domain: HasMutation) -> None:
+    def __init__(self, domain: Domain) -> None:
         self._domain = domain
 
     def __getattr__(self, name: str) -> Any:
@@ -101,9 +100,7 @@ class FarDomain:
 class FarEvolution(Evolution):
     """`Evolution` whose children are several mutations away from their parents."""
 
-    def __call__(
-        self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
-    ) -> tuple[Batch, Info]:
+    def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         far: Any = FarDomain(domain)  # what it does not do itself, the domain does
         return super().__call__(score, far, starts, rng)
 
@@ -112,9 +109,7 @@ class FarEvolution(Evolution):
 class DrawnEvolution(Evolution):
     """`Evolution` that begins at points drawn from the domain too."""
 
-    def __call__(
-        self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
-    ) -> tuple[Batch, Info]:
+    def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         pool = domain.join(self.pool, domain.sample(DRAWN, rng))
         return replace(Evolution(), pool=tuple(pool))(score, domain, starts, rng)
 
@@ -131,7 +126,7 @@ def with_line(domain: Any) -> BayesianSearch:
 def with_maximizer(kind: type[Evolution], domain: Any) -> BayesianSearch:
     """Build NASBOT with another search for the largest acquisition value."""
     search = methods.nasbot(domain)
-    return replace(search, maximizer=kind(pool_of(domain)))
+    return replace(search, maximizer=kind(domain.pool))
 
 
 VARIANTS: dict[str, Callable[[Any], Searcher]] = {

@@ -5,50 +5,27 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from types import ModuleType
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bostruct.contracts import (
-    Acquisition,
     Array,
     Batch,
-    Chance,
-    DeclaresCovariance,
     Domain,
     DomainError,
-    HasChanceBounds,
-    HasContinuous,
-    HasMutation,
-    HasSpellings,
-    Kernel,
     MissingExtra,
     Point,
-    Posterior,
     PredicateError,
-    Prior,
-    Score,
-    Searcher,
-    Surrogate,
 )
 
-Capability = TypeVar("Capability")
-CONTRACTS: tuple[type, ...] = (
-    Acquisition,
-    Domain,
-    Kernel,
-    Posterior,
-    Prior,
-    Score,
-    Searcher,
-)  # what capabilities add to
+Trait = TypeVar("Trait", bound=Domain)
+Part = TypeVar("Part")
 ROUNDING = 1e-13  # a spread that is a smaller share of the values than this is rounding
 SMALLEST_SCALE = 1e-150  # whose square does not underflow
-CHOICES = frozenset({"coordinates", "decisions"})  # members that a structure takes from the domain that it is in
 
 
 def short_repr(value: object, limit: int = 80) -> str:
@@ -172,35 +149,6 @@ def did_you_mean(given: object, names: Iterable[object]) -> str:
     return f". Did you mean {known[close[0]]}?" if close else ""
 
 
-def has_capability(part: object, capability: type[Capability]) -> TypeGuard[Capability]:
-    """Tell whether a part has what a capability adds to its contract.
-
-    `isinstance` asks for the contract too, and in Python 3.11 evaluates its properties: the size of a domain may be
-    long to count.
-
-    part: a domain, a kernel, a posterior or a searcher; anything else has no capability.
-    capability: a protocol of `bostruct.contracts`.
-    """
-    return not missing_members(part, capability)
-
-
-def has_continuous(domain: Domain) -> TypeGuard[HasContinuous]:
-    """Tell whether a domain has continuous coordinates.
-
-    domain: any.
-    """
-    return has_capability(domain, HasContinuous) and domain.n_continuous > 0
-
-
-def list_forms(domain: Domain, xs: Batch) -> list[Hashable]:
-    """Return what tells the forms of points apart: their spellings where a domain has several of one point, or keys.
-
-    domain: of the points.
-    xs: m points.
-    """
-    return domain.spellings(xs) if has_capability(domain, HasSpellings) else domain.keys(xs)
-
-
 def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     """Return the positions of the points that did not occur before, ascending.
 
@@ -211,104 +159,63 @@ def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     return sorted(positions.values())
 
 
-def missing_members(part: object, capability: type) -> list[str]:
-    """List the methods and properties that a part lacks for a capability, or for a contract.
+def check_part(name: str, part: object, base: type[Part]) -> Part:
+    """Return a part that inherits from a base; raise TypeError, which names the base, for any other.
 
-    part: anything; a class lacks all of them, because it is not yet the part.
-    capability: a protocol of `bostruct.contracts`.
+    name: of the argument, which opens the message.
+    part: as given.
+    base: an abstract base class.
     """
-    return [name for name in _members(capability) if isinstance(part, type) or not _has_member(part, name)]
-
-
-def members_of(capability: type) -> list[str]:
-    """List the methods and properties that a capability adds to those that it builds on.
-
-    capability: a protocol of `bostruct.contracts`.
-    """
-    return [name for name in vars(capability) if not name.startswith("_")]
-
-
-@lru_cache(maxsize=64)
-def _members(capability: type) -> tuple[str, ...]:
-    bases = [base for base in capability.__mro__ if base is capability or base not in CONTRACTS]
-    return tuple(dict.fromkeys(name for base in reversed(bases) for name in members_of(base)))
-
-
-def _has_member(part: object, name: str) -> bool:
-    """Look at the class first, so that no property is evaluated; fields are found on the part itself.
-
-    A part that sets a member to None does without it, as a class does that sets `__hash__` to None.
-    """
-    if getattr(part, "__dict__", {}).get(name, ...) is None:
-        return False
-    return getattr(type(part), name, None) is not None or getattr(part, name, None) is not None
-
-
-def require_gradient(name: str, part: object, capability: type[Capability]) -> Capability:
-    """Return a part that has gradients in continuous coordinates; raise TypeError for any other.
-
-    name: what the part is, for the message.
-    part: a kernel, a posterior or a score.
-    capability: `HasInputGradient`, `HasPredictionGradient` or `HasScoreGradient`.
-    """
-    if not has_capability(part, capability):
-        raise TypeError(f"{name}: expected gradients in continuous coordinates, which {type(part).__name__} lacks")
+    if not isinstance(part, base):
+        home = re.sub(r"(?<=\.contracts)\.\w+$", "", base.__module__)
+        got = f"the class {part.__name__}" if isinstance(part, type) else type(part).__name__
+        raise TypeError(f"{name}: expected a {home}.{base.__name__} (subclass it), got {got}")
     return part
 
 
-def require(domain: Any, capability: type[Capability], method: str) -> Capability:
-    """Return a domain that has a capability; raise DomainError for any other.
+def check_domain(domain: object) -> Domain:
+    """Return a domain; raise TypeError for anything else.
 
-    The message names the method, the domain and what the domain lacks. The first words of the capability's docstring
-    say what is needed.
-
-    domain: any.
-    capability: a protocol of `bostruct.contracts`.
-    method: that asks.
+    domain: as given.
     """
-    if missing := missing_members(domain, capability):
-        raise DomainError(f"method: {method} needs {describe_need(capability)}, got {describe_lack(domain, missing)}")
+    if not isinstance(domain, Domain):
+        raise TypeError(f"domain: expected one, which subclasses bostruct.contracts.Domain, got {short_repr(domain)}")
     return domain
 
 
-def describe_lack(domain: Any, missing: Sequence[str], role: str = "") -> str:
-    """Say of a domain what it lacks for a method, and which variable is to blame, for the message.
+def require(found: Trait | None, domain: Domain, base: type[Trait], method: str, role: str = "") -> Trait:
+    """Return the domain if it has a trait; raise DomainError, with the first words of the base's docstring, if not.
 
-    domain: any.
-    missing: members of a capability.
+    found: as in `Domain.traits`.
+    domain: that was asked.
+    base: the class whose subclasses have the trait.
+    method: that asks.
     role: what the domain is to another, such as " as the part 'd'".
     """
+    if found is not None:
+        return found
     wide = name_wide(domain)
-    lacking = "has none" if wide and CHOICES & set(missing) else f"lacks {', '.join(missing)}"
-    return f"{type(domain).__name__}{wide}{role}, which {lacking}"
+    lacking = "has none" if wide else f"is no bostruct.contracts.{base.__name__}"
+    need = re.split(r"[.:]\s|\.$", base.__doc__ or base.__name__, maxsplit=1)[0]
+    got = f"{type(domain).__name__}{wide}{role}, which {lacking}"
+    raise DomainError(f"method: {method} needs {need[:1].lower() + need[1:]}, got {got}")
 
 
-def list_wide(domain: Any) -> list[str]:
-    """List the names of a domain's variables that are no single choice, which take capabilities from it.
+def list_wide(domain: Domain) -> list[str]:
+    """List the names of a domain's variables that are no single choice.
 
     domain: any; one without variables has none.
     """
-    variables = getattr(domain, "variables", None)
-    named = variables.items() if isinstance(variables, Mapping) else ()
-    return [name for name, one in named if getattr(one, "width", 1) != 1]
+    return [name for name, one in domain.variables.items() if one.width != 1]
 
 
-def name_wide(domain: Any) -> str:
+def name_wide(domain: Domain) -> str:
     """Name the first variable of a domain that is no single choice, for the message; "" for none.
 
     domain: any.
     """
     wide = list_wide(domain)
     return f" with the {type(domain.variables[wide[0]]).__name__} {wide[0]!r}" if wide else ""
-
-
-def describe_need(capability: type) -> str:
-    """Return the first words of a capability's docstring, as a part of a sentence.
-
-    capability: a protocol of `bostruct.contracts`.
-    """
-    first = re.split(r"[.:]\s|\.$", capability.__doc__ or capability.__name__, maxsplit=1)[0]
-    return first[:1].lower() + first[1:]
 
 
 def count_own_frames() -> int:
@@ -320,10 +227,10 @@ def count_own_frames() -> int:
     return level
 
 
-def try_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> Point | None:
+def try_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> Point | None:
     """Mutate a point; return None where bounds or constraints leave it no other. A predicate that fails goes through.
 
-    domain: with mutations.
+    domain: any.
     x: one point.
     rng: the only source of chance.
     """
@@ -333,23 +240,6 @@ def try_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> Poi
         raise
     except DomainError:
         return None
-
-
-def bound_log_chance(chance: Chance, xs: Batch) -> Array:
-    """Return bounds never below the log chance of m points (m,): the log chance itself where it has no quicker ones.
-
-    chance: any.
-    xs: m points.
-    """
-    return chance.bound_log_chance(xs) if has_capability(chance, HasChanceBounds) else chance.log_chance(xs)
-
-
-def may_have_covariance(surrogate: Surrogate) -> bool:
-    """Tell whether the posterior of a surrogate may be `HasCovariance`: unless it is declared to be none.
-
-    surrogate: any.
-    """
-    return not has_capability(surrogate, DeclaresCovariance) or surrogate.has_covariance
 
 
 def has_hardly_grown(counts: Sequence[int], before: Sequence[int], growth: float) -> bool:

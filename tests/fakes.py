@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, DomainError, Prediction
+from bostruct.contracts import Array, Batch, DomainError, Posterior, Prediction, Score
 
 
 @dataclass(eq=False)
-class TablePosterior:
+class TablePosterior(Posterior):
     """A mean and a variance for each point of a small space, (size,) each, in the order of `Space.enumerate`.
 
     optimism: by how much `screen` lowers the mean and raises the variance of each point.
@@ -42,7 +42,7 @@ class TablePosterior:
 
 
 @dataclass(eq=False)
-class TableScore:
+class TableScore(Score):
     """A score for each point, and a bound that is never below it; counts the points scored."""
 
     n_choices: Array
@@ -67,7 +67,7 @@ class TableScore:
 
 
 @dataclass(frozen=True, eq=False)
-class Unpruned:
+class Unpruned(Score):
     """Another score, scored in full wherever it is asked: its bound says nothing."""
 
     score: object
@@ -83,7 +83,7 @@ class StuckDomain:
     """A domain whose every point is the only one."""
 
     def __init__(self, domain: Any) -> None:
-        self.keys, self.join, self.take = domain.keys, domain.join, domain.take
+        self.keys, self.join, self.take, self.spellings = domain.keys, domain.join, domain.take, domain.spellings
         self.sample_unseen = domain.sample_unseen
 
     def mutate(self, x: Any, rng: np.random.Generator) -> Any:

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import PointError, SpaceExhausted
-from bostruct.domains.unseen import draw_unseen
+from bostruct.contracts import (
+    DistanceDomain,
+    Domain,
+    FeatureDomain,
+    LocalDomain,
+    PointError,
+    SpaceExhausted,
+    draw_unseen,
+)
 
 
 @dataclass(frozen=True)
-class Permutations:
+class Permutations(Domain):
     """The orders of 0..n - 1, as tuples; a neighbor has two neighboring places swapped."""
 
     n: int
@@ -27,9 +34,9 @@ class Permutations:
     def sample_unseen(self, seen, rng):
         if len(seen) >= self.size:
             raise SpaceExhausted(f"all {self.size} permutations have been seen")
-        x = draw_unseen(self, seen, rng)
+        x = draw_unseen(self.sample, self.keys, seen, rng)
         while x is None:
-            x = draw_unseen(self, seen, rng)
+            x = draw_unseen(self.sample, self.keys, seen, rng)
         return x
 
     def check(self, x):
@@ -47,21 +54,6 @@ class Permutations:
     def encode(self, x):
         return list(x)
 
-    def decode(self, data):
-        return tuple(data)
-
-    def key(self, x):
-        return x
-
-    def keys(self, batch):
-        return list(batch)
-
-    def take(self, batch, positions):
-        return [batch[i] for i in positions]
-
-    def join(self, *batches):
-        return [x for batch in batches for x in batch]
-
     def to_json(self):
         return {"domain": "permutations", "n": self.n}
 
@@ -78,20 +70,13 @@ class Mutable(Permutations):
 
 
 @dataclass(frozen=True)
-class Swaps(Mutable):
+class Swaps(Mutable, LocalDomain):
     """Permutations with neighbors, too."""
 
     def neighbors(self, x):
         return [(*x[:i], x[i + 1], x[i], *x[i + 2 :]) for i in range(self.n - 1)]
 
-    def sample_neighbors(self, x, m, rng):
-        near = self.neighbors(x)
-        if len(near) <= m:
-            return near
-        return [near[i] for i in np.sort(rng.choice(len(near), size=m, replace=False))]
-
-    def mutate(self, x, rng):
-        return self.sample_neighbors(x, 1, rng)[0]
+    mutate = LocalDomain.mutate
 
 
 def inversions(xs, ys):
@@ -109,7 +94,7 @@ def _orders(places):
 
 
 @dataclass(frozen=True)
-class Distant(Swaps):
+class Distant(Swaps, DistanceDomain):
     """Permutations with neighbors and distances."""
 
     def distances(self, xs, ys):
@@ -117,7 +102,7 @@ class Distant(Swaps):
 
 
 @dataclass(frozen=True)
-class Described(Permutations):
+class Described(Permutations, FeatureDomain):
     """Permutations of which only features are known."""
 
     def features(self, xs):

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Domain, HasGradient
+from bostruct.contracts import Domain, Kernel
 
 
 def cost(point: Mapping[str, int]) -> float:
@@ -39,7 +39,7 @@ share: float = result.trials[-1].info.get("suggest_seconds", 0.0) / 2
 """
 OWN_PARTS = """
 own_domain: Domain = SwappedOrders(6)
-own_kernel: HasGradient = PlacesKernel()
+own_kernel: Kernel = PlacesKernel()
 """
 
 

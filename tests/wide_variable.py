@@ -77,13 +77,13 @@ def _swap(columns: Sequence[int], a: int, b: int) -> list[int]:
     return found
 
 
-class OrderFactor:
+class OrderFactor(Factor):
     """exp(-exp(theta) times the discordant pairs): Mallows kernels (Jiao and Vert 2015), one for each of c orders."""
 
     has_unit_diagonal = True
 
     def __init__(self, n_variables: int) -> None:
-        self.n_variables = self.n_parameters = n_variables
+        self.n_variables = n_variables
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """The discordant pairs of each variable (c, n, m)."""
@@ -95,10 +95,6 @@ class OrderFactor:
         if without is not None:
             rates[without] = 0.0
         return -np.tensordot(rates, prepared, 1)
-
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        del theta
-        return np.zeros(len(xs))
 
     def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
         return -np.exp(theta) * np.tensordot(prepared, weighted, 2)

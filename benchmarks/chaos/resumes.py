@@ -188,8 +188,8 @@ TAKEN = {  # what each kind of domain is searched by
     "fidelity": (*ON_CHOICES, "hyperband", "successive-halving", "model-based-hyperband", "successive-narrowing"),
     "loose": ON_CHOICES,
     "tight": ON_CHOICES,
-    "architectures": ON_ARCHITECTURES,
-    "joint": ON_ARCHITECTURES,
+    "architectures": (*ON_ARCHITECTURES, "smbo"),
+    "joint": (*ON_ARCHITECTURES, "smbo"),
     "programs": (*ON_SPACES, "smbo", "mcts", "smbo-mcts"),
 }
 PAIRS = tuple(f"{method} on {kind}" for kind, methods in TAKEN.items() for method in methods)

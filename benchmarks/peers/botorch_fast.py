@@ -16,7 +16,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from bostruct.acquisition.functions import log_h
+from bostruct.goals.logarithms import log_h
 
 LEAST_NOISE, LEAST_LENGTHSCALE, LEAST_HAMMING = 1e-4, 0.025, 1e-6
 LEAST_VARIANCE = 1e-10  # of predictions, as GPyTorch has it

@@ -32,16 +32,13 @@ REPEATS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Unpruned:
+class Unpruned(Score):
     """A score of which nothing is known beforehand, so that every point must be scored."""
 
     score: Score
 
     def __call__(self, xs: Batch) -> Array:
         return self.score(xs)
-
-    def upper_bounds(self, xs: Batch) -> Array:
-        return np.full(len(xs), np.inf)
 
 
 def measure(miniature: bool) -> list[Row]:

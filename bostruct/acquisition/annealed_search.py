@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
-from bostruct.acquisition.local_search import draw_with_neighbors, sample_neighborhoods
-from bostruct.checks import check_integer, check_number, first_occurrences, has_capability
-from bostruct.contracts import Array, Batch, Domain, HasNeighbors, HasQuickChanges, Info, IntArray, Score
+from bostruct.acquisition.local_search import draw_with_neighbors
+from bostruct.checks import check_integer, check_number, first_occurrences
+from bostruct.contracts import Array, Batch, Domain, Info, IntArray, LocalDomain, Maximizer, Score
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
 MOST_ENDS = 100  # points that are returned
 COLDEST = 1e-9  # temperature, at which worse neighbors have no chance
-
-Changes: TypeAlias = Callable[[Batch, int, np.random.Generator], tuple[Batch, IntArray]]
 
 
 class Scored(NamedTuple):
@@ -35,7 +32,7 @@ class Scored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AnnealedSearch:
+class AnnealedSearch(Maximizer):
     """Simulated annealing (Kirkpatrick et al. 1983): walks that also go to worse neighbors, less and less often.
 
     Half of the walks begin at the best of many candidates, as of `LocalSearch`, the other half at starts drawn from the
@@ -66,7 +63,7 @@ class AnnealedSearch:
         check_number("temperature", self.temperature, 0.0)
 
     def __call__(
-        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the best points met, best first, each once, and what goes on record.
 
@@ -75,14 +72,11 @@ class AnnealedSearch:
         starts: points to start from, best first; may be empty.
         rng: the only source of chance.
         """
-        change: Changes = (
-            domain.change_each if has_capability(domain, HasQuickChanges) else partial(sample_neighborhoods, domain)
-        )
-        candidates = self._draw_candidates(domain, change, starts, rng)
+        candidates = self._draw_candidates(domain, starts, rng)
         walkers = self._begin(score, domain, candidates, starts, rng)
         met = [walkers]
         for step in range(self.steps):
-            neighbors, of = change(walkers.points, self.neighbors, rng)
+            neighbors, of = domain.change_each(walkers.points, self.neighbors, rng)
             found, has = _find_best(score, domain, neighbors, of, len(walkers.scores))
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
             walkers = _move(domain, walkers, found, has, heat, rng)
@@ -91,13 +85,13 @@ class AnnealedSearch:
         info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
         return ends.points, info
 
-    def _draw_candidates(self, domain: HasNeighbors, change: Changes, starts: Batch, rng: np.random.Generator) -> Batch:
+    def _draw_candidates(self, domain: LocalDomain, starts: Batch, rng: np.random.Generator) -> Batch:
         """Draw points of the domain, and changes of the first starts."""
         drawn = draw_with_neighbors(domain, self.random, 0, starts[:MOST_SPRAYED], rng)
         if not len(starts) or not self.spray:
             return drawn
         first = domain.take(starts, np.arange(min(len(starts), MOST_SPRAYED)))
-        return domain.join(drawn, change(first, self.spray, rng)[0])
+        return domain.join(drawn, domain.change_each(first, self.spray, rng)[0])
 
     def _begin(
         self, score: Score, domain: Domain, candidates: Batch, starts: Batch, rng: np.random.Generator

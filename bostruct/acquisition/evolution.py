@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.acquisition.selection import ByRank
-from bostruct.checks import check_bool, check_integer, check_number, list_forms, try_mutation
-from bostruct.contracts import Array, Batch, HasMutation, Info, Score
+from bostruct.checks import check_bool, check_integer, check_number, try_mutation
+from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
 
 Selection = Callable[[Array], Array]  # fitness (m,), in order of birth -> chances (m,)
 
@@ -22,7 +22,7 @@ BY_RANK = ByRank()
 
 
 @dataclass(frozen=True)
-class Evolution:
+class Evolution(Maximizer):
     """Evolution for the maxima of a score (Kandasamy et al. 2018, section 5, and the released code).
 
     After t starts were given, growth * sqrt(t) children are tried, at least `least` and at most `most`. The children of
@@ -53,9 +53,7 @@ class Evolution:
         if check_bool("pool_only", self.pool_only) and not len(self.pool):
             raise ValueError("pool_only: there is no pool to start from")
 
-    def __call__(
-        self, score: Score, domain: HasMutation, starts: Batch, rng: np.random.Generator
-    ) -> tuple[Batch, Info]:
+    def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
         """Return all points scored, best first, each once, and what goes on record.
 
         score: the function to maximize.
@@ -100,16 +98,16 @@ class Evolution:
         return int(min(max(3.0 * math.sqrt(children), 5.0), 100.0))
 
 
-def _drop_duplicates(domain: HasMutation, xs: Batch, known: set[Hashable]) -> Batch:
+def _drop_duplicates(domain: Domain, xs: Batch, known: set[Hashable]) -> Batch:
     """Return the points that are not known, each form of them once, and add them to `known`."""
     fresh: list[int] = []
-    for position, key in enumerate(list_forms(domain, xs)):
+    for position, key in enumerate(domain.spellings(xs)):
         if key not in known:
             known.add(key)
             fresh.append(position)
     return domain.take(xs, fresh)
 
 
-def _mutate_each(domain: HasMutation, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
+def _mutate_each(domain: Domain, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
     tried = (try_mutation(domain, xs[parent], rng) for parent in parents)
     return domain.join([child for child in tried if child is not None])

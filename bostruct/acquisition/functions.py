@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import log_ndtr, ndtr
 
 from bostruct.checks import check_number
-from bostruct.contracts import Array, Prediction, WorthSlopes
-from bostruct.goals.logarithms import hazard, log_density, log_mean_exp
+from bostruct.contracts import AcquisitionFunction, Array, Prediction, WorthSlopes
+from bostruct.goals.logarithms import ROOT_2_PI, hazard, log_h, slope_of_log_h
 
-ROOT_2_PI = math.sqrt(2.0 * math.pi)
-SERIES_FROM = -20.0  # where an asymptotic series has more digits than a difference
-TERMS = 13
 SCORE_ROUNDING = 1e-14  # relative: what the arithmetic of a score may lose, and its bound must not
 
 
@@ -23,52 +19,12 @@ def _standardize(prediction: Prediction, incumbent: float) -> tuple[Array, Array
     return (incumbent - prediction.mean) / sd, sd
 
 
-def log_h(u: Array) -> Array:
-    """Return log(phi(u) + u Phi(u)) to at least 12 digits, however far in the tail (Ament et al. 2023, equation 9).
-
-    u: standardized improvements, any shape. phi, Phi: the standard normal density and distribution function.
-    """
-    out = np.empty_like(u)
-    near, far = u > -1.0, u < SERIES_FROM
-    between = ~near & ~far
-    v = u[near]
-    out[near] = np.log(np.exp(-0.5 * v * v) / ROOT_2_PI + v * ndtr(v))
-    v = u[between]
-    remainder = 1.0 + math.sqrt(math.pi / 2.0) * v * erfcx(-v / math.sqrt(2.0))
-    out[between] = log_density(v) + np.log(remainder)
-    v = u[far]
-    out[far] = log_density(v) + np.log(_remainder(v))
-    return out
-
-
-def _slope_of_log_h(u: Array, log_value: Array) -> Array:
-    """Return the derivative Phi / h of log h; far in the tail the difference of two logarithms has no digits."""
-    slope = np.exp(log_ndtr(u) - log_value)
-    far = u < SERIES_FROM
-    remainder = _remainder(u[far])
-    slope[far] = (remainder - 1.0) / u[far] / remainder
-    return slope
-
-
-def _remainder(v: Array) -> Array:
-    """Return 1 + v Phi(v) / phi(v) as 1 / v^2 - 3 / v^4 + 15 / v^6 - ...; that sum would lose digits."""
-    square = 1.0 / (v * v)
-    total = np.ones_like(v)
-    for k in range(TERMS, 0, -1):
-        total = 1.0 - (2 * k + 1) * square * total
-    return square * total
-
-
 @dataclass(frozen=True)
-class ExpectedImprovement:
+class ExpectedImprovement(AcquisitionFunction):
     """Expected improvement, E max(incumbent - f, 0), averaged over posterior samples.
 
     Oh et al. 2019 sum it over samples, which orders points alike.
     """
-
-    @property
-    def is_logarithm(self) -> bool:
-        return False
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         u, sd = _standardize(prediction, incumbent)
@@ -86,17 +42,12 @@ class ExpectedImprovement:
         density, tail = sd * np.exp(-0.5 * u * u) / ROOT_2_PI, sd * u * ndtr(u)
         return np.maximum(density + tail, 0.0) + SCORE_ROUNDING * (density + np.abs(tail))
 
-    def average(self, scores: Array) -> Array:
-        return scores.mean(axis=0)
-
 
 @dataclass(frozen=True)
-class LogExpectedImprovement:
+class LogExpectedImprovement(AcquisitionFunction):
     """The logarithm of expected improvement, which does not underflow far from the incumbent (Ament et al. 2023)."""
 
-    @property
-    def is_logarithm(self) -> bool:
-        return True
+    is_logarithm = True
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
         u, sd = _standardize(prediction, incumbent)
@@ -114,18 +65,15 @@ class LogExpectedImprovement:
         """
         u, sd = _standardize(prediction, incumbent)
         log_worth = log_h(u)
-        slope = _slope_of_log_h(u, log_worth)
+        slope = slope_of_log_h(u, log_worth)
         return WorthSlopes(np.log(sd) + log_worth, -slope / sd, 0.5 * (1.0 - slope * u) / prediction.variance)
-
-    def average(self, scores: Array) -> Array:
-        return log_mean_exp(scores)
 
 
 LOG_EI = LogExpectedImprovement()
 
 
 @dataclass(frozen=True, eq=False)
-class LogAugmentedExpectedImprovement:
+class LogAugmentedExpectedImprovement(AcquisitionFunction):
     """The logarithm of augmented expected improvement, which asks for points that still have something to teach.
 
     Expected improvement times 1 - sqrt(noise / (noise + variance)) (Huang et al. 2006). Beside points told the variance
@@ -137,21 +85,14 @@ class LogAugmentedExpectedImprovement:
     Raises TypeError or ValueError for a noise that is none of these.
     """
 
+    is_logarithm = True
     noise: Array | float = 0.0
-
-    @property
-    def is_logarithm(self) -> bool:
-        return True
 
     def __post_init__(self) -> None:
         for one in np.ravel(self.noise):
             check_number("noise", one, 0.0)
 
     def with_noise(self, noise: Array) -> LogAugmentedExpectedImprovement:
-        """Return the function for values of another noise.
-
-        noise: (s, 1), as above.
-        """
         return LogAugmentedExpectedImprovement(noise)
 
     def __call__(self, prediction: Prediction, incumbent: float) -> Array:
@@ -169,18 +110,10 @@ class LogAugmentedExpectedImprovement:
         return LOG_EI.upper_bounds(prediction, incumbent) + log_share + SCORE_ROUNDING * (1.0 - log_share)
 
     def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
-        """Return the worth and its derivatives, (s, m) each.
-
-        prediction: mean and variance, (s, m) each.
-        incumbent: the value to improve on, in the user's units.
-        """
         worth, of_mean, of_variance = LOG_EI.worth_and_slopes(prediction, incumbent)
         share = self._share(prediction.variance)
         slope = 0.5 * (1.0 - share) / share / (self.noise + prediction.variance)
         return WorthSlopes(worth + np.log(share), of_mean, of_variance + slope)
-
-    def average(self, scores: Array) -> Array:
-        return log_mean_exp(scores)
 
     def _share(self, variance: Array) -> Array:
         """Return 1 - sqrt(noise / total) without a difference, for the quotient may be close to 1."""
@@ -189,7 +122,7 @@ class LogAugmentedExpectedImprovement:
 
 
 @dataclass(frozen=True)
-class ProbabilityOfImprovement:
+class ProbabilityOfImprovement(AcquisitionFunction):
     """The logarithm of the probability of improvement, log P(f < incumbent - margin).
 
     margin: in the user's units, at least 0.
@@ -197,11 +130,8 @@ class ProbabilityOfImprovement:
     Raises TypeError, ValueError.
     """
 
+    is_logarithm = True
     margin: float = 0.0
-
-    @property
-    def is_logarithm(self) -> bool:
-        return True
 
     def __post_init__(self) -> None:
         check_number("margin", self.margin, 0.0)
@@ -230,12 +160,9 @@ class ProbabilityOfImprovement:
         slope = hazard(u)
         return WorthSlopes(log_ndtr(u), -slope / sd, -0.5 * slope * u / prediction.variance)
 
-    def average(self, scores: Array) -> Array:
-        return log_mean_exp(scores)
-
 
 @dataclass(frozen=True)
-class LowerConfidenceBound:
+class LowerConfidenceBound(AcquisitionFunction):
     """The negative lower confidence bound, -(mean - weight * sd): optimism in the face of uncertainty.
 
     weight: of the standard deviation, at least 0.
@@ -244,10 +171,6 @@ class LowerConfidenceBound:
     """
 
     weight: float = 2.0
-
-    @property
-    def is_logarithm(self) -> bool:
-        return False
 
     def __post_init__(self) -> None:
         check_number("weight", self.weight, 0.0)
@@ -259,6 +182,3 @@ class LowerConfidenceBound:
     def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
         score = self(prediction, incumbent)
         return score + SCORE_ROUNDING * (np.abs(score) + 2.0 * np.abs(prediction.mean))
-
-    def average(self, scores: Array) -> Array:
-        return scores.mean(axis=0)

@@ -8,14 +8,14 @@ import numpy as np
 
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, LocalSearch
 from bostruct.checks import check_integer
-from bostruct.contracts import Batch, HasCombinations, Info, Point, Score
+from bostruct.contracts import Batch, Info, LocalDomain, Maximizer, Point, Score
 
 LOCAL_SEARCH = LocalSearch()
 COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
 
 
 @dataclass(frozen=True)
-class JointAscent:
+class JointAscent(Maximizer):
     """Ascents of a score in steps that make many changes together.
 
     A step orders the neighbors of a point by the upper bounds of their scores, which cost no variance. It makes the
@@ -38,7 +38,7 @@ class JointAscent:
         check_integer("most_steps", self.most_steps, 1)
 
     def __call__(
-        self, score: Score, domain: HasCombinations, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the ends of the ascents, best first, and what goes on record.
 
@@ -60,14 +60,17 @@ class JointAscent:
         return domain.take(domain.join(ends), order), info
 
     def _climb(
-        self, score: Score, domain: HasCombinations, x: Point, value: float, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, x: Point, value: float, rng: np.random.Generator
     ) -> tuple[Point, float, int]:
         """Return the end of the ascent from a point, its score, and the number of steps."""
         for step in range(self.most_steps):
             near, _ = domain.sample_neighborhoods(domain.join([x]), MAX_NEIGHBORS, rng, leaps=True)
             if not len(near):
                 return x, value, step
-            order = np.argsort(-score.upper_bounds(near), kind="stable")
+            bounds = score.upper_bounds(near)
+            if np.all(bounds == np.inf):  # of a score without bounds
+                bounds = score(near)
+            order = np.argsort(-bounds, kind="stable")
             tried = domain.combine(x, domain.take(near, order), list_counts(len(near)))
             found = score(tried) if len(tried) else np.empty(0)
             if not len(found) or not found.max() > value:

@@ -7,21 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.acquisition.bounded_search import best, best_of_each, best_of_each_unpruned
-from bostruct.checks import check_integer, first_occurrences, has_capability
-from bostruct.contracts import (
-    ADDED_LATER,
-    Array,
-    Batch,
-    Domain,
-    HasCandidates,
-    HasListing,
-    HasNeighborhoods,
-    HasNeighbors,
-    Info,
-    IntArray,
-    Point,
-    Score,
-)
+from bostruct.checks import check_integer, first_occurrences
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, LocalDomain, Maximizer, Point, Score
 
 PRUNED_UP_TO = 0.35  # share of a step's neighbors scored, above which the next step scores all of them at once
 SHARE_KEPT = 0.8  # by which the share is multiplied after such a step, so that bounds are tried again after five
@@ -30,7 +17,7 @@ MAX_NEIGHBORS = 20_000  # of one point, looked at in one step unless told
 
 
 @dataclass(frozen=True)
-class LocalSearch:
+class LocalSearch(Maximizer):
     """Local search for the maxima of a score: ascents from the best of many candidates (Oh et al. 2019, Algorithm 1).
 
     random: number of candidates drawn as the domain draws, at least 1.
@@ -64,7 +51,7 @@ class LocalSearch:
         check_integer("neighbors", self.neighbors, 1)
 
     def __call__(
-        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return local maxima of the score, best first, each once, and what goes on record.
 
@@ -85,9 +72,7 @@ class LocalSearch:
         return domain.take(ends, order), info
 
 
-def draw_with_neighbors(
-    domain: HasNeighbors, random: int, spray: int, starts: Batch, rng: np.random.Generator
-) -> Batch:
+def draw_with_neighbors(domain: LocalDomain, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
     """Draw candidates: points of the domain, fewer where it would repeat them, and neighbors of known points.
 
     domain: to draw from.
@@ -96,12 +81,11 @@ def draw_with_neighbors(
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    can_choose = has_capability(domain, HasCandidates)
-    drawn = domain.sample_candidates(random, starts, rng) if can_choose else domain.sample(random, rng)
-    return domain.join(drawn, sample_neighborhoods(domain, starts, spray, rng)[0]) if len(starts) else drawn
+    drawn = domain.sample_candidates(random, starts, rng)
+    return domain.join(drawn, domain.sample_neighborhoods(starts, spray, rng)[0]) if len(starts) else drawn
 
 
-def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
+def draw_distinct(domain: LocalDomain, random: int, spray: int, starts: Batch, rng: np.random.Generator) -> Batch:
     """Return all points of the domain where they can be listed and are few, else `draw_with_neighbors` without repeats.
 
     Of a domain so large that fewer than one draw in 200 repeats another, no repeats are looked for.
@@ -112,53 +96,18 @@ def draw_distinct(domain: HasNeighbors, random: int, spray: int, starts: Batch, 
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    few = list_few(domain, random)
+    few = domain.list_few(random)
     if few is not None:
         return few
     drawn = draw_with_neighbors(domain, random, spray, starts, rng)
-    if count_at_most(domain) > REPEATS_MATTER_UP_TO * random:
+    if domain.count_at_most() > REPEATS_MATTER_UP_TO * random:
         return drawn
     return domain.take(drawn, first_occurrences(domain, drawn))
 
 
-def list_few(domain: Domain, most: int) -> Batch | None:
-    """Return all points of a domain; None where it cannot list them, or may have more than `most`.
-
-    domain: any.
-    most: number of points.
-    """
-    return domain.list_few(most) if has_capability(domain, HasListing) else None
-
-
-def count_at_most(domain: Domain) -> float:
-    """Return an upper bound of the number of points, for which none is listed: the size of a space may list them.
-
-    domain: any.
-    """
-    return domain.n_points if has_capability(domain, HasListing) else domain.size
-
-
-def sample_neighborhoods(
-    domain: HasNeighbors, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
-) -> tuple[Batch, IntArray]:
-    """Return up to m neighbors of each point as one batch, and the position in xs of each neighbor's point.
-
-    domain: with neighbors; one without neighborhoods is asked for the neighbors of one point after another.
-    xs: batch of points.
-    m: the most neighbors of each.
-    rng: the only source of chance.
-    leaps: as of `LocalSearch`; a domain without neighborhoods has none.
-    """
-    if has_capability(domain, HasNeighborhoods):
-        return domain.sample_neighborhoods(xs, m, rng, leaps)
-    found = [domain.sample_neighbors(x, m, rng) for x in xs]
-    counts = np.array([len(near) for near in found], dtype=np.int64)
-    return domain.join(*found), np.repeat(np.arange(len(found)), counts)
-
-
 def ascend(
     score: Score,
-    domain: HasNeighbors,
+    domain: LocalDomain,
     xs: Batch,
     scores: Array,
     rng: np.random.Generator,
@@ -189,7 +138,7 @@ def ascend(
     steps, looked_at, share = 0, 0, 0.0
     while len(climbing) and (most is None or looked_at < most):
         here = domain.join([points[i] for i in climbing])
-        batch, group = sample_neighborhoods(domain, here, neighbors, rng, leaps)
+        batch, group = domain.sample_neighborhoods(here, neighbors, rng, leaps)
         if share <= PRUNED_UP_TO:
             winner, top, share = best_of_each(score, domain, batch, group, len(climbing), scores[climbing])
         else:

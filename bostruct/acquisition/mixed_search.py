@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,28 +11,23 @@ from scipy.optimize import minimize
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.acquisition.local_search import MAX_NEIGHBORS, ascend, draw_with_neighbors
-from bostruct.checks import check_integer, first_occurrences, has_capability
+from bostruct.checks import check_integer, first_occurrences
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
     Batch,
     Domain,
-    HasContinuous,
-    HasNeighbors,
-    HasScoreGradient,
     Info,
     IntArray,
+    LocalDomain,
     Maximizer,
     Point,
     PointError,
     Score,
+    VariedValues,
 )
 
 RETREATS = (0.5, 0.25, 0.125, 0.03, 0.0)  # of the way to an end that constraints forbid
-
-
-class ContinuousNeighbors(HasNeighbors, HasContinuous, Protocol):
-    """A domain with neighbors and continuous coordinates."""
 
 
 class Climbers(NamedTuple):
@@ -47,7 +42,7 @@ class Climbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MixedSearch:
+class MixedSearch(Maximizer):
     """Search for the maxima of a score that has gradients in the continuous coordinates of points.
 
     The best of many candidates, and the best points told, climb in turns: by L-BFGS in the continuous coordinates,
@@ -85,7 +80,7 @@ class MixedSearch:
             check_integer(name, getattr(self, name), 0)
 
     def __call__(
-        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the points where the climbs ended, best first, each once, and what goes on record.
 
@@ -105,7 +100,7 @@ class MixedSearch:
         return domain.take(ends, first_occurrences(domain, ends)), {**begun, **info, "best_score": best_score}
 
     def _begin(
-        self, score: Score, domain: ContinuousNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
         """Return the points that climb beside the incumbents, and what goes on record."""
         if self.begin is None:
@@ -117,32 +112,34 @@ class MixedSearch:
         return Climbers(points, score(points)), info
 
     def _climb(
-        self, score: Score, domain: ContinuousNeighbors, climbers: Climbers, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, climbers: Climbers, rng: np.random.Generator
     ) -> tuple[Climbers, Info]:
         """Let points climb in turns; return where they end, and what goes on record."""
-        if not domain.n_continuous or not has_capability(score, HasScoreGradient):
+        varied = score.vary_shares(climbers.points) if domain.n_continuous else None
+        if varied is None:
             points, scores, steps = ascend(
                 score, domain, *climbers, rng, leaps=True, most=self.most, neighbors=self.neighbors
             )
             return Climbers(points, scores), {"steps": steps}
         rest: Any = _OtherCoordinates(domain)
         turns = gradients = 0
-        steps = 2
-        while turns < self.turns and steps > 1:  # the first step led nowhere where it is the only one
-            climbers, calls = self._climb_by_gradient(score, domain, climbers)
+        while varied is not None:
+            climbers, calls = self._climb_by_gradient(score, varied, domain, climbers)
             points, scores, steps = ascend(score, rest, *climbers, rng, most=self.most, neighbors=self.neighbors)
             climbers, gradients, turns = Climbers(points, scores), gradients + calls, turns + 1
+            leads_on = turns < self.turns and steps > 1  # the first step led nowhere where it is the only one
+            varied = score.vary_shares(points) if leads_on else None
         return climbers, {"turns": turns, "gradients": gradients}
 
     def _climb_by_gradient(
-        self, score: HasScoreGradient, domain: ContinuousNeighbors, climbers: Climbers
+        self, score: Score, varied: VariedValues, domain: LocalDomain, climbers: Climbers
     ) -> tuple[Climbers, int]:
         """Move every point to where L-BFGS ends, if that is better; return the points and the number of gradients."""
         begin = domain.shares(climbers.points)
         has = ~np.isnan(begin)  # the coordinates that a point lacks stay out of the climb
         if not has.any():
             return climbers, 0
-        varied, evaluations = score.vary_shares(climbers.points), 0
+        evaluations = 0
 
         def loss(flat: Array) -> tuple[float, Array]:
             nonlocal evaluations
@@ -169,7 +166,7 @@ class _OtherCoordinates:
     domain: with neighbors and continuous coordinates.
     """
 
-    def __init__(self, domain: ContinuousNeighbors) -> None:
+    def __init__(self, domain: LocalDomain) -> None:
         self._domain = domain
 
     def __getattr__(self, name: str) -> Any:
@@ -190,7 +187,7 @@ def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
     return replaced
 
 
-def _move(domain: ContinuousNeighbors, points: Batch, begin: Array, end: Array) -> Batch:
+def _move(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
     """Return each point with other shares, where that is valid; else part of the way to them, or where it was."""
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):

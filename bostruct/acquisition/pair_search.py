@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.acquisition.bounded_search import best
-from bostruct.acquisition.local_search import ascend, sample_neighborhoods
+from bostruct.acquisition.local_search import ascend
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import Batch, HasNeighbors, Info, Maximizer, Point, Score
+from bostruct.contracts import Batch, Info, LocalDomain, Maximizer, Point, Score
 
 ASCENT = 10  # times as many neighbors as pairs are looked at by single changes after a step
 
 
 @dataclass(frozen=True)
-class PairSearch:
+class PairSearch(Maximizer):
     """Another search, whose best maximum climbs on by pairs of changes, as long as one is better.
 
     Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
@@ -39,7 +39,7 @@ class PairSearch:
             check_integer(name, getattr(self, name), 1)
 
     def __call__(
-        self, score: Score, domain: HasNeighbors, starts: Batch, rng: np.random.Generator
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
     ) -> tuple[Batch, Info]:
         """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
 
@@ -68,10 +68,10 @@ class PairSearch:
         pairs_info = {"pairs": n_pairs, "best_score": float(scores[order[0]])}
         return domain.take(ranked, first_occurrences(domain, ranked)), info | pairs_info
 
-    def _draw_pairs(self, domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+    def _draw_pairs(self, domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
         """Return the neighbors of the neighbors of a point, each once; the point is one of them."""
-        near, _ = sample_neighborhoods(domain, domain.join([x]), self.most, rng)
+        near, _ = domain.sample_neighborhoods(domain.join([x]), self.most, rng)
         if not len(near):
             return near
-        far, _ = sample_neighborhoods(domain, near, -(-self.most // len(near)), rng)
+        far, _ = domain.sample_neighborhoods(near, -(-self.most // len(near)), rng)
         return domain.take(far, first_occurrences(domain, far))

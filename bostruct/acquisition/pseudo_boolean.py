@@ -6,9 +6,8 @@ Both give candidate points, the best first, so that a caller can take the best t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,43 +15,8 @@ import numpy.typing as npt
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, IntArray
 
-
-class PseudoBoolean(Protocol):
-    """A polynomial in indicators. columns: those of each variable, one alone for the second of two choices."""
-
-    @property
-    def columns(self) -> Sequence[range]: ...
-
-    def __call__(self, xs: IntArray, /) -> Array: ...
-
-    def quadratic(self) -> tuple[Array, Array]:
-        """Return linear coefficients (D,) and symmetric ones of pairs (D, D); raises ValueError above order two."""
-        ...
-
-
-class Vertices(Protocol):
-    """Points as rows of integers; valid where as many constraints hold as there are."""
-
-    @property
-    def n_choices(self) -> IntArray: ...
-
-    @property
-    def constraints(self) -> Sequence[object]: ...
-
-    def sample(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Return random valid points (m, d).
-
-        m: number of points.
-        rng: the only source of chance.
-        """
-        ...
-
-    def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
-        """Return the number of constraints that each point satisfies (m,).
-
-        xs: points (m, d), valid or not.
-        """
-        ...
+PseudoBoolean: TypeAlias = Any  # a `Polynomial` in `surrogates/monomials.py`, as `BOCS` draws it
+Vertices: TypeAlias = Any  # a `Space`, whose points are rows of integers
 
 
 @dataclass(frozen=True)
@@ -79,7 +43,7 @@ class SimulatedAnnealing:
         check_number("hottest", self.hottest, above=0.0)
         check_number("coldest", self.coldest, high=self.hottest, above=0.0)
 
-    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.
 
         objective: polynomial to minimize.
@@ -130,7 +94,7 @@ class SemidefiniteRelaxation:
         check_integer("roundings", self.roundings, 1)
         check_integer("sweeps", self.sweeps, 1)
 
-    def minimize(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first; none where constraints hold at none of them.
 
         objective: polynomial of order up to two; raises ValueError above.

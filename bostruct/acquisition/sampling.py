@@ -8,11 +8,11 @@ import numpy as np
 
 from bostruct.acquisition.bounded_search import best
 from bostruct.checks import check_integer, first_occurrences
-from bostruct.contracts import Batch, Domain, Info, Score
+from bostruct.contracts import Batch, Domain, Info, Maximizer, Score
 
 
 @dataclass(frozen=True)
-class Sampling:
+class Sampling(Maximizer):
     """A search for the best of random points.
 
     random: number of points drawn as the domain draws, at least 1.

@@ -13,8 +13,8 @@ from bostruct.analysis.picture_inputs import require_result, take_axes
 from bostruct.analysis.picture_style import name_objective, set_title, shorten_label
 from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis
 from bostruct.analysis.value_labels import label_values
-from bostruct.checks import check_choice, has_capability, short_repr
-from bostruct.contracts import Array, BostructError, HasVariables, IntArray
+from bostruct.checks import check_choice, short_repr
+from bostruct.contracts import Array, BostructError, IntArray
 from bostruct.display import show_count
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
@@ -126,7 +126,7 @@ def _draw_map(axes: Axes, means: Array, scales: list[_Scale], direction: str, la
 def _read_scale(result: Result, data: DesignData, feature: Feature) -> _Scale:
     """Return the values of a variable to draw, and where the trials lie."""
     domain: Any = result.domain
-    variables = domain.variables if has_capability(domain, HasVariables) else {}
+    variables = {} if domain is None else domain.variables
     variable = variables.get(feature.name)
     steps = MOST_STEPS if data.draws is None else MOST_STEPS_DRAWN
     rows, draws = data.design[:, feature.columns], None if data.draws is None else data.draws[:, feature.columns]

@@ -20,8 +20,8 @@ from bostruct.analysis.picture_style import (
     escape_dollars,
     shorten_label,
 )
-from bostruct.checks import check_integer, has_capability, short_repr
-from bostruct.contracts import Array, BostructError, Choice, Domain, HasChoices, HasParts, HasVariables, Point
+from bostruct.checks import check_integer, short_repr
+from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, Point
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
@@ -164,11 +164,11 @@ def read_design(study: Study | Result, seed: int, objective: int) -> DesignData:
     return DesignData(design, features, values, left_out, searched, draws, result, structures)
 
 
-def _has_conditions(domain: object) -> bool:
+def _has_conditions(domain: Domain) -> bool:
     """Tell whether some variable, of the domain or of a part inside, exists only under conditions."""
-    if has_capability(domain, HasVariables) and any(one.when for one in domain.variables.values()):
+    if any(one.when for one in domain.variables.values()):
         return True
-    return has_capability(domain, HasParts) and any(map(_has_conditions, domain.parts.values()))
+    return any(map(_has_conditions, domain.parts.values()))
 
 
 def plot_importance(found: Importances, ax: Axes | None = None, most: int = 20) -> Axes:
@@ -222,15 +222,14 @@ class _LeftOut:
         return []
 
 
-def _find_choices(domain: Domain) -> HasChoices | DescribedParts | StructureChoices | _LeftOut:
+def _find_choices(domain: Domain) -> ChoiceDomain | DescribedParts | StructureChoices | _LeftOut:
     """Return what lists the choices of a domain's points, as far as it is made of named choices."""
-    if has_capability(domain, HasChoices):
-        return domain
-    if has_capability(domain, HasVariables):
-        choices = StructureChoices(domain)
-        if len(choices.left_out) < len(domain.variables):
-            return choices
-    if has_capability(domain, HasParts):
+    if (choices := domain.traits.choices) is not None:
+        return choices
+    structures = StructureChoices(domain)
+    if len(structures.left_out) < len(domain.variables):
+        return structures
+    if domain.parts:
         return DescribedParts(domain, [_find_choices(part) for part in domain.parts.values()])
     return _LeftOut()
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from bostruct.analysis.picture_inputs import check_variable_names
 from bostruct.analysis.picture_style import shorten_label
-from bostruct.checks import check_choice, has_capability, short_repr
-from bostruct.contracts import Array, BostructError, HasVariables
+from bostruct.checks import check_choice, short_repr
+from bostruct.contracts import Array, BostructError
 from bostruct.domains.space.variable import Variable
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
@@ -128,8 +128,7 @@ def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, objec
 
 
 def _find_variables(result: Result) -> dict[str, Variable]:
-    domain: Any = result.domain
-    return dict(domain.variables) if domain is not None and has_capability(domain, HasVariables) else {}
+    return {} if result.domain is None else dict(result.domain.variables)
 
 
 def _read_column(name: str, values: list[Any], variable: Variable | None) -> PointColumn | None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from bostruct.cli.options import error_text, open_place, short_name
 from bostruct.cli.report import open_studies
-from bostruct.storage.postgresql.storage import PostgresqlStorage
-from bostruct.storage.protocol import find_writers
+from bostruct.cli.watch_server import Page
 
 if TYPE_CHECKING:
     from bostruct.analysis.report.facts import Run
@@ -90,17 +88,6 @@ refresh();
 """
 
 
-class Page(NamedTuple):
-    """A page as it is sent.
-
-    tag: of its content, which is equal for equal pages.
-    body: of the page, in UTF-8.
-    """
-
-    tag: str
-    body: bytes
-
-
 class LivePage:
     """The page about a file of studies.
 
@@ -133,18 +120,8 @@ class LivePage:
 
     def _look(self) -> object:
         """Return what changes with the file; None while it is not there."""
-        if isinstance(self._place, PostgresqlStorage):
-            changes: object = self._place.find_revisions()
-        else:
-            changes = self._stat()
-        return None if changes is None else (changes, find_writers(self._place))  # of one that is gone, trials wait
-
-    def _stat(self) -> object:
-        try:
-            facts = os.stat(self._place.label)
-        except OSError:
-            return None
-        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+        changes = self._place.find_revisions()
+        return None if changes is None else (changes, self._place.find_writers())  # of one that is gone, trials wait
 
     def _update(self, now: object) -> None:
         from bostruct.contracts import BostructError

@@ -306,12 +306,11 @@ def load_space(spec: str | None) -> Domain | None:
 
 def _read_space(spec: str, given: object) -> Domain:
     """Return the space that a module holds, or that of its problem; raise TypeError or ValueError."""
-    from bostruct.checks import has_capability
     from bostruct.contracts import Domain
     from bostruct.domains.registry import as_domain
     from bostruct.problems.own import as_problem
 
-    if isinstance(given, Mapping) or (not isinstance(given, type) and has_capability(given, Domain)):
+    if isinstance(given, Mapping | Domain):
         return as_domain(given)
     return as_problem(f"problem: {spec}", given, spec).space
 

@@ -137,12 +137,11 @@ def _write_goals(facts: Facts) -> str:
 
 
 def _shape(domain: Domain) -> Facts:
-    from bostruct.checks import has_capability
-    from bostruct.contracts import HasArchitectures
     from bostruct.domains.space.space import Space
+    from bostruct.methods.default_kernels import stands_for_architectures
 
     if not isinstance(domain, Space):
-        return {"points": "architectures" if has_capability(domain, HasArchitectures) else type(domain).__name__}
+        return {"points": "architectures" if stands_for_architectures(domain) else type(domain).__name__}
     sizes = sorted({variable.size for variable in domain.variables.values()})
     choices = " to ".join(dict.fromkeys(_count(math.log10(size)) for size in (sizes[0], sizes[-1])))
     kinds = ", ".join(sorted({variable.kind for variable in domain.variables.values()}))

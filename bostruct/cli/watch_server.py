@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
-from typing import Protocol
+from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 from bostruct.serving.guarded_http import HEADERS, GuardedHandler, GuardedServer, is_equal
@@ -20,13 +20,15 @@ PAGE_HEADERS = HEADERS | {
 OPEN_AGAIN = "Open the address that bostruct watch printed, by typing or pasting it: it holds the token."
 
 
-class HasContent(Protocol):
-    """A page: its content, and a tag that is equal for equal contents."""
+class Page(NamedTuple):
+    """A page.
 
-    @property
-    def tag(self) -> str: ...
-    @property
-    def body(self) -> bytes: ...
+    tag: of its content, which is equal for equal pages.
+    body: of the page, in UTF-8.
+    """
+
+    tag: str
+    body: bytes
 
 
 class WatchServer(GuardedServer):
@@ -39,7 +41,7 @@ class WatchServer(GuardedServer):
     Raises OSError where the address cannot be had.
     """
 
-    def __init__(self, host: str, port: int, read: Callable[[], HasContent]) -> None:
+    def __init__(self, host: str, port: int, read: Callable[[], Page]) -> None:
         self.read = read
         self.session = secrets.token_urlsafe(32)  # in the cookie, so that the token is in the first address alone
         super().__init__(host, port, _Handler, MOST_CONNECTIONS)

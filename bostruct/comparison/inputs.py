@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from bostruct.checks import missing_members, short_repr
+from bostruct.checks import short_repr
 from bostruct.comparison.plan import Method
 from bostruct.contracts import Searcher
 from bostruct.problems import registry
@@ -67,7 +67,7 @@ def read_methods(given: Any) -> dict[str, Method]:
     for label, one in named:
         if not isinstance(label, str) or not label:
             raise TypeError(f"methods: expected labels, non-empty strings, got {short_repr(label)}")
-        if not (isinstance(one, str) or callable(one) or not missing_members(one, Searcher)):
+        if not (isinstance(one, str | Searcher) or callable(one)):
             raise TypeError(
                 f"methods[{label!r}]: expected a name, a searcher or a function from a domain to a searcher, "
                 f"got {short_repr(one)}"

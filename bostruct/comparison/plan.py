@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from bostruct.checks import missing_members, short_repr
+from bostruct.checks import short_repr
 from bostruct.comparison.record import describe_run, find_run_difference, write_record
 from bostruct.contracts import Domain, DomainError, Presented, Searcher
+from bostruct.methods import NO_SEARCHER
 from bostruct.output_files import check_output
 from bostruct.problems import registry
 from bostruct.problems.own import AnyProblem
@@ -95,13 +96,11 @@ class Plan:
         Raises what the method raises for the domain, and TypeError where a function builds something else.
         """
         given = self.methods.get(label, label)
-        if isinstance(given, str) or not missing_members(given, Searcher):
-            return given  # type: ignore[return-value]  # it has all members
+        if isinstance(given, str | Searcher):
+            return given
         built = given(domain)  # type: ignore[operator]  # `read_methods` has seen to it
-        if missing := missing_members(built, Searcher):
-            raise TypeError(
-                f"methods[{label!r}]: builds {short_repr(built)}, which is no searcher: it lacks {', '.join(missing)}"
-            )
+        if not isinstance(built, Searcher):
+            raise TypeError(f"methods[{label!r}]: builds {short_repr(built)}, which is {NO_SEARCHER}")
         return built
 
     @cached_property

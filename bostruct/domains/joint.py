@@ -8,48 +8,39 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import cycle, groupby, islice
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from bostruct.checks import (
     check_draw,
-    has_capability,
     hide_addresses,
-    members_of,
-    missing_members,
     short_repr,
     try_mutation,
 )
 from bostruct.contracts import (
     Batch,
     Choice,
+    ChoiceDomain,
     Domain,
     DomainError,
-    HasChoices,
-    HasCrossover,
-    HasDecisions,
-    HasMutation,
-    HasNamedDecisions,
-    HasNeighborhoods,
-    HasNeighbors,
-    HasPool,
+    DomainTraits,
     Infeasible,
     Json,
+    LocalDomain,
     ParsedJson,
     Point,
     PointError,
     Presented,
     SpaceExhausted,
+    TreeDomain,
+    draw_unseen,
 )
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.decisions import Coordinate
 from bostruct.domains.space.points import refuse_dict
 from bostruct.domains.space.space import Space
-from bostruct.domains.unseen import draw_unseen
 
-OF_ALL_PARTS = (HasNeighbors, HasChoices, HasDecisions, HasNamedDecisions)
 LISTED_NEIGHBORS = 200  # of one part, so that up to as many are drawn by equal chances
 DRAWN_NEIGHBORS = 2_000  # of one part, where constraints leave fewer; a program may have no end of them
 RESAMPLING_TRIES = 100  # draws of some choices until constraints hold
@@ -68,7 +59,7 @@ class JointPoint:
 
 
 @dataclass(frozen=True)
-class Joint:
+class Joint(LocalDomain, ChoiceDomain, TreeDomain):
     """A product of named domains, as made by `joint_domain`.
 
     part_names: tuple of str, the names of the parts.
@@ -79,17 +70,24 @@ class Joint:
     """
 
     part_names: tuple[str, ...]
-    domains: tuple[HasMutation, ...]
-
-    def __post_init__(self) -> None:
-        for capability in OF_ALL_PARTS:
-            if not all(has_capability(domain, capability) for domain in self.domains):
-                for name in members_of(capability):  # a domain that sets a member to None does without it
-                    object.__setattr__(self, name, None)
+    domains: tuple[Domain, ...]
 
     @property
-    def parts(self) -> dict[str, HasMutation]:
-        """The domain of each part by name: `HasParts`."""
+    def traits(self) -> DomainTraits:
+        """Neighbors, choices and decisions if all parts have them."""
+        parts = [domain.traits for domain in self.domains]
+        return DomainTraits(
+            self if all(one.local for one in parts) else None,
+            self if all(one.choices for one in parts) else None,
+            self if all(one.tree for one in parts) else None,
+            None,
+            None,
+            mutable=True,
+        )
+
+    @property
+    def parts(self) -> dict[str, Domain]:
+        """The domain of each part by name."""
         return dict(zip(self.part_names, self.domains, strict=True))
 
     @property
@@ -104,7 +102,7 @@ class Joint:
 
         Parts without a pool are drawn, the same in every study, as pools are.
         """
-        pools = [domain.pool if has_capability(domain, HasPool) else [] for domain in self.domains]
+        pools = [domain.pool for domain in self.domains]
         if not (n := max(map(len, pools))):
             return []
         rng = np.random.default_rng(0)
@@ -130,7 +128,7 @@ class Joint:
 
         Raises SpaceExhausted where there is none, or the parts find none.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         try:
             parts = _sample_unseen_parts(self.domains, seen, rng)
@@ -184,40 +182,9 @@ class Joint:
         return self._from_mapping(data, [domain.decode for domain in self.domains])
 
     def key(self, x: JointPoint) -> Hashable:
-        """Return the key of a point: those of its parts.
-
-        x: a point.
-        """
         return x.key
 
-    def keys(self, batch: Iterable[JointPoint]) -> list[Hashable]:
-        """Return the keys of points, equal for equal points.
-
-        batch: points of the domain.
-        """
-        return [x.key for x in batch]
-
-    def take(self, batch: Sequence[JointPoint], positions: Iterable[int]) -> list[JointPoint]:
-        """Return the points at some positions of a batch.
-
-        batch: m points.
-        positions: in 0..m - 1, in the order wanted, repeats allowed.
-        """
-        return [batch[i] for i in positions]
-
-    def join(self, *batches: Iterable[JointPoint]) -> list[JointPoint]:
-        """Join batches into one list.
-
-        batches: points of the domain, in the order that the result has.
-        """
-        return [x for batch in batches for x in batch]
-
     def part(self, name: str, xs: Iterable[JointPoint]) -> Batch:
-        """Return the parts of that name, as a batch of their own domain.
-
-        name: str, one of `part_names`.
-        xs: joint points.
-        """
         i = self.part_names.index(name)
         return self.domains[i].join([x.parts[i] for x in xs])
 
@@ -242,6 +209,10 @@ class Joint:
                 return self._replace_part(x, i, [changed])[0]
         raise DomainError(f"no point other than {short_repr(self.present(x), 200)} was found by changing one part")
 
+    @cached_property
+    def _local_parts(self) -> list[LocalDomain]:
+        return [local for domain in self.domains if (local := domain.traits.local)]
+
     def crossover(self, x: JointPoint, y: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Cross each part where its domain can; else take that of x or that of y, with equal chance.
 
@@ -251,7 +222,8 @@ class Joint:
         child = []
         for domain, a, b in zip(self.domains, x.parts, y.parts, strict=True):
             whole = a if rng.random() < 0.5 else b
-            child.append(domain.crossover(a, b, rng) if has_capability(domain, HasCrossover) else whole)
+            crossed = domain.crossover(a, b, rng)
+            child.append(whole if crossed is None else crossed)
         return self._point(child)
 
     def neighbors(self, x: JointPoint) -> list[JointPoint]:
@@ -262,7 +234,7 @@ class Joint:
         Raises PointError for a dict.
         """
         refuse_dict(x)
-        near = [domain.neighbors(part) for domain, part in zip(self.domains, x.parts, strict=True)]  # type: ignore[attr-defined]
+        near = [domain.neighbors(part) for domain, part in zip(self._local_parts, x.parts, strict=True)]
         return self._keep_valid(self._apply(x, self._changes(x, near)))
 
     def sample_neighbors(self, x: JointPoint, m: int, rng: np.random.Generator) -> list[JointPoint]:
@@ -283,38 +255,24 @@ class Joint:
         if len(found) == m or all(len(batch) < most for batch in near) or call_limit().is_reached:
             return found
         drawn = max(m, DRAWN_NEIGHBORS)
-        more = [math.inf if has_capability(domain, HasNeighborhoods) else drawn for domain in self.domains]
+        more = [math.inf if domain.lists_many else drawn for domain in self._local_parts]
         return self._valid_changes(x, self._changes(x, self._sample_near(x, more, rng)), m, rng)
 
     def _sample_near(self, x: JointPoint, most: Sequence[float], rng: np.random.Generator) -> list[Batch]:
         """Return neighbors of each part of x, up to as many as `most` says, all where that is infinite."""
-        parts = zip(self.domains, x.parts, most, strict=True)
+        parts = zip(self._local_parts, x.parts, most, strict=True)
         return [
-            domain.neighbors(part) if n == math.inf else domain.sample_neighbors(part, int(n), rng)  # type: ignore[attr-defined]
+            domain.neighbors(part) if n == math.inf else domain.sample_neighbors(part, int(n), rng)
             for domain, part, n in parts
         ]
 
-    def coordinates(self, x: JointPoint) -> list[Coordinate]:
-        """List the choices of all parts, the first part's first; `HasChoices`.
-
-        x: `JointPoint`.
-        """
+    def coordinates(self, x: JointPoint) -> list[Choice]:
         return self._choices.coordinates(x.parts)
 
     def names(self, x: JointPoint) -> tuple[str, ...]:
-        """List the paths of the choices of a point: that within the part, after the part's name and a dot.
-
-        x: `JointPoint`.
-        """
         return self._choices.names_of(x.parts)
 
     def resample(self, x: JointPoint, names: Sequence[str], rng: np.random.Generator) -> JointPoint:
-        """Return a valid point with these choices drawn anew, each as its part does; x where none is found.
-
-        x: `JointPoint`.
-        names: paths of choices.
-        rng: `numpy.random.Generator`.
-        """
         by_part = self._choices.sort_by_part(names)
         for _ in range(RESAMPLING_TRIES):
             y = x
@@ -327,43 +285,21 @@ class Joint:
         return x
 
     def decisions(self, x: JointPoint) -> tuple[int, ...]:
-        """Return the decisions of each part, the first part's last: `HasDecisions`.
-
-        x: `JointPoint`.
-        """
         return self._decisions.of(x.parts)
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices that the next decision has; 0 where none is left. Raises Infeasible.
-
-        made: positions chosen so far.
-        """
         return self._decisions.options(made)
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
-        """Return the choice that is decided next; None after the last: `HasNamedDecisions`.
-
-        made: positions chosen so far.
-        """
         i, own = self._decisions.split(made)[-1]
         following = self.domains[i].choice_after(own)  # type: ignore[attr-defined]
         return None if following is None else self._choices.rename(i, following)
 
     def decide(self, name: str, value: float) -> int:
-        """Return the decision that the value of a choice stands for.
-
-        name: path of a choice.
-        value: as `Choice.value`.
-        """
         ((i, (own,)),) = self._choices.sort_by_part([name]).items()
         return self.domains[i].decide(own, value)  # type: ignore[attr-defined]
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> JointPoint:
-        """Draw a valid point with these decisions first; raises Infeasible where none is found.
-
-        made: positions chosen so far.
-        rng: `numpy.random.Generator`.
-        """
         for _ in range(RESAMPLING_TRIES):
             x = self._settle([self._point(self._decisions.roll_out(made, rng))], rng)[0]
             if self._is_valid(x):
@@ -445,8 +381,8 @@ class Joint:
 def joint_domain(parts: Mapping[str, object]) -> Joint:
     """Return a domain whose points have several parts, such as an architecture and how it is trained.
 
-    parts: name -> domain with mutations (`Space`, `cnn_domain()`, another joint domain), or a dict of variables, which
-        stands for its `Space`; at least one.
+    parts: name -> domain (`Space`, `cnn_domain()`, another joint domain, one of your own), or a dict of variables,
+        which stands for its `Space`; at least one.
 
     Constraints are those of each part. A user writes, and an objective receives, a dict from the names to the parts'
     points. Raises DomainError.
@@ -461,8 +397,8 @@ def joint_domain(parts: Mapping[str, object]) -> Joint:
     return Joint(tuple(parts), tuple(domains))
 
 
-def as_part(name: str, given: object) -> HasMutation:
-    """Return a domain with mutations, or the `Space` of a dict of variables.
+def as_part(name: str, given: object) -> Domain:
+    """Return a domain, or the `Space` of a dict of variables.
 
     name: of the part, for messages.
     given: as the user gave it.
@@ -470,16 +406,16 @@ def as_part(name: str, given: object) -> HasMutation:
     Raises DomainError for anything else.
     """
     domain = Space(given) if isinstance(given, Mapping) else given
-    if missing := [*missing_members(domain, Domain), *missing_members(domain, HasMutation)]:
+    if not isinstance(domain, Domain):
         shown = hide_addresses(short_repr(given))
         raise DomainError(
-            f"parts: expected a domain with mutations, or a dict of variables; {name} is {shown}, "
-            f"which lacks {', '.join(missing)}"
+            f"parts: expected a domain, which subclasses bostruct.contracts.Domain, or a dict of variables; {name} is "
+            f"{shown}"
         )
-    return cast(HasMutation, domain)
+    return domain
 
 
-def _freeze(domain: HasMutation, batch: Batch) -> tuple[Batch, list[Hashable]]:
+def _freeze(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
     """Return the batch as joint points hold it, which nobody can change, and its keys."""
     own = domain.join(batch)
     if isinstance(own, np.ndarray):
@@ -500,7 +436,7 @@ def read_part(name: str, read: Callable[[Presented], object], given: object) -> 
         raise PointError(f"{name}: {error}" if name else str(error)) from None
 
 
-def _sample_unseen_parts(domains: Sequence[HasMutation], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
+def _sample_unseen_parts(domains: Sequence[Domain], seen: Iterable[Any], rng: np.random.Generator) -> list[Point]:
     """Draw parts whose keys together are not in `seen`: a first one, then others that were not seen with it.
 
     Nothing is enumerated, and as exact as `sample_unseen` of the parts. Raises SpaceExhausted.

@@ -12,14 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.checks import check_draw, did_you_mean, has_capability, hide_addresses, short_repr, try_mutation
+from bostruct.checks import check_draw, did_you_mean, hide_addresses, short_repr, try_mutation
 from bostruct.contracts import (
     Batch,
     Domain,
     DomainError,
-    HasMigration,
-    HasMutation,
-    HasPool,
     IntArray,
     Json,
     ParsedJson,
@@ -28,6 +25,7 @@ from bostruct.contracts import (
     PredicateError,
     Presented,
     SpaceExhausted,
+    draw_unseen,
 )
 from bostruct.display import html_table, show_all_parts, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
@@ -52,7 +50,6 @@ from bostruct.domains.space.rereading import (
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
-from bostruct.domains.unseen import draw_unseen
 
 MAX_ENUMERATED = 20_000
 REJECTION_DRAWS = 5_000  # before they are given up
@@ -73,6 +70,8 @@ class MixedSpace(Joint):
     tests: of other parts, on which variables depend: each has a binary variable of the same name, which the user's dict
         leaves out, and which says whether the test holds.
     """
+
+    reads_earlier_forms = True
 
     order: tuple[str, ...] = ()
     constraints: tuple[Constraint, ...] = ()
@@ -220,7 +219,7 @@ class MixedSpace(Joint):
 
         Variables are read as `Space.decode_from` reads them. So are those of parts that are spaces: a part that the
         point lacks has the defaults of its variables, and one for which this space has no place must be at its
-        defaults. Any other part must be there, in both. Constraints are not checked: `HasMigration`.
+        defaults. Any other part must be there, in both. Constraints are not checked.
         """
         theirs = read_contents(description)
         values, parts = split_values(data, theirs)
@@ -337,7 +336,7 @@ class MixedSpace(Joint):
 
     def _draw_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> JointPoint | None:
         try:
-            return draw_unseen(self, seen, rng)
+            return draw_unseen(self.sample, self.keys, seen, rng)
         except PredicateError:
             raise
         except DomainError:  # none of many draws was valid; earlier ones were
@@ -348,7 +347,7 @@ class MixedSpace(Joint):
     def _redraw(self, x: JointPoint, rng: np.random.Generator) -> JointPoint:
         """Return x with other parts in place of those whose domains have no pool."""
         for i, domain in enumerate(self.domains):
-            if not has_capability(domain, HasPool):
+            if not len(domain.pool):
                 x = self._replace_part(x, i, domain.sample(1, rng))[0]
         return self._settle([x], rng)[0]
 
@@ -469,13 +468,13 @@ class MixedSpace(Joint):
 def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> MixedSpace:
     """Build the space of named variables and other domains.
 
-    values: name -> a variable or its shorthand, or a domain with mutations, or a dict, which stands for its `Space`.
+    values: name -> a variable or its shorthand, or a domain, or a dict, which stands for its `Space`.
     constraints: predicates of a point.
 
     Raises DomainError, naming what is wrong.
     """
     check_condition_names(values)
-    parts: dict[str, HasMutation] = {}
+    parts: dict[str, Domain] = {}
     variables: dict[str, Variable] = {}
     for name, given in values.items():
         if is_part(given):
@@ -491,7 +490,7 @@ def mixed_space(values: Mapping[str, object], constraints: Sequence[Constraint] 
     return MixedSpace(tuple(parts), tuple(parts.values()), tuple(values), constraints, tests)
 
 
-def _build_part(name: str, given: object) -> HasMutation:
+def _build_part(name: str, given: object) -> Domain:
     """Return the domain of a part; raise DomainError, which names the part, where a dict is no space."""
     if not isinstance(given, Mapping):
         return as_part(name, given)
@@ -510,7 +509,7 @@ def _reread_part(name: str, domain: Domain, data: ParsedJson, description: Parse
     """
     if description is None and not isinstance(domain, Space | MixedSpace):
         raise PointError(f"{name}: the trial has no value of it, and a domain that is no space has no default=")
-    if has_capability(domain, HasMigration):
+    if domain.reads_earlier_forms:
         before = NOTHING if description is None else description
         with note_under(name):
             return read_part(name, lambda one: domain.decode_from(one, before), {} if description is None else data)

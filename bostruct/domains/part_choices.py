@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Choice, HasParts, HasVariables, Point
+from bostruct.contracts import Choice, Domain, Point
 from bostruct.domains.language.features import LRUCache
-from bostruct.domains.space.decisions import Coordinate
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class PartChoices:
     own_names: Sequence[str] = ()
     hidden: frozenset[str] = frozenset()
 
-    def coordinates(self, parts: Sequence[Point]) -> list[Coordinate]:
+    def coordinates(self, parts: Sequence[Point]) -> list[Choice]:
         """List the choices of a point.
 
         parts: a point of each domain.
@@ -49,14 +47,14 @@ class PartChoices:
         found = [(i, path) for i, (domain, part) in pairs for path in domain.names(part)]
         return tuple(self.prefixes[i] + path for i, path in found if i or path not in self.hidden)
 
-    def rename(self, i: int, one: Choice) -> Coordinate:
+    def rename(self, i: int, one: Choice) -> Choice:
         """Return a choice under the path and the kind that it has in the whole.
 
         i: position of its part.
         one: choice of that part.
         """
         prefix = self.prefixes[i]
-        return Coordinate(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
+        return Choice(prefix + one.path, prefix + one.kind, one.value, one.count, one.ordered)
 
     def sort_by_part(self, paths: Sequence[str]) -> dict[int, list[str]]:
         """Return the paths within each part, by its position; parts without any are left out.
@@ -102,10 +100,10 @@ class DescribedParts:
     described: what lists the choices of each part, by `coordinates`, in their order.
     """
 
-    domain: HasParts
+    domain: Domain
     described: Sequence[Any]
 
-    def coordinates(self, x: Point) -> list[Coordinate]:
+    def coordinates(self, x: Point) -> list[Choice]:
         """List the choices of a point.
 
         x: one point.
@@ -120,7 +118,7 @@ class DescribedParts:
     def choices(self) -> PartChoices:
         """The choices of the parts."""
         own = self.domain.parts.get("")
-        own_names = tuple(own.variables) if has_capability(own, HasVariables) else ()
+        own_names = () if own is None else tuple(own.variables)
         return PartChoices(tuple(self.domain.parts), self.described, own_names)
 
 

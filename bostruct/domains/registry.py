@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
-from bostruct.checks import has_capability, missing_members, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
@@ -66,12 +66,12 @@ def as_domain(given: object) -> Domain:
     """
     if isinstance(given, Mapping):
         return Space(given)
-    if has_capability(given, Domain):
+    if isinstance(given, Domain):
         return given
-    missing = missing_members(given, Domain)
-    if "sample_unseen" in missing:
-        raise TypeError(f"space: expected a Space, a dict of variables or another domain, got {short_repr(given)}")
-    raise TypeError(f"space: a domain has {', '.join(missing)}, which {type(given).__name__} lacks")
+    raise TypeError(
+        "space: expected a Space, a dict of variables or another domain, which subclasses bostruct.contracts.Domain, "
+        f"got {short_repr(given)}"
+    )
 
 
 def domain_from_json(data: ParsedJson) -> Domain:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import list_wide
-from bostruct.contracts import Array, DomainError, HasVariables, Point
-from bostruct.domains.space.decisions import Coordinate, coordinate
+from bostruct.contracts import Array, Choice, Domain, DomainError, Point
+from bostruct.domains.space.decisions import coordinate
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT, Variable
@@ -26,7 +26,7 @@ class StructureChoices:
     domain: of variables.
     """
 
-    domain: HasVariables[Variable]
+    domain: Domain
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ class StructureChoices:
         """The variables of several choices, by name."""
         return {name: one for name, one in self.domain.variables.items() if one.width > 1 and one.n_codes}
 
-    def coordinates(self, x: Point) -> list[Coordinate]:
+    def coordinates(self, x: Point) -> list[Choice]:
         """List the choices of a point.
 
         x: one point.
@@ -53,11 +53,11 @@ class StructureChoices:
         ]
 
 
-def _describe(name: str, variable: Variable, columns: Sequence[int]) -> list[Coordinate]:
+def _describe(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     return [coordinate(name, variable, columns[0])] if variable.width == 1 else list_choices(name, variable, columns)
 
 
-def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Coordinate]:
+def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     """List the choices that make up a value of a structure: the place of each item of an order, else its columns.
 
     name: of the variable.
@@ -68,13 +68,13 @@ def list_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[
     codes = np.argsort(columns) if is_order else np.asarray(columns)
     is_ordered = is_order or variable.n_codes == 2 or variable.n_codes * variable.width > MOST_CODES
     return [
-        Coordinate(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
+        Choice(f"{name}{MARK}{i}", name, code, variable.n_codes, is_ordered)
         for i, code in enumerate(codes.tolist())
         if variable.n_codes
     ]
 
 
-def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Coordinate]], Array]:
+def draw_values(name: str, variable: Variable, rng: np.random.Generator) -> tuple[list[list[Choice]], Array]:
     """Return values of a structure as their choices (a), and their weights (a,), which sum to 1.
 
     All values are there where they are few, each by its chance in a draw; else equally weighted draws.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from secrets import token_hex
 from time import sleep
-from typing import Any, Protocol
+from typing import Any
 
 from bostruct.contracts import BostructError
 from bostruct.execution.clock import now
@@ -34,49 +35,47 @@ class TrialLost(BostructError):
     """An executor lost a trial in flight, as a worker died or a call was canceled: no fault of the point, at first."""
 
 
-class Pool(Protocol):
-    """A place to run trials in, some at a time."""
+class Pool(ABC):
+    """A place to run trials in, some at a time: the base of all pools.
 
-    @property
-    def slots(self) -> int:
-        """The number of trials that may be in flight."""
-        ...
+    slots: the number of trials that may be in flight, which may change.
+    """
 
+    slots: int = 1
+
+    @abstractmethod
     def submit(self, number: int, point: Any) -> None:
         """Begin a trial; only called while fewer than `slots` are in flight.
 
         number: of the trial.
         point: as the objective receives it, or a `WatchedPoint`, for `evaluate`.
         """
-        ...
 
     def poll(self) -> FinishedTrials:
-        """Return at once the trials that have finished since, by number; none where none has."""
-        ...
+        """Return at once the trials that have finished since, by number; the base leaves all of them to `wait`."""
+        return []
 
+    @abstractmethod
     def wait(self) -> FinishedTrials:
         """Block until one trial or more has finished, and return those, by number."""
-        ...
 
+    @abstractmethod
     def cancel(self, number: int) -> None:
         """Give a trial up, whose evaluation is not returned any more, and end it where that can be done.
 
         number: of a trial in flight.
         """
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Give up what is still in flight."""
-        ...
 
 
-class InProcessPool:
-    """A pool that runs one trial at a time in this process.
+class InProcessPool(Pool):
+    """A pool that runs one trial at a time in this process, while it is waited for.
 
     objective: function of a point.
     """
-
-    slots = 1
 
     def __init__(self, objective: Callable[[Any], Any]) -> None:
         self._objective = objective
@@ -85,9 +84,6 @@ class InProcessPool:
 
     def submit(self, number: int, point: Any) -> None:
         self._next.append((number, point))
-
-    def poll(self) -> FinishedTrials:
-        return []  # trials run while they are waited for
 
     def wait(self) -> FinishedTrials:
         number, point = self._next.pop(0)
@@ -100,7 +96,7 @@ class InProcessPool:
         self._next.clear()
 
 
-class ExecutorPool:
+class ExecutorPool(Pool):
     """A pool that runs trials on an executor, which needs only submit, and futures that can be waited for.
 
     objective: function of a point; it travels by cloudpickle where the executor pickles.
@@ -114,17 +110,13 @@ class ExecutorPool:
     """
 
     def __init__(self, objective: Callable[[Any], Any], executor: Executor, slots: int) -> None:
-        self._slots = slots
+        self.slots = slots  # 0 once it is broken
         self._objective = PackedObjective(objective)
         self._executor = executor
         self._numbers: dict[Future[Evaluation | NotLoaded], int] = {}
         self._ended: dict[Future[Evaluation | NotLoaded], float] = {}  # by our clock: other machines have their own
         self._losses: dict[int, list[str]] = {}  # by number, of trials that were lost
         self._broken: ExecutorError | None = None  # then nothing is submitted any more
-
-    @property
-    def slots(self) -> int:
-        return 0 if self._broken else self._slots
 
     def submit(self, number: int, point: Any) -> None:
         self._submit(number, Task(self._objective, point))
@@ -164,6 +156,7 @@ class ExecutorPool:
             answer = _answer_of(future)
             if isinstance(answer, NotLoaded):
                 self._broken = ExecutorError(f"objective: a worker of the executor cannot load it:\n{answer.trace}")
+                self.slots = 0
             elif isinstance(answer, BrokenExecutor):  # nobody knows which trial broke it: all are given back
                 self._break(answer)
             elif isinstance(answer, Exception):
@@ -195,6 +188,7 @@ class ExecutorPool:
         return _lose(losses[-1]) if len(losses) >= MAX_LOSSES else evaluation
 
     def _break(self, error: Exception) -> None:
+        self.slots = 0
         self._broken = _executor_error(error if self._objective.refusal is None else self._objective.refusal)
 
     def cancel(self, number: int) -> None:

@@ -18,7 +18,7 @@ from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
 from bostruct.execution.machine_failures import name_cause_of_kill
 from bostruct.execution.pickling import pickle_for_worker
-from bostruct.execution.pools import FinishedTrials
+from bostruct.execution.pools import FinishedTrials, Pool
 from bostruct.execution.worker_process import EXIT_SECONDS, WorkerLost, WorkerProcess, share_bytes
 from bostruct.outcome import Outcome
 
@@ -45,7 +45,7 @@ class WaitingTrial(NamedTuple):
     attempt: int = 1
 
 
-class ProcessPool:
+class ProcessPool(Pool):
     """A pool that runs each trial in a process.
 
     objective: function of a point, which must pickle.

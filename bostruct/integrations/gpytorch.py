@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, missing_package
-from bostruct.contracts import Array, Batch, DifferentiablePrior, DomainError, HasGradient, IntArray, Parameter
+from bostruct import contracts
+from bostruct.checks import check_part, missing_package
+from bostruct.contracts import Array, Batch, IntArray, Parameter, Pullback
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.product import SpaceKernel
@@ -32,14 +33,13 @@ except ModuleNotFoundError as error:
 
 DIAGONAL_BLOCK = 256  # rows whose Gram matrix is made for the gradient of a diagonal
 
-Pullback = Callable[[Array], Array]
 ClosedForm = Callable[[Array], tuple[Array, Pullback]]  # theta (p,) -> values, and their map from cotangent to (p,)
 
 
 class GramKernel(Kernel):
     """A `gpytorch.kernels.Kernel` that computes with a kernel of bostruct.
 
-    kernel: any with `gram_and_pullback`.
+    kernel: any.
     points: None where inputs are points themselves, integer-coded rows of a `Space` (..., n, d). Else a batch, and
         inputs are row numbers in it (..., n, 1): what the kernel prepares for its points is prepared once. A row
         holds the lowest int64, -2^63, in the columns of a variable that its conditions leave out.
@@ -59,7 +59,7 @@ class GramKernel(Kernel):
 
     def __init__(
         self,
-        kernel: HasGradient,
+        kernel: contracts.Kernel,
         points: Batch | None = None,
         *,
         n_choices: Sequence[int] | None = None,
@@ -69,7 +69,7 @@ class GramKernel(Kernel):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(batch_shape=batch_shape, active_dims=None if active_dims is None else tuple(active_dims))
-        self.kernel = kernel
+        self.kernel = check_part("kernel", kernel, contracts.Kernel)
         self.points = points
         self.n_choices = None if points is None and n_choices is None else _choice_counts(points, n_choices)
         self._optional = [] if points is not None else _optional_columns(kernel)
@@ -199,12 +199,8 @@ class BlockPrior(Prior):
         return {}
 
     def __init__(self, block: Parameter) -> None:
-        if not has_capability(block.prior, DifferentiablePrior):
-            raise DomainError(
-                f"priors: expected one with a gradient for {block.name}, got {type(block.prior).__name__}"
-            )
         super().__init__(validate_args=False)
-        self.log_density: DifferentiablePrior = block.prior
+        self.log_density = check_part(f"kernel: {block.name}: prior", block.prior, contracts.Prior)
 
     def log_prob(self, x: Tensor) -> Tensor:
         """Return the log density of each element, in the shape of x.
@@ -255,7 +251,7 @@ def _choice_counts(points: Batch | None, n_choices: Sequence[int] | None) -> Int
     return np.array([len(points)] if points is not None else n_choices, dtype=np.int64)
 
 
-def _optional_columns(kernel: HasGradient) -> list[int]:
+def _optional_columns(kernel: contracts.Kernel) -> list[int]:
     """Return the columns of the variables that a kernel of a `Space` takes points without."""
     factors = kernel.factors if isinstance(kernel, SpaceKernel) else ()
     return [column for one in factors if one.more for column in one.columns]

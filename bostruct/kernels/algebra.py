@@ -9,20 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import require_gradient
-from bostruct.contracts import (
-    Array,
-    Batch,
-    HasGradient,
-    HasInputGradient,
-    Kernel,
-    Parameter,
-    Prepared,
-    Prior,
-    Similarity,
-)
-
-Pullback = Callable[[Array], Array]
+from bostruct.checks import check_part
+from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Prior, Pullback
 
 LARGEST_LOG_ODDS = 700.0  # beyond, exp has no number
 
@@ -56,24 +44,8 @@ def slope_in_odds(cotangent: Array, first: Array, second: Array, weight: float) 
     return weight * (1.0 - weight) * float(np.vdot(cotangent, first) - np.vdot(cotangent, second))
 
 
-def vary_each(
-    first: tuple[Kernel, Array], second: tuple[Kernel, Array], xs: Batch, ys: Batch
-) -> tuple[Callable[[Array], tuple[Array, Pullback]], Callable[[Array], tuple[Array, Pullback]]]:
-    """Return the Gram matrices of two kernels as functions of the continuous coordinates of xs.
-
-    first, second: a kernel and its theta.
-    xs: m points.
-    ys: n points.
-
-    Raises TypeError for a kernel without gradients in them.
-    """
-    (one, own), (two, other) = first, second
-    first_kernel, second_kernel = (require_gradient("kernel", kernel, HasInputGradient) for kernel in (one, two))
-    return first_kernel.vary_shares(own, xs, ys), second_kernel.vary_shares(other, xs, ys)
-
-
 @dataclass(frozen=True)
-class PartKernel:
+class PartKernel(Kernel):
     """A kernel that sees one part of each point.
 
     name: put before the names of the kernel's parameters.
@@ -83,7 +55,10 @@ class PartKernel:
 
     name: str
     part: Callable[[Batch], Batch]
-    kernel: Similarity
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        check_part("kernel", self.kernel, Kernel)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -93,37 +68,15 @@ class PartKernel:
         return self.kernel.prepare(self.part(xs), None if ys is None else self.part(ys))
 
     def gram(self, theta: Array, prepared: Prepared) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         return self.kernel.gram(theta, prepared)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         return self.kernel.diag(theta, self.part(xs))
 
     def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: passed on to the kernel.
-        """
         return self.kernel.line(theta, i, prepared, gram)
 
-    def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
+    def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
         return self.kernel.gram_and_pullback(theta, prepared)
 
 
@@ -139,14 +92,18 @@ class KernelsPair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Product:
+class Product(Kernel):
     """The product of two kernels on the same points; theta is that of the first, then that of the second.
 
     first, second: kernels; a product of products has more factors.
     """
 
-    first: Similarity
-    second: Similarity
+    first: Kernel
+    second: Kernel
+
+    def __post_init__(self) -> None:
+        check_part("first", self.first, Kernel)
+        check_part("second", self.second, Kernel)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -156,33 +113,14 @@ class Product:
         return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         first, second = self._split(theta)
         return self.first.gram(first, prepared.first) * self.second.gram(second, prepared.second)
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         first, second = self._split(theta)
         return self.first.diag(first, xs) * self.second.diag(second, xs)
 
     def line(self, theta: Array, i: int, prepared: KernelsPair, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        The factor that theta_i belongs to changes; the other stays.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: ignored.
-        """
         del gram  # a product that underflowed does not tell its factors
         first, second = self._split(theta)
         if i < len(first):
@@ -198,12 +136,7 @@ class Product:
 
         return along
 
-    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
+    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Pullback]:
         first, second = self._split(theta)
         one, pull_one = self.first.gram_and_pullback(first, prepared.first)
         two, pull_two = self.second.gram_and_pullback(second, prepared.second)
@@ -213,17 +146,11 @@ class Product:
 
         return one * two, pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
-
-        theta: (p,).
-        xs: m points.
-        ys: n points.
-
-        Raises TypeError where one of the kernels cannot.
-        """
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         first, second = self._split(theta)
-        vary_one, vary_two = vary_each((self.first, first), (self.second, second), xs, ys)
+        vary_one, vary_two = self.first.vary_shares(first, xs, ys), self.second.vary_shares(second, xs, ys)
+        if vary_one is None or vary_two is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
             (one, pull_one), (two, pull_two) = vary_one(shares), vary_two(shares)
@@ -237,20 +164,24 @@ class Product:
 
 
 @dataclass(frozen=True)
-class WeightedSum:
+class WeightedSum(Kernel):
     """The weighted sum of two kernels, w first + (1 - w) second, whose weight is a parameter.
 
     theta is that of the first kernel, that of the second, then the log odds of w.
 
-    first, second: kernels with gradients, on the same points.
+    first, second: kernels on the same points.
     prior: of the log odds.
     initial: log odds at first.
     """
 
-    first: HasGradient
-    second: HasGradient
+    first: Kernel
+    second: Kernel
     prior: Prior
     initial: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_part("first", self.first, Kernel)
+        check_part("second", self.second, Kernel)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -261,11 +192,6 @@ class WeightedSum:
         return KernelsPair(self.first.prepare(xs, ys), self.second.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: KernelsPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         first, second, weight = self._split(theta)
         gram, other = self.first.gram(first, prepared.first), self.second.gram(second, prepared.second)
         gram *= weight  # both are the caller's own: no third array
@@ -274,20 +200,10 @@ class WeightedSum:
         return gram
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         first, second, weight = self._split(theta)
         return weight * self.first.diag(first, xs) + (1.0 - weight) * self.second.diag(second, xs)
 
-    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
+    def gram_and_pullback(self, theta: Array, prepared: KernelsPair) -> tuple[Array, Pullback]:
         first, second, weight = self._split(theta)
         one, pull_one = self.first.gram_and_pullback(first, prepared.first)
         two, pull_two = self.second.gram_and_pullback(second, prepared.second)
@@ -298,17 +214,11 @@ class WeightedSum:
 
         return mix_grams(one, two, weight), pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
-
-        theta: (p,).
-        xs: m points.
-        ys: n points.
-
-        Raises TypeError where one of the kernels cannot.
-        """
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         first, second, weight = self._split(theta)
-        vary_one, vary_two = vary_each((self.first, first), (self.second, second), xs, ys)
+        vary_one, vary_two = self.first.vary_shares(first, xs, ys), self.second.vary_shares(second, xs, ys)
+        if vary_one is None or vary_two is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
             (one, pull_one), (two, pull_two) = vary_one(shares), vary_two(shares)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.lapack import dpotrf  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, HasGradient, HasLine, Parameter, Prepared
+from bostruct.checks import check_part
+from bostruct.contracts import Array, Batch, Kernel, Parameter, Prepared, Pullback
 
 NEGLIGIBLE = 1e-9  # of the mean diagonal: a negative eigenvalue as small as this is left to the jitter
 
@@ -40,16 +40,20 @@ class Eigensystem(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SpectrumClip:
+class SpectrumClip(Kernel):
     """The kernel that spectrum clipping makes of a similarity (Chen et al. 2009, section 2.2).
 
     The second batch of `prepare` is the training points; the first alone are these with themselves. Where
     the Gram matrix of the training points is positive semi-definite, this is the similarity itself.
 
-    similarity: has a kernel's methods, and a line for `line`; its Gram matrices may be indefinite.
+    similarity: a kernel but that its Gram matrices may be indefinite.
     """
 
-    similarity: HasGradient
+    similarity: Kernel
+    depends_on_training = True
+
+    def __post_init__(self) -> None:
+        check_part("similarity", self.similarity, Kernel)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -61,11 +65,6 @@ class SpectrumClip:
         return SpectrumClipPair(self.similarity.prepare(ys), self.similarity.prepare(xs, ys))
 
     def gram(self, theta: Array, prepared: SpectrumClipPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         own = self.similarity.gram(theta, prepared.own)
         across = None if prepared.across is None else self.similarity.gram(theta, prepared.across)
         return clip(own, across)
@@ -79,12 +78,6 @@ class SpectrumClip:
         return self.similarity.diag(theta, xs)
 
     def gram_and_diag(self, theta: Array, xs: Batch, prepared: SpectrumClipPair) -> tuple[Array, Array]:
-        """Return the kernel between xs and the training points (n, m), and of each x with itself (n,).
-
-        theta: (p,).
-        xs: the first batch of `prepare`, n points.
-        prepared: of xs and the m training points.
-        """
         diag = self.similarity.diag(theta, xs)
         own = self.similarity.gram(theta, prepared.own)
         across = own if prepared.across is None else self.similarity.gram(theta, prepared.across)
@@ -96,26 +89,14 @@ class SpectrumClip:
     def line(
         self, theta: Array, i: int, prepared: SpectrumClipPair, gram: Array | None = None
     ) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: ignored.
-
-        Raises TypeError for a similarity without a line.
-        """
         del gram  # what was clipped from it is not known
-        similarity = self.similarity
-        if not has_capability(similarity, HasLine):
-            raise TypeError(f"similarity: expected a method line, which {type(similarity).__name__} lacks")
-        own = similarity.line(theta, i, prepared.own)
+        own = self.similarity.line(theta, i, prepared.own)
         if prepared.across is None:
             return lambda value: clip(own(value))
-        across = similarity.line(theta, i, prepared.across)
+        across = self.similarity.line(theta, i, prepared.across)
         return lambda value: clip(own(value), across(value))
 
-    def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Callable[[Array], Array]]:
+    def gram_and_pullback(self, theta: Array, prepared: SpectrumClipPair) -> tuple[Array, Pullback]:
         """Return the Gram matrix K (n, n), and the map from G (n, n) to the gradient of sum(G * K) in theta (p,).
 
         theta: (p,).

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import require_gradient
-from bostruct.contracts import Array, Batch, HasGradient, HasInputGradient, IntArray, Parameter, Point, Prepared, Prior
-from bostruct.kernels.algebra import Pullback, weight_of
+from bostruct.contracts import Array, Batch, IntArray, Kernel, Parameter, Point, Prepared, Prior, Pullback
+from bostruct.kernels.algebra import weight_of
 
 
 class TaskPoint(NamedTuple):
@@ -105,7 +104,7 @@ class TaskParameters(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TaskKernel:
+class TaskKernel(Kernel):
     """The covariance of several tasks: a kernel of the points, times a factor of the tasks, plus an offset.
 
     The function of task t is s_t (r_t f + sqrt(1 - r_t^2) g_t) + b_t. The target's function is f. All g_t are
@@ -123,7 +122,7 @@ class TaskKernel:
     offset: standard deviation of a task's constant.
     """
 
-    kernel: HasGradient
+    kernel: Kernel
     n_tasks: int
     correlation_prior: Prior
     initial_log_odds: float
@@ -139,21 +138,11 @@ class TaskKernel:
         )
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> TaskPair:
-        """Prepare the points by their kernel, and note their tasks.
-
-        xs: n points, with tasks or of the target task.
-        ys: m points; None for xs with themselves.
-        """
         points, rows = _split(xs)
         others, columns = (None, rows) if ys is None else _split(ys)
         return TaskPair(self.kernel.prepare(points, others), rows, columns)
 
     def gram(self, theta: Array, prepared: TaskPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         own = self.unpack(theta)
         gram = self.kernel.gram(own.points, prepared.points)
         if not prepared.rows.any():  # one row of factors serves all points of the target task
@@ -165,20 +154,10 @@ class TaskKernel:
         return gram
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         own, (points, tasks) = self.unpack(theta), _split(xs)
         return self.kernel.diag(own.points, points) * np.square(own.scale[tasks]) + self.offset**2 * (tasks > 0)
 
     def gram_and_pullback(self, theta: Array, prepared: TaskPair) -> tuple[Array, Pullback]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         own = self.unpack(theta)
         gram, pull = self.kernel.gram_and_pullback(own.points, prepared.points)
         tasks = self._task_covariance(own, prepared.rows, prepared.columns)
@@ -192,17 +171,10 @@ class TaskKernel:
 
         return gram * tasks.factor + tasks.offset, pullback
 
-    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix as a function of the continuous coordinates of xs: `HasInputGradient`.
-
-        theta: (p,).
-        xs: m points.
-        ys: n points.
-
-        Raises TypeError where the kernel of the points cannot.
-        """
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         own, (points, rows), (others, columns) = self.unpack(theta), _split(xs), _split(ys)
-        varied = require_gradient("kernel", self.kernel, HasInputGradient).vary_shares(own.points, points, others)
+        if (varied := self.kernel.vary_shares(own.points, points, others)) is None:
+            return None
         tasks = self._task_covariance(own, rows, columns)
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:

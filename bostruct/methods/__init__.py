@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from bostruct.checks import check_choice, missing_members, short_repr
+from bostruct.checks import check_choice, check_domain, short_repr
 from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -20,6 +20,8 @@ from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
 from bostruct.plugins import lookup
+
+NO_SEARCHER = "no searcher: expected a bostruct.contracts.Searcher (subclass it)"
 
 METHODS: dict[str, Callable[..., Searcher]] = {
     "auto": auto,
@@ -75,7 +77,7 @@ def find_method(name: str) -> Callable[..., Searcher]:
 
 def _check_builder(name: str, found: Any) -> Callable[..., Searcher]:
     """Return a builder of another package, whose errors name it."""
-    if not callable(found) or not missing_members(found, Searcher):
+    if not callable(found) or isinstance(found, Searcher):
         raise ValueError(
             f"method: {name}: expected a function from a domain to a searcher, as the entries of "
             f"bostruct.methods.METHODS are, got {short_repr(found)}"
@@ -127,21 +129,20 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     if isinstance(method, str):
         build = find_method(method)
         try:
-            built = build(domain)
+            built = build(check_domain(domain))
         except DomainError as error:
             is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
             if is_complete:
                 raise
             *others, last = list_methods(domain)
             raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain_label(domain)}") from error
-        if missing := missing_members(built, Searcher):
-            raise TypeError(
-                f"method: {method!r} builds {short_repr(built)}, which is no searcher: it lacks {', '.join(missing)}"
-            )
+        if not isinstance(built, Searcher):
+            raise TypeError(f"method: {method!r} builds {short_repr(built)}, which is {NO_SEARCHER}")
         return built
-    if missing_members(method, Searcher):
+    if not isinstance(method, Searcher):
         hint = "; call it with the space first" if callable(method) else ""
-        raise TypeError(f"method: expected a name or a searcher, got {short_repr(method)}{hint}")
+        expected = "expected a name or a bostruct.contracts.Searcher (subclass it)"
+        raise TypeError(f"method: {expected}, got {short_repr(method)}{hint}")
     return method
 
 

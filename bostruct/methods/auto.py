@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.checks import has_capability, has_continuous, require
+from bostruct.checks import check_domain
 from bostruct.contracts import (
+    Appraisal,
+    Batch,
+    ChoiceDomain,
     Domain,
-    HasChoices,
-    HasDistances,
-    HasFeatures,
-    HasGradient,
-    HasMutation,
-    HasNeighborhoods,
-    HasParts,
-    HasVariables,
+    HistoryView,
+    Json,
+    Kernel,
+    LeftOut,
     Maximizer,
+    Predicted,
     Searcher,
+    State,
+    Suggestion,
 )
-from bostruct.domains.space.variable import Variable
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
@@ -47,7 +50,6 @@ from bostruct.methods.operator_selection import select_operators
 from bostruct.methods.plateaus import escape_plateaus
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.explained import explain
 from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
 from bostruct.surrogates.map_gp import MAPGP
@@ -65,6 +67,51 @@ MOST_POINTS = 1_000  # in a model of variables: a suggestion from 100,000 trials
 LATEST_POINTS = 200  # of these, the last told: among many variables suggestions go far, and may fail there
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Explained(Searcher):
+    """The searcher that `auto` chose, whose suggestions say which it is and why, as ``info["auto"]``.
+
+    searcher: that suggests, and does all else.
+    note: which it is and why.
+    """
+
+    searcher: Searcher
+    note: str
+
+    def __post_init__(self) -> None:
+        for name in ("domain", "n_initial", "repeats", "has_model", "bounds_regret", "cross_validates"):
+            object.__setattr__(self, name, getattr(self.searcher, name))
+
+    def settings(self) -> Mapping[str, Json]:
+        return self.searcher.settings()
+
+    def initial_state(self) -> State:
+        return self.searcher.initial_state()
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        return self._explain(self.searcher.suggest(history, state, rng))
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        return map(self._explain, self.searcher.suggest_jointly(history, state, rng))
+
+    def _explain(self, found: Suggestion) -> Suggestion:
+        return found._replace(info={**found.info, "auto": self.note})
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        return self.searcher.appraise(history, state, rng)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        return self.searcher.predict(history, state, xs, rng)
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        return self.searcher.bound_regret_probability(history, state, regret, rng)
+
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        return self.searcher.cross_validate(history, state, objective, rng)
 
 
 class Rule(NamedTuple):
@@ -98,16 +145,16 @@ def auto(domain: Domain) -> Searcher:
 
     Raises DomainError for what is no domain, or has a variable of a kind without a kernel.
     """
-    require(domain, Domain, "auto")
+    check_domain(domain)
     rule = next(rule for rule in RULES if rule.serves(domain))
     if rule.note is None:
         return rule.build(domain)
     note = rule.note(domain)
     log.info("auto: %s", note)
-    return explain(rule.build(domain), note)
+    return Explained(rule.build(domain), note)
 
 
-def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
+def for_space(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of variables: a GP at its mode, log EI, local search around the best points.
 
     The kernel blends main effects with diffusion. Most objectives have main effects, and few data suffice for them. The
@@ -153,7 +200,7 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     product = space_kernel(domain)
     scheduled = has_schedules(domain)
     note = _note_many(product)
-    kernel: HasGradient = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
+    kernel: Kernel = WeightedSum(main_effects(domain), product, Normal(0.4, 1.0), initial=0.4)
     if has_extents(domain):
         by_extent = main_effects(domain, by_extent=True)
         kernel = WeightedSum(kernel, by_extent, EXTENT_ODDS, initial=EXTENT_ODDS.mean)
@@ -164,8 +211,8 @@ def for_space(domain: HasVariables[Variable]) -> BayesianSearch:
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
-    has_numbers = has_continuous(domain)
-    climbs = has_numbers and has_capability(domain, HasNeighborhoods)
+    has_numbers, local = domain.n_continuous > 0, domain.traits.local
+    climbs = has_numbers and local is not None and local.lists_many
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH
@@ -190,7 +237,7 @@ def _climb_from(begin: Maximizer | None) -> MixedSearch:
     return MixedSearch() if begin is None else MixedSearch(ascents=3, most=2_000, neighbors=100, begin=begin)
 
 
-def for_programs(domain: HasChoices) -> BayesianSearch:
+def for_programs(domain: ChoiceDomain) -> BayesianSearch:
     """Build Bayesian optimization of programs: a GP on their choices at its mode, log EI, evolution from the best.
 
     Values far worse than the median are compressed.
@@ -209,7 +256,7 @@ def for_programs(domain: HasChoices) -> BayesianSearch:
     )
 
 
-def for_parts(domain: HasParts) -> BayesianSearch:
+def for_parts(domain: Domain) -> BayesianSearch:
     """Build Bayesian optimization of several parts: a GP at its mode on the product of their kernels, log EI.
 
     It begins with ten random points. Branches are explored as by `for_space`.
@@ -221,7 +268,7 @@ def for_parts(domain: HasParts) -> BayesianSearch:
 
 def _has_choices_of_its_own(domain: Domain) -> bool:
     """Tell whether choices make up a domain that is no product of others, each of which has a kernel of its own."""
-    return has_capability(domain, HasChoices) and not has_capability(domain, HasParts)
+    return domain.traits.choices is not None and not domain.parts
 
 
 def _note_many(kernel: SpaceKernel) -> str | None:
@@ -233,7 +280,7 @@ def _note_many(kernel: SpaceKernel) -> str | None:
 
 
 def _note_model(domain: Domain) -> str:
-    by_features = has_capability(domain, HasFeatures) and not has_capability(domain, HasDistances)
+    by_features = domain.traits.distances is None and domain.traits.features is not None
     how = "features" if by_features else "distances" if has_distance(domain) else "a kernel, and no mutations"
     return f"a Gaussian process, because {type(domain).__name__} has {how}"
 
@@ -244,11 +291,11 @@ def _note_without_model(method: str, domain: Domain) -> str:
 
 
 RULES = (
-    Rule(lambda domain: has_capability(domain, HasVariables), for_space),
-    Rule(lambda domain: _has_choices_of_its_own(domain) and has_capability(domain, HasMutation), for_programs),
-    Rule(lambda domain: has_capability(domain, HasParts) and has_nasbot_kernel(domain), for_parts),
-    Rule(lambda domain: has_nasbot_kernel(domain) and has_capability(domain, HasMutation), nasbot),
+    Rule(lambda domain: bool(domain.variables), for_space),
+    Rule(lambda domain: _has_choices_of_its_own(domain) and domain.traits.mutable, for_programs),
+    Rule(lambda domain: bool(domain.parts) and has_nasbot_kernel(domain), for_parts),
+    Rule(lambda domain: has_nasbot_kernel(domain) and domain.traits.mutable, nasbot),
     Rule(lambda domain: find_part_without_kernel(domain) is None, bayesian, _note_model),
-    Rule(lambda domain: has_capability(domain, HasMutation), evolution, partial(_note_without_model, "evolution")),
+    Rule(lambda domain: domain.traits.mutable, evolution, partial(_note_without_model, "evolution")),
     Rule(lambda _: True, random, partial(_note_without_model, "random search")),
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bostruct.acquisition.selection import Aging, ByRank, uniform
-from bostruct.checks import has_capability, require
-from bostruct.contracts import Domain, HasMutation, HasNeighbors, HasParts, Searcher
-from bostruct.methods.initial_designs import initial_design, pool_of
+from bostruct.checks import require
+from bostruct.contracts import Domain, LocalDomain, Searcher
+from bostruct.methods.initial_designs import initial_design
 from bostruct.searchers.annealing import Annealing
 from bostruct.searchers.evolution import EvolutionSearch
 from bostruct.searchers.hill_climbing import HillClimbing
@@ -19,7 +19,6 @@ def evolution(domain: Domain) -> Searcher:
 
     Raises DomainError for a domain without mutations.
     """
-    domain = require(domain, HasMutation, "evolution")
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, ByRank(), n_initial, design)
 
@@ -37,7 +36,6 @@ def regularized_evolution(
 
     Raises DomainError for a domain without mutations, TypeError, ValueError.
     """
-    domain = require(domain, HasMutation, "regularized-evolution")
     design, n_pool = initial_design(domain)
     return EvolutionSearch(domain, Aging(population, tournament), n_initial or n_pool, design)
 
@@ -49,7 +47,7 @@ def random(domain: Domain) -> Searcher:
 
     domain: any.
     """
-    if has_capability(domain, HasParts) or not has_capability(domain, HasMutation) or not len(pool_of(domain)):
+    if domain.parts or not domain.traits.mutable or not len(domain.pool):
         return RandomSearch(domain)
     design, n_initial = initial_design(domain)
     return EvolutionSearch(domain, uniform, n_initial, design, origin="random")
@@ -62,7 +60,7 @@ def annealing(domain: Domain) -> Searcher:
 
     Raises DomainError for a domain without mutations.
     """
-    return Annealing(require(domain, HasMutation, "annealing"))
+    return Annealing(domain)
 
 
 def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
@@ -74,6 +72,6 @@ def hill_climbing(domain: Domain, best_improvement: bool = False) -> Searcher:
 
     Raises DomainError for a domain without either, TypeError.
     """
-    if not best_improvement and not has_capability(domain, HasNeighbors):
-        return HillClimbing(require(domain, HasMutation, "hill-climbing"))
-    return HillClimbing(require(domain, HasNeighbors, "hill-climbing"), best_improvement=best_improvement)
+    if best_improvement:
+        require(domain.traits.local, domain, LocalDomain, "hill-climbing with best_improvement")
+    return HillClimbing(domain, best_improvement=best_improvement)

@@ -10,23 +10,17 @@ from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import has_capability, has_continuous, list_wide, require
+from bostruct.checks import check_domain, list_wide
 from bostruct.contracts import (
-    Acquisition,
+    AcquisitionFunction,
     Domain,
     DomainError,
-    HasCombinations,
-    HasGradient,
-    HasListing,
-    HasMutation,
-    HasNeighborhoods,
-    HasNeighbors,
-    HasVariables,
+    Kernel,
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
 from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedules
-from bostruct.methods.initial_designs import initial_design, pool_of
+from bostruct.methods.initial_designs import initial_design
 from bostruct.methods.nasbot import map_surrogate
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
@@ -55,8 +49,8 @@ class SearchSettings(NamedTuple):
 
 def bayesian(
     domain: Domain,
-    kernel: HasGradient | None = None,
-    acquisition: Acquisition = LOG_EI,
+    kernel: Kernel | None = None,
+    acquisition: AcquisitionFunction = LOG_EI,
     maximizer: Maximizer | None = None,
     n_initial: int | None = None,
 ) -> BayesianSearch:
@@ -66,7 +60,7 @@ def bayesian(
     `dataclasses.replace` changes any other part.
 
     domain: any.
-    kernel: positive semi-definite, with gradients; None for the default one of the domain: diffusion on a `Space`,
+    kernel: positive semi-definite; None for the default one of the domain: diffusion on a `Space`,
         choices, OTMANN, products over the parts of a joint domain, else exp(-rate * distance), where the domain has
         distances or features, whose negative eigenvalues are clipped and go on record.
     acquisition: the worth of a prediction.
@@ -74,9 +68,9 @@ def bayesian(
         mutations, random points elsewhere.
     n_initial: points before the model is asked, at least 1; None for as many as the domain's pool has, or 12.
 
-    Raises DomainError where no kernel is given and none is known, TypeError where a kernel has no gradient, ValueError.
+    Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
-    require(domain, Domain, "bayesian")
+    check_domain(domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None
     if lacking is not None:
         raise DomainError(
@@ -109,30 +103,28 @@ def default_search(domain: Domain) -> SearchSettings:
     if _is_table(domain):
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
         return SearchSettings(listed, 5, neighbors_of)
-    if has_capability(domain, HasCombinations) and _has_many_choices(domain):
+    local = domain.traits.local
+    if local is not None and local.lists_many and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
-    if has_capability(domain, HasNeighborhoods) and list_wide(domain):
+    if local is not None and local.lists_many and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
         return SearchSettings(few, 5, neighbors_of)
-    if has_capability(domain, HasNeighborhoods):
+    if local is not None and local.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
-    if has_capability(domain, HasNeighbors):  # listed point by point, and so at a price
+    if local is not None:  # listed point by point, and so at a price
         return SearchSettings(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
-    if has_capability(domain, HasMutation):
-        return SearchSettings(Evolution(pool_of(domain)), None, mutations_of)
+    if domain.traits.mutable:
+        return SearchSettings(Evolution(domain.pool), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
 
 
 def _has_many_choices(domain: Domain) -> bool:
-    is_large = has_capability(domain, HasVariables) and len(domain.variables) > MOST_BY_ONE
-    return is_large and not has_continuous(domain)
+    return len(domain.variables) > MOST_BY_ONE and not domain.n_continuous
 
 
 def _is_table(domain: Domain) -> bool:
     """Tell whether a domain has few points, and choices with descriptors, along which neighbors need not be better."""
-    if not has_capability(domain, HasListing) or domain.n_points > MOST_LISTED:
-        return False
-    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
-    return any(likeness_of(one) is not None for one in variables)
+    few = domain.count_at_most() <= MOST_LISTED
+    return few and any(likeness_of(one) is not None for one in domain.variables.values())

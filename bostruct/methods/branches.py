@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Array, Batch, Domain, HasParts, HasVariables, HistoryView, State
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Batch, Domain, HistoryView, State
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT
 from bostruct.methods.progress import recall_best
@@ -25,9 +25,9 @@ def has_conditions(domain: Domain) -> bool:
 
     domain: any.
     """
-    if has_capability(domain, HasVariables):
+    if domain.variables:
         return any(one.when for one in domain.variables.values())
-    return has_capability(domain, HasParts) and any(map(has_conditions, domain.parts.values()))
+    return any(map(has_conditions, domain.parts.values()))
 
 
 def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
@@ -41,10 +41,10 @@ def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
 
 def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
     """Tell of each of m points which variables it has (m, d), part by part."""
-    if has_capability(domain, HasVariables):
+    if domain.variables:
         layout = Layout(tuple(one.width for one in domain.variables.values()))
         return np.asarray(xs)[:, layout.starts] != ABSENT
-    if has_capability(domain, HasParts):
+    if domain.parts:
         return np.hstack([_find_variables(part, domain.part(name, xs)) for name, part in domain.parts.items()])
     return np.ones((len(xs), 0), dtype=np.bool_)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bostruct.contracts import Domain, HasDecisions, HasTokens, Searcher
-from bostruct.methods.refusals import refuse_numbers, refuse_structures_beside_numbers, require_of_parts
+from bostruct.checks import check_domain
+from bostruct.contracts import Domain, Searcher
+from bostruct.methods.refusals import refuse_numbers, refuse_structures_beside_numbers, require_tree
 from bostruct.searchers.mcts import MCTS
 from bostruct.searchers.smbo import SMBO
 from bostruct.searchers.tree_search import TreeSearch
@@ -17,7 +18,7 @@ def smbo(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
-    domain = require_of_parts(domain, HasTokens, "smbo")
+    check_domain(domain)
     refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 
@@ -34,9 +35,8 @@ def smbo_mcts(domain: Domain) -> Searcher:
     Raises DomainError.
     """
     refuse_structures_beside_numbers("smbo-mcts", domain)
-    refuse_numbers("smbo-mcts", require_of_parts(domain, HasDecisions, "smbo-mcts"))
-    tokens = require_of_parts(domain, HasTokens, "smbo-mcts").tokens
-    return SMBO(domain, HashedRidge(tokens), candidates=256, tree=TreeSearch())
+    refuse_numbers("smbo-mcts", require_tree(domain, "smbo-mcts"))
+    return SMBO(domain, HashedRidge(domain.tokens), candidates=256, tree=TreeSearch())
 
 
 def mcts(domain: Domain) -> Searcher:
@@ -47,6 +47,6 @@ def mcts(domain: Domain) -> Searcher:
     Raises DomainError.
     """
     refuse_structures_beside_numbers("mcts", domain)
-    domain = require_of_parts(domain, HasDecisions, "mcts")
+    tree = require_tree(domain, "mcts")
     refuse_numbers("mcts", domain)
-    return MCTS(domain)
+    return MCTS(tree)

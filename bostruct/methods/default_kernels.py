@@ -10,19 +10,14 @@ from typing import TypeGuard
 
 import numpy as np
 
-from bostruct.checks import has_capability, require
+from bostruct.checks import require
 from bostruct.contracts import (
     Array,
+    ChoiceDomain,
     Domain,
     DomainError,
-    HasArchitectures,
-    HasChoices,
-    HasDistances,
-    HasFeatures,
-    HasGradient,
-    HasParts,
-    HasVariables,
-    Similarity,
+    FeatureDomain,
+    Kernel,
 )
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.candidates import likeness_of
@@ -51,10 +46,9 @@ LOG_DURATION = Normal(0.0, 0.7)  # of each item of a schedule
 MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule counts, not that of each item
 SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that a schedule is not all that counts
 MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
-WITH_KERNEL = (HasVariables, HasChoices, HasDistances, HasFeatures)  # and what stands for architectures
 
 
-def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
+def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the default kernel of a domain: diffusion, choices, distances or features, or OTMANN of architectures.
 
     part: a domain; one of several parts gets the product of their kernels.
@@ -62,12 +56,12 @@ def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Similarity:
 
     Raises DomainError for any other domain.
     """
-    if has_capability(part, HasParts):
+    if part.parts:
         return joint_kernel(part, settings)
-    if has_capability(part, HasVariables):
+    if part.variables:
         return space_kernel(part)
-    if has_capability(part, HasChoices):
-        return program_kernel(part)
+    if (choices := part.traits.choices) is not None:
+        return program_kernel(choices)
     return distance_kernel(part) if has_distance(part) else architecture_kernel(part, settings)
 
 
@@ -76,7 +70,7 @@ def has_distance(domain: Domain) -> bool:
 
     domain: any.
     """
-    return has_capability(domain, HasDistances) or has_capability(domain, HasFeatures)
+    return domain.traits.distances is not None or domain.traits.features is not None
 
 
 def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
@@ -85,10 +79,11 @@ def find_part_without_kernel(domain: Domain, name: str = "") -> str | None:
     domain: any.
     name: of the part that it is.
     """
-    if has_capability(domain, HasParts):
+    if domain.parts:
         parts = domain.parts.items()
         return next((found for own, part in parts if (found := find_part_without_kernel(part, own))), None)
-    if any(has_capability(domain, one) for one in WITH_KERNEL) or stands_for_architectures(domain):
+    has_choices = bool(domain.variables) or domain.traits.choices is not None
+    if has_choices or has_distance(domain) or stands_for_architectures(domain):
         return None
     return type(domain).__name__ + (f" (the part {name!r})" if name else "")
 
@@ -98,7 +93,7 @@ def has_nasbot_kernel(domain: Domain) -> bool:
 
     domain: any.
     """
-    if has_capability(domain, HasParts):
+    if domain.parts:
         return find_part_without_kernel(domain) is None
     return not has_distance(domain) and stands_for_architectures(domain)
 
@@ -108,8 +103,6 @@ def stands_for_architectures(domain: Domain) -> bool:
 
     domain: any.
     """
-    if not has_capability(domain, HasArchitectures):
-        return False
     try:
         domain.architectures(domain.sample(1, np.random.default_rng(0)))
     except DomainError:
@@ -128,10 +121,11 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     Raises DomainError where one of these distances is not finite.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
-    if has_capability(domain, HasDistances):
-        distance = domain.distances
+    _, _, _, metric, described, _ = domain.traits
+    if metric is not None:
+        distance = metric.distances
     else:
-        features = require(domain, HasFeatures, "a default kernel").features
+        features = require(described, domain, FeatureDomain, "a default kernel").features
         spread = np.std(features(xs), axis=0)
         distance = FeatureDistance(features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
     apart = distance(xs, xs)[np.triu_indices(len(xs), 1)]
@@ -142,7 +136,7 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     return DistanceKernel(distance, bounded_normal(-math.log(typical), 1.0), -math.log(typical))
 
 
-def joint_kernel(domain: HasParts, settings: Otmann = REFERENCE) -> Similarity:
+def joint_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the kernel of a domain of several parts: the product of one default kernel for each.
 
     domain: such as a joint one; each part has a default kernel.
@@ -150,13 +144,13 @@ def joint_kernel(domain: HasParts, settings: Otmann = REFERENCE) -> Similarity:
 
     Raises DomainError for any other part.
     """
-    factors: list[Similarity] = []
+    factors: list[Kernel] = []
     for name, part in domain.parts.items():
         factors.append(PartKernel(name or "variables", partial(domain.part, name), default_kernel(part, settings)))
     return reduce(Product, factors)
 
 
-def space_kernel(domain: HasVariables[Variable]) -> SpaceKernel:
+def space_kernel(domain: Domain) -> SpaceKernel:
     """Build the product kernel of variables, whose log-normal lengthscales grow as the root of the number of variables.
 
     The prior is that of Hvarfner et al. 2024, stated on the lengthscale that is equivalent to each edge weight. The
@@ -196,10 +190,10 @@ def has_schedules(domain: Domain) -> bool:
 
     domain: any.
     """
-    return has_capability(domain, HasVariables) and any(map(has_schedule, domain.variables.values()))
+    return any(map(has_schedule, domain.variables.values()))
 
 
-def with_schedules(domain: HasVariables[Variable], kernel: HasGradient) -> HasGradient:
+def with_schedules(domain: Domain, kernel: Kernel) -> Kernel:
     """Return a kernel of variables that also has the schedules of orders whose items have resources.
 
     Variables with conditions have none.
@@ -240,7 +234,7 @@ def variable_graphs(domain: Space) -> tuple[VariableGraph, ...]:
     return tuple(variable.graph for variable in domain.variables.values() if isinstance(variable, ChoiceVariable))
 
 
-def program_kernel(domain: HasChoices) -> TraceKernel:
+def program_kernel(domain: ChoiceDomain) -> TraceKernel:
     """Build the kernel on the choices of points, with a rate for each kind of choice met in 32 drawn points.
 
     At the median distance all terms together are about 1.
@@ -255,7 +249,7 @@ def program_kernel(domain: HasChoices) -> TraceKernel:
     return replace(flat, prior=bounded_normal(-math.log(typical), 1.0), initial=-math.log(typical))
 
 
-def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similarity:
+def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Kernel:
     """Build the OTMANN kernel of architectures, or of the architectures that points stand for.
 
     domain: of architectures, or of points that stand for some, as programs do whose modules stand for layers.
@@ -263,15 +257,14 @@ def architecture_kernel(domain: Domain, settings: Otmann = REFERENCE) -> Similar
 
     Raises DomainError for anything else.
     """
-    architectures = require(domain, HasArchitectures, "nasbot").architectures
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
     try:
-        found = architectures(xs)
+        found = domain.architectures(xs)
     except DomainError as error:
         raise DomainError(f"method: nasbot needs architectures, and {error}") from error
     kernel = scaled_otmann(found, settings)
     are_points = all(x is one for x, one in zip(xs, found, strict=True))
-    return kernel if are_points else PartKernel("architecture", architectures, kernel)
+    return kernel if are_points else PartKernel("architecture", domain.architectures, kernel)
 
 
 def scaled_otmann(xs: Sequence[Architecture], settings: Otmann) -> OtmannKernel:

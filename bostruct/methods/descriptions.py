@@ -9,12 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, name_wide
-from bostruct.contracts import Choice, Domain, DomainError, HasArchitectures, HasChoices, HasFeatures, HasParts, Point
+from bostruct.checks import name_wide
+from bostruct.contracts import (
+    Choice,
+    Domain,
+    DomainError,
+    FeatureDomain,
+    Point,
+)
 from bostruct.domains.architecture.summary import summarize
-from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.part_choices import DescribedParts
-from bostruct.domains.space.decisions import Coordinate
+from bostruct.methods.default_kernels import stands_for_architectures
 from bostruct.methods.refusals import domain_label
 
 LARGEST = 1e30  # of a feature; trees compare numbers in single precision
@@ -29,12 +34,12 @@ class Description:
 
     numbers: Callable[[Point], Mapping[str, float]]
 
-    def coordinates(self, x: Point) -> list[Coordinate]:
+    def coordinates(self, x: Point) -> list[Choice]:
         """List the numbers of a point.
 
         x: one point.
         """
-        return [Coordinate(name, name, float(value), math.inf, True) for name, value in self.numbers(x).items()]
+        return [Choice(name, name, float(value), math.inf, True) for name, value in self.numbers(x).items()]
 
 
 @dataclass(frozen=True)
@@ -44,7 +49,7 @@ class Features:
     domain: with features.
     """
 
-    domain: HasFeatures
+    domain: FeatureDomain
 
     def __call__(self, x: Point) -> dict[str, float]:
         row = np.clip(np.asarray(self.domain.features([x]), dtype=np.float64)[0], -LARGEST, LARGEST)
@@ -58,7 +63,7 @@ class Summary:
     domain: of architectures.
     """
 
-    domain: HasArchitectures[Architecture]
+    domain: Domain
 
     def __call__(self, x: Point) -> dict[str, float]:
         """Return the numbers by name.
@@ -81,13 +86,13 @@ def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[C
 
 def _describe(domain: Any, method: str, name: str) -> Any:
     """Return what lists the choices of a domain's points; name: of the part that it is, empty for none."""
-    if has_capability(domain, HasChoices):
-        return domain
-    if has_capability(domain, HasParts):
+    if (choices := domain.traits.choices) is not None:
+        return choices
+    if domain.parts:
         return DescribedParts(domain, [_describe(part, method, own) for own, part in domain.parts.items()])
-    if has_capability(domain, HasFeatures):
-        return Description(Features(domain))
-    if has_capability(domain, HasArchitectures):
+    if (described := domain.traits.features) is not None:
+        return Description(Features(described))
+    if stands_for_architectures(domain):
         return Description(Summary(domain))
     got = domain_label(domain) + name_wide(domain) + (f" in the part {name!r}" if name else "")
     raise DomainError(f"method: {method} needs a domain of named choices, features or architectures, got {got}")

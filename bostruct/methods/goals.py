@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeGuard
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
-from bostruct.acquisition.hypervolume import LogHypervolumeImprovement
 from bostruct.acquisition.pair_search import PairSearch
-from bostruct.checks import has_capability, has_continuous, may_have_covariance
 from bostruct.contracts import (
     Domain,
     DomainError,
-    HasNeighborhoods,
-    LogScoreBuilder,
     ScoreBuilder,
     Searcher,
     Surrogate,
 )
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
+from bostruct.methods.auto import Explained
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.explained import Explained
 from bostruct.searchers.hyperband import Hyperband
 from bostruct.searchers.hypervolume import HypervolumeImprovement
 from bostruct.searchers.limits import WithinLimits
@@ -64,7 +60,7 @@ def serve_goals(searcher: Searcher, n_objectives: int, n_limits: int) -> Searche
     if isinstance(searcher, Hyperband):
         model = searcher.proposals
         return searcher if model is None else replace(searcher, proposals=serve_goals(model, n_objectives, n_limits))
-    if isinstance(searcher, BayesianSearch) and _is_logarithm(searcher.score):
+    if isinstance(searcher, BayesianSearch) and searcher.score.is_logarithm:
         score = _score_outputs(searcher.score, searcher.domain, n_objectives, n_limits)
         return replace(_model_outputs(searcher, n_objectives, n_limits), score=score)
     return searcher if n_objectives == 1 or isinstance(searcher, SORTS) else Scalarized(searcher)
@@ -80,7 +76,7 @@ def allow_repeats(searcher: Searcher, who: str) -> Searcher:
     """
     if isinstance(searcher, Explained):
         return replace(searcher, searcher=allow_repeats(searcher.searcher, f"{who} ({searcher.note})"))
-    if not isinstance(searcher, BayesianSearch) or not may_have_covariance(searcher.surrogate):
+    if not isinstance(searcher, BayesianSearch) or not searcher.surrogate.has_covariance:
         raise DomainError(
             f"repeats: {who} never asks for a point again; methods with a Gaussian process do, such as auto, combo and "
             "nasbot"
@@ -92,7 +88,8 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
     objective = surrogate if n_objectives == 1 else _compress_less(surrogate)
-    can_pair = has_capability(searcher.domain, HasNeighborhoods) and not has_continuous(searcher.domain)
+    local = searcher.domain.traits.local
+    can_pair = local is not None and local.lists_many and not searcher.domain.n_continuous
     return replace(
         searcher,
         surrogate=Outputs(objective, _without_value(surrogate), n_objectives, n_limits),
@@ -101,11 +98,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     )
 
 
-def _is_logarithm(score: ScoreBuilder) -> TypeGuard[LogScoreBuilder]:
-    return getattr(score, "is_logarithm", False)
-
-
-def _score_outputs(score: LogScoreBuilder, domain: Domain, n_objectives: int, n_limits: int) -> LogScoreBuilder:
+def _score_outputs(score: ScoreBuilder, domain: Domain, n_objectives: int, n_limits: int) -> ScoreBuilder:
     """Return the score of all outputs; a chance of success stays around it."""
     if isinstance(score, Feasible):
         return replace(score, score=_score_outputs(score.score, domain, n_objectives, n_limits))

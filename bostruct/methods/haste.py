@@ -7,16 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from bostruct.checks import has_capability
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
     HistoryView,
     Searcher,
     State,
     Suggestion,
-    SuggestsJointly,
 )
 from bostruct.searchers.proposals import fall_back, try_mutation
 from bostruct.searchers.views import keep
@@ -29,7 +26,7 @@ TRIES = 200  # mutations, until one was not seen
 def suggest_in_haste(
     searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator, haste: int
 ) -> Iterator[Suggestion]:
-    """Yield what a searcher suggests, jointly where it can, from the fewer values the greater the haste.
+    """Yield what a searcher suggests, jointly if it can, from the fewer values the greater the haste.
 
     searcher: any.
     history: all that was told so far.
@@ -42,7 +39,7 @@ def suggest_in_haste(
     searcher raises.
     """
     if haste == 0:
-        yield from _suggest(searcher, history, state, rng)
+        yield from searcher.suggest_jointly(history, state, rng)
         return
     m = len(history.values) >> haste
     if m < FEWEST:
@@ -51,7 +48,7 @@ def suggest_in_haste(
         return
     kept = choose_values(history.values, m)
     fewer = replace(keep(history, kept, range(len(history.running)), searcher.domain.take), whole=history)
-    for found in _suggest(searcher, fewer, state, rng):
+    for found in searcher.suggest_jointly(fewer, state, rng):
         n_learned = min(m, found.info.get("learned_from", m))  # a model may take a part of these m
         info = {**found.info, "haste": haste, "learned_from": n_learned}
         if (position := info.get(PARENT_POSITION)) is not None:
@@ -81,18 +78,11 @@ def choose_values(values: Array, m: int) -> list[int]:
     return sorted([*best.tolist(), *rest[len(rest) - (m - len(best)) :].tolist()])
 
 
-def _suggest(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-    if has_capability(searcher, SuggestsJointly):
-        yield from searcher.suggest_jointly(history, state, rng)
-    else:
-        yield searcher.suggest(history, state, rng)
-
-
 def _mutate_best(searcher: Searcher, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
     """Suggest an unseen mutation of one of the best points; a random point where there is none."""
     domain = searcher.domain
     best = np.argsort(history.values, kind="stable")[:PARENTS]
-    if has_capability(domain, HasMutation) and len(best):
+    if domain.traits.mutable and len(best):
         for parent in rng.choice(best, size=TRIES).tolist():
             x = try_mutation(domain, history.completed[parent], rng)
             if x is not None and domain.key(x) not in history.seen:

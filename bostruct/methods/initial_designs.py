@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Batch, Domain, HasPool
+from bostruct.contracts import Domain
 from bostruct.searchers.proposals import Design, PoolFirst, random_design
 
 RANDOM_DESIGN_SIZE = 12  # points before a model of architectures is asked, where there is no pool
@@ -14,13 +13,5 @@ def initial_design(domain: Domain) -> tuple[Design, int]:
 
     domain: any domain.
     """
-    pool = pool_of(domain)
+    pool = domain.pool
     return (PoolFirst(pool), len(pool)) if len(pool) else (random_design, RANDOM_DESIGN_SIZE)
-
-
-def pool_of(domain: Domain) -> Batch:
-    """Return the points that a domain says to begin with; empty where it names none.
-
-    domain: any domain.
-    """
-    return domain.pool if has_capability(domain, HasPool) else ()

@@ -10,14 +10,14 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.acquisition.selection import by_fitness
-from bostruct.checks import has_capability, require
-from bostruct.contracts import Array, Domain, DomainError, HasMutation, HasParts, Similarity
+from bostruct.checks import check_domain
+from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
-from bostruct.methods.initial_designs import initial_design, pool_of
+from bostruct.methods.initial_designs import initial_design
 from bostruct.methods.refusals import domain_label
 from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
@@ -34,10 +34,10 @@ NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added
 MEAN_REACH = 0.1  # standard deviations of the values around their median, where the released code has the mean
 
-SurrogateBuilder = Callable[[Similarity, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
+SurrogateBuilder = Callable[[Kernel, Domain], PSDDiagnostics]  # (kernel of architectures, domain) -> surrogate
 
 
-def map_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
+def map_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `nasbot`: the GP at the mode of its hyperparameters.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.
@@ -47,7 +47,7 @@ def map_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
     return PSDDiagnostics(MAPGP(SpectrumClip(similarity), domain.join, noise, noise.mean), similarity)
 
 
-def marginalized_surrogate(similarity: Similarity, domain: Domain) -> PSDDiagnostics:
+def marginalized_surrogate(similarity: Kernel, domain: Domain) -> PSDDiagnostics:
     """Build the surrogate of `published_nasbot`: the GP averaged over its hyperparameters by slice sampling.
 
     similarity: kernel of the domain's points, whose matrices may be indefinite.
@@ -68,15 +68,14 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
     Raises DomainError for any other domain.
     """
-    require(domain, HasMutation, "nasbot")
-    has_parts = has_capability(domain, HasParts)
-    similarity = joint_kernel(domain, settings) if has_parts else architecture_kernel(domain, settings)
+    check_domain(domain)
+    similarity = joint_kernel(domain, settings) if domain.parts else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)
     return BayesianSearch(
         domain,
         OutputWarping(fit(similarity, domain)),
         Feasible(Improvement(LOG_EI), success_model(domain, map_surrogate(similarity, domain)), domain.join),
-        Evolution(pool_of(domain)),
+        Evolution(domain.pool),
         n_initial=n_initial,
         n_starts=None,
         design=design,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability, try_mutation
-from bostruct.contracts import Domain, HasMutation, HasVariables, HistoryView, Point, State
+from bostruct.checks import check_number, try_mutation
+from bostruct.contracts import Domain, HistoryView, Point, State
 from bostruct.domains.space.permutation import Permutation
 from bostruct.methods.progress import recall_best
 from bostruct.searchers.bayesian import Explored
@@ -38,7 +38,7 @@ class OperatorSelection:
     def __post_init__(self) -> None:
         check_number("discount", self.discount, high=1.0, above=0.0)
 
-    def __call__(self, domain: HasMutation, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
         domain: with mutations.
@@ -71,7 +71,7 @@ def _draw_turn(counts: Counts, rng: np.random.Generator) -> bool:
     return chances[1] > chances[0]
 
 
-def mutate_best(domain: HasMutation, history: HistoryView, rng: np.random.Generator) -> Point | None:
+def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
     """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
 
     domain: with mutations.
@@ -95,7 +95,7 @@ def select_operators(domain: Domain) -> OperatorSelection | None:
 
     domain: any.
     """
-    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
+    variables = domain.variables.values()
     wide = [one for one in variables if one.width > 1]
     are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
-    return OperatorSelection() if are_orders and has_capability(domain, HasMutation) else None
+    return OperatorSelection() if are_orders and domain.traits.mutable else None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Domain, HasMutation, HistoryView, State
+from bostruct.checks import check_integer
+from bostruct.contracts import Domain, HistoryView, State
 from bostruct.methods.default_kernels import has_schedules
 from bostruct.methods.operator_selection import mutate_best
 from bostruct.searchers.bayesian import Explored
@@ -33,7 +33,7 @@ class PlateauEscape:
     def __post_init__(self) -> None:
         check_integer("wait", self.wait, 2)
 
-    def __call__(self, domain: HasMutation, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
         """Return an unseen mutation of the best point where it is its turn.
 
         domain: with mutations.
@@ -56,4 +56,4 @@ def escape_plateaus(domain: Domain) -> PlateauEscape | None:
 
     domain: any.
     """
-    return PlateauEscape() if has_schedules(domain) and has_capability(domain, HasMutation) else None
+    return PlateauEscape() if has_schedules(domain) else None

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
 
-from bostruct.checks import describe_lack, describe_need, has_capability, missing_members, require
+from bostruct.checks import require
 from bostruct.contracts import (
+    ChoiceDomain,
     Domain,
     DomainError,
-    HasChoices,
-    HasMutation,
-    HasNamedDecisions,
-    HasParts,
-    HasTokens,
-    HasVariables,
+    TreeDomain,
 )
 from bostruct.domains.joint import Joint
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.variable import Variable
 
-Capability = TypeVar("Capability")
 ANY_VARIABLES = ("auto", "annealing", "evolution", "hill-climbing")  # search each kind of variable, as `random` does
 MOST_NAMED = 5  # variables in a message
 WITH_CONDITIONS = ("auto", "smac", "tpe", "evolution", "hill-climbing", "annealing", "wrs", "random")
@@ -42,35 +36,42 @@ def list_methods(domain: Domain) -> list[str]:
 
     domain: any.
     """
-    by_capability = (
-        (HasMutation, ("annealing", "evolution", "regularized-evolution", "hill-climbing")),
-        (HasChoices, ("smac", "wrs")),
-        (HasNamedDecisions, ("tpe",)),
+    traits = domain.traits
+    held = (
+        (traits.mutable, ("annealing", "evolution", "regularized-evolution", "hill-climbing")),
+        (traits.choices, ("smac", "wrs")),
+        (traits.tree, ("tpe",)),
     )
-    names = [name for capability, held in by_capability if has_capability(domain, capability) for name in held]
-    if has_capability(domain, HasTokens) and all(number_grid(one) is None for one in _list_variables(domain).values()):
+    names = [name for has_trait, methods in held if has_trait for name in methods]
+    if all(number_grid(one) is None for one in _list_variables(domain).values()):
         names.append("smbo")
     return ["auto", *names, "random"]
 
 
-def require_of_parts(domain: Domain, capability: type[Capability], method: str) -> Capability:
-    """Return a domain that has a capability; raise DomainError for any other, naming the part that lacks it.
+def require_choices(domain: Domain, method: str) -> ChoiceDomain:
+    """Return a domain of named choices; raise DomainError for any other, naming the part that has none.
 
-    domain: any; one of parts has neighbors, named choices and decisions where all of these have them.
-    capability: a protocol of `bostruct.contracts`.
+    domain: any; one of parts has choices if all of these do.
     method: that asks.
     """
     for name, part in _parts_of(domain):
-        if missing := missing_members(part, capability):
-            got = describe_lack(part, missing, f" as the part {name!r}")
-            raise DomainError(f"method: {method} needs {describe_need(capability)}, got {got}")
-    return require(domain, capability, method)
+        require(part.traits.choices, part, ChoiceDomain, method, f" as the part {name!r}")
+    return require(domain.traits.choices, domain, ChoiceDomain, method)
+
+
+def require_tree(domain: Domain, method: str) -> TreeDomain:
+    """Return a domain of decisions; raise DomainError for any other, naming the part that has none.
+
+    domain: any; one of parts has decisions if all of these do.
+    method: that asks.
+    """
+    for name, part in _parts_of(domain):
+        require(part.traits.tree, part, TreeDomain, method, f" as the part {name!r}")
+    return require(domain.traits.tree, domain, TreeDomain, method)
 
 
 def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:
     """Return the parts of a domain, and theirs, by name; none of a domain without."""
-    if not has_capability(domain, HasParts):
-        return []
     return [
         found for name, part in domain.parts.items() for found in (_parts_of(part) or [(name or "variables", part)])
     ]
@@ -107,7 +108,7 @@ def refuse_structures_beside_numbers(method: str, domain: Domain) -> None:
 
 
 def _is_single(variable: Variable) -> bool:
-    return getattr(variable, "width", 1) == 1
+    return variable.width == 1
 
 
 def _show_variables(variables: Mapping[str, Variable]) -> str:
@@ -125,8 +126,8 @@ def _show_variables(variables: Mapping[str, Variable]) -> str:
 
 def _list_variables(domain: Domain) -> dict[str, Variable]:
     """Return the variables of a domain and of its parts, by name, before which is that of the part and a dot."""
-    found = dict(domain.variables) if has_capability(domain, HasVariables) else {}
-    for part, inner in domain.parts.items() if has_capability(domain, HasParts) else ():
+    found = dict(domain.variables)
+    for part, inner in domain.parts.items():
         for name, variable in _list_variables(inner).items():
             found[f"{part}.{name}" if part else name] = variable
     return found
@@ -138,8 +139,7 @@ def refuse_conditions(method: str, domain: Domain) -> None:
     method: name of one that cannot search such spaces, for the message.
     domain: any; only variables, such as those of a `Space`, are looked at.
     """
-    variables = domain.variables if has_capability(domain, HasVariables) else {}
-    named = [name for name, one in variables.items() if one.when]
+    named = [name for name, one in domain.variables.items() if one.when]
     if named:
         *others, last = (name for name in WITH_CONDITIONS if name in list_methods(domain))
         raise DomainError(

@@ -8,8 +8,8 @@ from functools import partial
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.checks import has_capability, require
-from bostruct.contracts import Array, Domain, HasMutation, HasNeighborhoods, IntArray
+from bostruct.checks import check_domain
+from bostruct.contracts import Array, Domain, IntArray
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
 from bostruct.methods.descriptions import describe_points
@@ -29,8 +29,9 @@ def smac(domain: Domain) -> BayesianSearch:
 
     Raises DomainError.
     """
-    choices = describe_points(require(domain, HasMutation, "smac"), "smac")
-    has_neighborhoods = has_capability(domain, HasNeighborhoods)
+    choices = describe_points(check_domain(domain), "smac")
+    local = domain.traits.local
+    has_neighborhoods = local is not None and local.lists_many
     return BayesianSearch(
         domain,
         RandomForest(choices, values=_values_of(domain)),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bostruct.contracts import Domain, HasNamedDecisions, Searcher
-from bostruct.methods.refusals import require_of_parts
+from bostruct.contracts import Domain, Searcher
+from bostruct.methods.refusals import require_tree
 from bostruct.searchers.tpe import TPE
 
 
@@ -15,4 +15,4 @@ def tpe(domain: Domain) -> Searcher:
 
     Raises DomainError, MissingExtra.
     """
-    return TPE(require_of_parts(domain, HasNamedDecisions, "tpe"))
+    return TPE(require_tree(domain, "tpe"))

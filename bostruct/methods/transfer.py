@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import ROUNDING, first_occurrences, has_capability
-from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, DomainError, HasGradient, Searcher
+from bostruct.checks import ROUNDING, first_occurrences
+from bostruct.contracts import Array, Batch, Domain, DomainError, Kernel, Searcher
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
@@ -81,7 +81,7 @@ def learn_from(searcher: Searcher, tasks: Sequence[PriorTask], who: str = "") ->
     )
 
 
-def _kernels_of(model: object) -> list[HasGradient]:
+def _kernels_of(model: object) -> list[Kernel]:
     """Return the kernels of a model that learns from earlier tasks; none of any other."""
     if isinstance(model, NoiseSelection):
         return [model.quiet.kernel, model.noisy.kernel]
@@ -97,9 +97,9 @@ def _on_all_data(model: TaskModel) -> TaskModel:
     return replace(model, most=None) if isinstance(model, MAPGP) else model
 
 
-def _changes_with_training(kernel: HasGradient) -> bool:
+def _changes_with_training(kernel: Kernel) -> bool:
     """Tell whether a kernel of all tasks cannot be made: clipped kernels can, from the similarity that was clipped."""
-    return has_capability(kernel, DependsOnTraining) and not isinstance(kernel, SpectrumClip)
+    return kernel.depends_on_training and not isinstance(kernel, SpectrumClip)
 
 
 def _with_tasks(model: TaskModel, n_tasks: int, join: TaskJoin) -> TaskModel:
@@ -119,7 +119,7 @@ def _of_all_tasks(model: MAPGP, n_tasks: int, join: TaskJoin) -> MAPGP:
     return replace(model, kernel=_task_kernel(model.kernel, n_tasks), join=join)
 
 
-def _task_kernel(kernel: HasGradient, n_tasks: int) -> HasGradient:
+def _task_kernel(kernel: Kernel, n_tasks: int) -> Kernel:
     """Return the kernel of all tasks; one that is clipped is clipped over all of them together, to stay a kernel."""
     if isinstance(kernel, SpectrumClip):
         return SpectrumClip(_task_kernel(kernel.similarity, n_tasks))

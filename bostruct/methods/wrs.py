@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bostruct.checks import check_choice, short_repr
-from bostruct.contracts import Domain, HasChoices, Searcher
+from bostruct.contracts import Domain, Searcher
 from bostruct.domains.space.space import Space
-from bostruct.methods.refusals import require_of_parts
+from bostruct.methods.refusals import require_choices
 from bostruct.searchers.wrs import WeightedRandomSearch
 from bostruct.surrogates.conditional_fanova import VarianceShares
 
@@ -32,7 +32,7 @@ def wrs(
 
     Raises DomainError, TypeError, ValueError.
     """
-    chosen = require_of_parts(domain, HasChoices, "wrs")
+    chosen = require_choices(domain, "wrs")
     if least is not None and not isinstance(least, Mapping):
         raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
     if isinstance(domain, Space):

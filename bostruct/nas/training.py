@@ -179,7 +179,7 @@ def run_trainings(
     members = [TrainingContext(context(job.seed), Clock(longest, deadline)) for job in jobs]
     steps = count_steps(len(data.train), recipe)
     scored = scoring_batches(len(data.validation), recipe).number
-    group: TurnTaking[Training] = TurnTaking(members, fails_alone=fails_alone, all_or_none=all_or_none)
+    group = TurnTaking(members, Training.close, fails_alone=fails_alone, all_or_none=all_or_none)
     try:
         group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))
         group.finish(Training.has_ended, Training.result)  # those whose checkpoint held all epochs

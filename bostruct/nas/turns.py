@@ -10,21 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import NotCaptured, OutOfMemory, Stopped, Trained, TrainingFailed, describe_failure
 
-
-class Closable(Protocol):
-    """A training that takes turns, and can be left off in the midst of it."""
-
-    def close(self) -> None:
-        """Leave the network as a training that has ended leaves it."""
-        ...
-
-
-T = TypeVar("T", bound=Closable)
+T = TypeVar("T")  # a training that takes turns
 R = TypeVar("R")
 
 
@@ -72,6 +63,7 @@ class TurnTaking(Generic[T]):
     """Trainings that take turns until all have ended.
 
     members: one for each training, by number.
+    close: leaves off a training in the midst of it, its network as a training that has ended leaves it.
     fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
         only what `describe_failure` knows, and all other errors are raised.
     all_or_none: where one fails, but not one that may be tried again (`OutOfMemory`, `NotCaptured`), the others are
@@ -80,8 +72,15 @@ class TurnTaking(Generic[T]):
     It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
     """
 
-    def __init__(self, members: Sequence[TrainingContext], *, fails_alone: bool, all_or_none: bool) -> None:
-        self._members = list(members)
+    def __init__(
+        self,
+        members: Sequence[TrainingContext],
+        close: Callable[[T], None],
+        *,
+        fails_alone: bool,
+        all_or_none: bool,
+    ) -> None:
+        self._members, self._close = list(members), close
         self._fails_alone, self._all_or_none = fails_alone, all_or_none
         self.running: dict[int, T] = {}
         self.outcomes: dict[int, Trained | TrainingFailed] = {}
@@ -123,7 +122,7 @@ class TurnTaking(Generic[T]):
     def close(self) -> None:
         """Leave off all trainings, wherever they are; they have no outcome."""
         for training in self.running.values():
-            training.close()
+            self._close(training)
         self.running.clear()
 
     def _begin_one(self, number: int, make: Callable[[int], T]) -> None:
@@ -154,7 +153,7 @@ class TurnTaking(Generic[T]):
         """Note an outcome and let go of the training; what a failed one had on the device is given back."""
         self.outcomes[number] = outcome
         if number in self.running:
-            self.running[number].close()
+            self._close(self.running[number])
             del self.running[number]  # nobody else has it: its graphs and tensors go here, before memory is given back
         if isinstance(outcome, TrainingFailed):
             self._members[number].context.release()

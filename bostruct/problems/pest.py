@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,13 +23,8 @@ PESTICIDE_PRICES = (1.0, 0.8, 0.7, 0.5)
 DISCOUNT = (0.2, 0.3, 0.3, 0.0)  # largest, where the pesticide is used at all stages
 EFFECT = (2 / 7, 3 / 7, 3 / 7, 5 / 7)  # second parameter of its Beta at first: the smaller, the stronger
 TOLERANCE = (1 / 7, 2.5 / 7, 2 / 7, 0.5 / 7)  # by how much that would grow if it were used at all stages
+AnyGenerator: TypeAlias = np.random.Generator | np.random.RandomState  # the legacy one drew the published values
 GRAPHS = {"complete": Categorical, "path": Ordinal}
-
-
-class DrawsBeta(Protocol):
-    """NumPy's generator, or its legacy one, from which the published values come."""
-
-    def beta(self, a: float, b: float, size: int) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +43,7 @@ class PestControl:
         return np.array([simulate(row, np.random.default_rng([self.seed, *map(int, row)])) for row in vertices])
 
 
-def simulate(row: IntArray, rng: DrawsBeta, n_simulations: int = PEST_SIMULATIONS) -> float:
+def simulate(row: IntArray, rng: AnyGenerator, n_simulations: int = PEST_SIMULATIONS) -> float:
     """Return one noisy value.
 
     row: (25,) of 0 (nothing) to 4.

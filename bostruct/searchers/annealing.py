@@ -13,17 +13,18 @@ from bostruct.checks import check_integer, check_number, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
+    Domain,
     HistoryView,
     Json,
     Point,
+    Searcher,
     State,
     Suggestion,
 )
 
 
 @dataclass(frozen=True)
-class Annealing:
+class Annealing(Searcher):
     """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
 
     domain: with mutations.
@@ -38,7 +39,7 @@ class Annealing:
     Every value told, in the order told, is a proposal to the walk, whoever asked for it. Raises TypeError, ValueError.
     """
 
-    domain: HasMutation
+    domain: Domain
     n_initial: int = 20
     temperature: float = 0.1
     cooling: float = 0.97
@@ -63,12 +64,6 @@ class Annealing:
         return {"current": None, "told": 0, "steps": 0}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial or not len(history.completed):
             origin = "initial" if len(history.seen) < self.n_initial else "random"
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
@@ -141,7 +136,7 @@ def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator
     return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
 
 
-def find_values(domain: HasMutation, history: HistoryView) -> dict[Hashable, float]:
+def find_values(domain: Domain, history: HistoryView) -> dict[Hashable, float]:
     """Return the value last told of each completed point, by key.
 
     domain: of the points.

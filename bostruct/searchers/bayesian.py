@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,31 +13,21 @@ import numpy as np
 from bostruct.checks import (
     check_bool,
     check_integer,
+    check_part,
     first_occurrences,
-    has_capability,
     has_spread,
-    may_have_covariance,
     short_repr,
 )
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
-    Array,
     Batch,
     BostructError,
-    CanBelieve,
-    Chance,
     Domain,
-    HasLeaveOneOut,
-    HasOutputs,
+    Feasibility,
     HistoryView,
     Info,
     IntArray,
-    Json,
-    KeepsState,
-    LearnsChance,
-    LearnsNoise,
-    LearnsOutputs,
     LeftOut,
     Maximizer,
     NumericalError,
@@ -45,9 +35,9 @@ from bostruct.contracts import (
     Posterior,
     Predicted,
     Prediction,
-    RestoresUnits,
     Score,
     ScoreBuilder,
+    Searcher,
     SpaceExhausted,
     State,
     Suggestion,
@@ -59,7 +49,7 @@ from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
-from bostruct.searchers.views import find_whole, keep
+from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
@@ -85,30 +75,6 @@ class Explored(NamedTuple):
 Exploration = Callable[[Any, HistoryView, State, np.random.Generator], Explored]
 
 
-def describe_part(part: object) -> Json:
-    """Describe a part and its settings as JSON, down to the last prior.
-
-    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
-        was added later is left away at its default.
-    """
-    if is_dataclass(part) and not isinstance(part, type):
-        told: dict[str, Json] = {"part": type(part).__name__}
-        return told | {name: describe_part(value) for name, value in _settings_of(part)}
-    if isinstance(part, float):
-        return float(f"{part:.12g}")  # the last digits may differ between machines
-    if part is None or isinstance(part, bool | int | str):
-        return part
-    return getattr(part, "__qualname__", type(part).__name__)
-
-
-def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
-    """Yield the fields of a dataclass that describe it, with their values."""
-    for one in fields(part):
-        value = getattr(part, one.name)
-        if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
-            yield one.name, value
-
-
 @lru_cache(maxsize=1)
 def keep_freed_memory() -> None:
     """Have the C library keep freed memory for the next arrays of the same size, in this process from now on.
@@ -122,7 +88,7 @@ def keep_freed_memory() -> None:
 
 
 @dataclass(frozen=True)
-class BayesianSearch:
+class BayesianSearch(Searcher):
     """Bayesian optimization with interchangeable parts: surrogate, score and maximizer.
 
     domain: the points to search.
@@ -154,37 +120,28 @@ class BayesianSearch:
     exploration: Exploration | None = field(default=None, metadata=ADDED_LATER)
     note: str | None = field(default=None, metadata=ADDED_LATER)
     repeats: bool = field(default=False, metadata=ADDED_LATER)
+    has_model = cross_validates = True
 
     def __post_init__(self) -> None:
+        check_part("surrogate", self.surrogate, Surrogate)
+        check_part("score", self.score, ScoreBuilder)
+        check_part("maximizer", self.maximizer, Maximizer)
         check_integer("n_initial", self.n_initial, 1)
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
+        object.__setattr__(self, "bounds_regret", self.surrogate.has_covariance)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
-
-    @property
-    def bounds_regret(self) -> bool:
-        """True unless the surrogate declares that its posterior has no covariances: `HasRegretBound`."""
-        return may_have_covariance(self.surrogate)
-
-    def settings(self) -> dict[str, Json]:
-        return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left, nor one to repeat.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         return next(self.suggest_jointly(history, state, rng))
 
     def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-        """Yield points to evaluate side by side: `SuggestsJointly`; the first is the maximum of a search.
+        """Yield points to evaluate side by side; the first is the maximum of a search.
 
         Each after it is climbed to, once those before it are believed, from the best of the other maxima of the search
         and of the points around those before it. ``info["joint"]`` is its place, from 1. Where the model did not choose
@@ -202,7 +159,7 @@ class BayesianSearch:
             yield draw_blindly(self.domain, history, state, rng)
             return
         if self.exploration is not None:
-            explored = self.exploration(self.domain, find_whole(history), state.get("exploration"), rng)
+            explored = self.exploration(self.domain, history.whole or history, state.get("exploration"), rng)
             state = state | {"exploration": explored.state}
             if explored.point is not None:
                 yield Suggestion(explored.point, state, {"origin": explored.origin, "why": explored.why})
@@ -223,12 +180,11 @@ class BayesianSearch:
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
         note: Info = {} if self.note is None else {"auto": self.note}
         yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
-        if has_capability(score, CanBelieve):
-            others = choose_beside(
-                x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
-            )
-            for place, other in enumerate(others, 1):
-                yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
+        others = choose_beside(
+            x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
+        )
+        for place, other in enumerate(others, 1):
+            yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
@@ -244,10 +200,10 @@ class BayesianSearch:
         kept = is_feasible(history.slacks)
         eligible = kept if kept.any() else np.ones(len(kept), dtype=np.bool_)
         told: HistoryView = history
-        if not has_capability(self.surrogate, LearnsOutputs) and not eligible.all():
+        if self.surrogate.n_outputs is None and not eligible.all():
             told = keep(history, np.flatnonzero(eligible).tolist(), [], self.domain.take)
         posterior, _, _ = self._condition(told, state, rng)
-        if kept.any() and has_capability(posterior, HasOutputs):
+        if kept.any():
             slacks = posterior.outputs[history.objectives.shape[1] :]
             eligible = np.isin(np.arange(len(kept)), find_kept(slacks, history, self.domain.take))
         return Appraisal(eligible, posterior.predict(history.completed))
@@ -285,11 +241,9 @@ class BayesianSearch:
         above the median is the median of what is expected there.
         """
         posterior = self._learn(history, state, rng)
-        objectives: list[tuple[Posterior, Array]] = [(posterior, history.values)]
-        if has_capability(posterior, HasOutputs):
-            values = history.objectives.T
-            objectives = list(zip(posterior.outputs[: len(values)], values, strict=True))
-        found = [self._predict_units(one, values, xs) for one, values in objectives]
+        values = history.values[None] if self.surrogate.n_outputs is None else history.objectives.T
+        objectives = zip(posterior.outputs[: len(values)], values, strict=True)
+        found = [self.surrogate.restore_units(one.predict(xs), own) for one, own in objectives]
         chance = self._learn_chance(posterior, history, state, rng)
         log_chance = np.zeros(len(xs)) if chance is None else chance.log_chance(xs)
         mean, variance = (np.stack(one) for one in zip(*found, strict=True))
@@ -306,18 +260,15 @@ class BayesianSearch:
         Points that are told several times, of which the model keeps some, are left out. Raises BostructError where the
         model is no Gaussian process, learns from other studies, too, or has no model of the limits; NumericalError.
         """
-        posterior = self._learn(history, state, rng)
-        outputs = posterior.outputs if has_capability(posterior, HasOutputs) else (posterior,)
-        chosen, values = outputs[objective], history.objectives[:, objective]
-        if not has_capability(chosen, HasLeaveOneOut):
+        held_out = self._learn(history, state, rng).outputs[objective].leave_one_out()
+        if held_out is None:
             raise BostructError(
                 "cross_validate: expected a method with a Gaussian process, which predicts in closed form what it was "
                 "told; auto has one"
             )
-        positions, kept = _find_learned(self.domain, history.completed, chosen.xs)
-        found = chosen.leave_one_out()
-        found = Prediction(found.mean[:, kept], found.variance[:, kept])
-        return LeftOut(positions, self._restore_units(found, values))
+        positions, kept = _find_learned(self.domain, history.completed, held_out.xs)
+        found = Prediction(held_out.prediction.mean[:, kept], held_out.prediction.variance[:, kept])
+        return LeftOut(positions, self.surrogate.restore_units(found, history.objectives[:, objective]))
 
     def _learn(self, history: HistoryView, state: State, rng: np.random.Generator) -> Posterior:
         """Return the posterior of all that was told; raise NumericalError, or BostructError where limits have no model.
@@ -326,31 +277,21 @@ class BayesianSearch:
         """
         if not len(history.values):
             raise NumericalError("no trial has completed")
-        if history.slacks.shape[1] and not has_capability(self.surrogate, LearnsOutputs):
+        if history.slacks.shape[1] and self.surrogate.n_outputs is None:
             raise BostructError("predict: the method has no model of limits; auto has one")
         return self._condition(history, state, rng)[0]
 
     def _learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Chance | None:
+    ) -> Feasibility | None:
         """Return the chance that points have a value and keep all limits; None for certainty, or where none learns."""
-        if not has_capability(self.score, LearnsChance):
-            return None
         return self.score.learn_chance(posterior, history, state.get("score"), rng)
-
-    def _predict_units(self, posterior: Posterior, values: Array, xs: Batch) -> Prediction:
-        """Predict one objective in the user's units, which the values are in that its posterior was conditioned on."""
-        return self._restore_units(posterior.predict(xs), values)
-
-    def _restore_units(self, found: Prediction, values: Array) -> Prediction:
-        surrogate = self.surrogate
-        return surrogate.restore_units(found, values) if has_capability(surrogate, RestoresUnits) else found
 
     def _condition(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Posterior, State, Info]:
         """Condition the surrogate on the completed points, all their outputs, and what is known of their noise."""
         surrogate, values = self.surrogate, history.values
-        variances, of_outputs = history.variances, has_capability(surrogate, LearnsOutputs)
-        if variances is not None and has_capability(surrogate, LearnsNoise):
+        variances, of_outputs = history.variances, surrogate.n_outputs is not None
+        if variances is not None:
             is_known = of_outputs | is_feasible(history.slacks)  # the merit of what breaks a limit is no objective
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
@@ -361,8 +302,6 @@ class BayesianSearch:
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, dict[str, State]]:
         """Return the score of a posterior, and what the searcher's state keeps of its builder, empty for nothing."""
-        if not has_capability(self.score, KeepsState):
-            return self.score(posterior, history, rng), {}
         score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
         return score, {} if kept is None else {"score": kept}
 

@@ -12,21 +12,22 @@ from bostruct.checks import check_integer, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
     Array,
-    HasMutation,
+    Domain,
     HistoryView,
     Json,
     Point,
+    Searcher,
     State,
     Suggestion,
+    describe_part,
 )
-from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
 
 ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
 
 
 @dataclass(frozen=True)
-class EvolutionSearch:
+class EvolutionSearch(Searcher):
     """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
 
     domain: with mutations.
@@ -39,7 +40,7 @@ class EvolutionSearch:
     Raises TypeError, ValueError.
     """
 
-    domain: HasMutation
+    domain: Domain
     selection: ParentSelection
     n_initial: int = 20
     design: Design = random_design
@@ -54,16 +55,7 @@ class EvolutionSearch:
         parts: dict[str, Any] = {"selection": self.selection, "n_initial": self.n_initial, "design": self.design}
         return {name: describe_part(part) for name, part in (parts | {"tries": self.tries}).items()}
 
-    def initial_state(self) -> State:
-        return None
-
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_bool, check_integer, has_capability, has_continuous, require, try_mutation
+from bostruct.checks import check_bool, check_integer, try_mutation
 from bostruct.contracts import (
     PARENT_POSITION,
-    HasMutation,
-    HasNeighbors,
+    Domain,
     HistoryView,
-    Json,
     Point,
+    Searcher,
     State,
     Suggestion,
 )
@@ -22,7 +21,7 @@ MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
 
 
 @dataclass(frozen=True)
-class HillClimbing:
+class HillClimbing(Searcher):
     """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
 
     domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
@@ -36,7 +35,7 @@ class HillClimbing:
     alone. Raises TypeError, ValueError.
     """
 
-    domain: HasNeighbors | HasMutation
+    domain: Domain
     n_initial: int = 20
     best_improvement: bool = False
 
@@ -44,20 +43,11 @@ class HillClimbing:
         check_integer("n_initial", self.n_initial, 1)
         check_bool("best_improvement", self.best_improvement)
 
-    def settings(self) -> dict[str, Json]:
-        return {"n_initial": self.n_initial, "best_improvement": self.best_improvement}
-
     def initial_state(self) -> State:
         """Return start, values told before this climb, and center, position of its center among the values told."""
         return {"start": 0, "center": None}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         start = state["start"]
@@ -77,11 +67,12 @@ class HillClimbing:
     def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
         """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
-        if not has_capability(self.domain, HasNeighbors) or self._has_numbers:
+        local = self.domain.traits.local
+        if local is None or self._has_numbers:
             return self._unseen_mutation(history, x, rng)
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
-            neighbors = self.domain.sample_neighbors(x, most, rng)
+            neighbors = local.sample_neighbors(x, most, rng)
             unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
@@ -90,14 +81,13 @@ class HillClimbing:
     @property
     def _has_numbers(self) -> bool:
         """True where few neighbors but those by a number would be visited."""
-        return not self.best_improvement and has_continuous(self.domain)
+        return not self.best_improvement and self.domain.n_continuous > 0
 
     def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
         """Draw mutations until one is unseen; return None where none of 100 is."""
-        domain = require(self.domain, HasMutation, "hill-climbing")
         for _ in range(MUTATION_TRIES):
-            if (changed := try_mutation(domain, x, rng)) is None:
+            if (changed := try_mutation(self.domain, x, rng)) is None:
                 return None
-            if domain.key(changed) not in history.seen:
+            if self.domain.key(changed) not in history.seen:
                 return changed
         return None

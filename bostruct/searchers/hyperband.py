@@ -10,17 +10,14 @@ import math
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
+from bostruct.checks import check_number
 from bostruct.contracts import (
     Appraisal,
     Batch,
     Domain,
-    HasAppraisal,
-    HasPrediction,
     HistoryView,
     Json,
     Point,
@@ -31,41 +28,14 @@ from bostruct.contracts import (
     State,
     Suggestion,
 )
+from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import merit
 
 MAX_DRAWS = 100
+LARGEST_COUNTS = "the largest fidelity counts"  # in `Appraisal.why`
 
 
-class Fidelities(Protocol):
-    """The fidelities of a domain's points as levels, which ascend from 0."""
-
-    @property
-    def costs(self) -> tuple[float, ...]: ...
-
-    def level(self, x: Point) -> int:
-        """Return the level of a point, from 0.
-
-        x: one point.
-        """
-        ...
-
-    def at_level(self, x: Point, level: int) -> Point:
-        """Return the same point at another level.
-
-        x: one point.
-        level: from 0.
-        """
-        ...
-
-    def keys(self, xs: Batch) -> list[Hashable]:
-        """Return the keys of points without their fidelity: equal for one point at two levels.
-
-        xs: batch of points.
-        """
-        ...
-
-
-def move_to_level(fidelities: Fidelities, x: Point, level: int) -> Point | None:
+def move_to_level(fidelities: FidelityLevels, x: Point, level: int) -> Point | None:
     """Return a point at another level; None where a constraint ties the fidelity to the rest.
 
     fidelities: of the point.
@@ -79,7 +49,7 @@ def move_to_level(fidelities: Fidelities, x: Point, level: int) -> Point | None:
 
 
 @dataclass(frozen=True)
-class Hyperband:
+class Hyperband(Searcher):
     """Asynchronous Hyperband, or successive halving, as a searcher (Li et al. 2018, 2020).
 
     New points begin at the lowest level of their bracket. There is one bracket for each level.
@@ -97,20 +67,16 @@ class Hyperband:
     """
 
     domain: Domain
-    fidelities: Fidelities
+    fidelities: FidelityLevels
     reduction: float = 3.0
     halving: bool = False
     proposals: Searcher | None = None
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, above=1.0)
-        if not has_capability(self.proposals, HasPrediction):
-            object.__setattr__(self, "predict", None)  # as `has_capability` wants it said
-
-    @property
-    def n_initial(self) -> int:
-        """The number of points that the proposals begin with."""
-        return getattr(self.proposals, "n_initial", 0)
+        if self.proposals is not None:
+            object.__setattr__(self, "n_initial", self.proposals.n_initial)
+            object.__setattr__(self, "has_model", self.proposals.has_model)
 
     def settings(self) -> dict[str, Json]:
         own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
@@ -120,12 +86,6 @@ class Hyperband:
         return None if self.proposals is None else self.proposals.initial_state()
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left at any level.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         rungs = Rungs.of(history, self.fidelities)
         promoted = self._promote(rungs, history.seen)
         if promoted is not None:
@@ -146,33 +106,24 @@ class Hyperband:
         return Suggestion(x, state, {"origin": "fallback", "why": why, "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        """Make only points at the highest level evaluated eligible; predict all where proposals come from a model.
-
-        history: at least one completed point.
-        state: of the last suggestion.
-        rng: the only source of chance.
-        """
         levels = np.array([self.fidelities.level(x) for x in history.completed])
-        model = self.proposals if has_capability(self.proposals, HasAppraisal) else None
-        prediction = None if model is None else model.appraise(history, state, rng).prediction
-        return Appraisal(levels == levels.max(), prediction)
+        prediction = None if self.proposals is None else self.proposals.appraise(history, state, rng).prediction
+        return Appraisal(levels == levels.max(), prediction, LARGEST_COUNTS)
 
     def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        """Predict points at the highest level, by the model that proposes: `HasPrediction` where one does.
+        """Predict points at the highest level, by the model that proposes.
 
         history: at least one completed point.
         state: of `initial_state`, or of the last suggestion.
         xs: m points, at any levels; one that a constraint ties to its level is predicted as it is.
         rng: the only source of chance.
-
-        Raises NumericalError, and TypeError where no model proposes.
         """
-        model, top = self.proposals, len(self.fidelities.costs) - 1
-        if not has_capability(model, HasPrediction):
-            raise TypeError("proposals: expected a searcher with a model")
+        if self.proposals is None:
+            return super().predict(history, state, xs, rng)
+        top = len(self.fidelities.costs) - 1
         moved = [move_to_level(self.fidelities, x, top) for x in xs]
         tops = self.domain.join([x if at_top is None else at_top for x, at_top in zip(xs, moved, strict=True)])
-        return model.predict(history, state, tops, rng)
+        return self.proposals.predict(history, state, tops, rng)
 
     def _promote(self, rungs: Rungs, seen: AbstractSet[Hashable]) -> Point | None:
         """Return the best point that may go up, moved up, looking from the highest level down; None where none may."""
@@ -235,7 +186,7 @@ class Rungs:
     entries: dict[tuple[int, int], list[tuple[float, int, Point]]]
 
     @classmethod
-    def of(cls, history: HistoryView, fidelities: Fidelities) -> Rungs:
+    def of(cls, history: HistoryView, fidelities: FidelityLevels) -> Rungs:
         """Read the bracket and the levels of each point off a history.
 
         history: completed, failed and running points.

@@ -5,36 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
-    HasOutputs,
-    HasPredictionGradient,
     HistoryView,
     Posterior,
-    Prediction,
+    Score,
+    ScoreBuilder,
+    VariedValues,
 )
 from bostruct.goals.boxes import Boxes, divide_nondominated
+from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated
-from bostruct.searchers.scores import bound_prediction
 
 MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives
 FEWEST_FRONT = 8  # points that count in any case
-
-
-class FrontAcquisition(Protocol):
-    """A function from the predictions of several objectives to the logarithm of what they add to a front."""
-
-    def __call__(self, predictions: Sequence[Prediction]) -> Array: ...
-
-    def upper_bounds(self, predictions: Sequence[Prediction]) -> Array: ...
-
-    def worth_and_slopes(self, predictions: Sequence[Prediction]) -> tuple[Array, list[Prediction]]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +36,10 @@ class Front:
 
     means: Array
     reference: Array
-    worth: Callable[[Boxes], FrontAcquisition]
+    worth: Callable[[Boxes], LogHypervolumeImprovement]
 
     @cached_property
-    def acquisition(self) -> FrontAcquisition:
+    def acquisition(self) -> LogHypervolumeImprovement:
         """From predictions of the objectives to the logarithm of a worth."""
         k = self.means.shape[1]
         spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
@@ -66,7 +54,7 @@ class Front:
 
 
 @dataclass(frozen=True, eq=False)
-class FrontScore:
+class FrontScore(Score):
     """The score of a point by what the predictions of its objectives add to a front.
 
     posteriors: of each objective.
@@ -77,7 +65,6 @@ class FrontScore:
     front: Front
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         return self.front.acquisition([one.predict(xs) for one in self.posteriors])
 
     def upper_bounds(self, xs: Batch) -> Array:
@@ -85,10 +72,10 @@ class FrontScore:
 
         xs: m points.
         """
-        return self.front.acquisition.upper_bounds([bound_prediction(one, xs) for one in self.posteriors])
+        return self.front.acquisition.upper_bounds([one.bound(xs) for one in self.posteriors])
 
     def believe(self, xs: Batch) -> FrontScore:
-        """Return the score of posteriors that were told their means at points that are being evaluated: `CanBelieve`.
+        """Return the score of posteriors that were told their means at points that are being evaluated.
 
         The means join the front, so that the volume they add is not counted twice. All limits are believed to be kept.
 
@@ -97,14 +84,10 @@ class FrontScore:
         believing = [one.believe(xs) for one in self.posteriors]
         return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where a posterior has no gradients.
-        """
-        varied = [require_gradient("posterior", one, HasPredictionGradient).vary_shares(xs) for one in self.posteriors]
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        varied = [one for posterior in self.posteriors if (one := posterior.vary_shares(xs)) is not None]
+        if len(varied) < len(self.posteriors):
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
@@ -115,7 +98,7 @@ class FrontScore:
 
 
 @dataclass(frozen=True)
-class HypervolumeImprovement:
+class HypervolumeImprovement(ScoreBuilder):
     """A builder of scores: the logarithm of the hypervolume by which a point is expected to improve the front.
 
     The front is that of the posterior means at the completed points, and at the running ones, which are believed. They
@@ -127,7 +110,7 @@ class HypervolumeImprovement:
     n_objectives: the number of outputs that are objectives, at least 1.
     """
 
-    acquisition: Callable[[Boxes], FrontAcquisition]
+    acquisition: Callable[[Boxes], LogHypervolumeImprovement]
     n_objectives: int
 
     @property
@@ -137,12 +120,12 @@ class HypervolumeImprovement:
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
         """Return the score of a posterior; raises TypeError for a posterior of one output.
 
-        posterior: of several outputs, `HasOutputs`.
+        posterior: of several outputs.
         history: all that was told so far, at least one value.
         rng: unused.
         """
         del rng
-        if not has_capability(posterior, HasOutputs):
+        if len(posterior.outputs) < self.n_objectives:
             raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
         objectives = posterior.outputs[: self.n_objectives]
         known = np.vstack([_predict_means(objectives, xs) for xs in (history.completed, history.running) if len(xs)])

@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 
 from bostruct.contracts import Batch, Domain, Point, Score
-from bostruct.searchers.scores import believe_where_possible
 
 MOST_JOINT = 8  # points of one search; a choice, as are the next two
 MOST_AROUND = 200  # points around one that are looked at in a step
@@ -26,7 +25,7 @@ def choose_beside(
     """Yield up to seven points to evaluate beside x: each by a climb once x, and those before it, are believed.
 
     A climb begins at the best of the maxima and of the points around those before, and steps to the best point around
-    for as long as that is better.
+    for as long as that is better. A score that cannot believe leads to none.
 
     x: the first point.
     maxima: of the search that found it.
@@ -45,7 +44,10 @@ def choose_beside(
         return drop_known(domain.take(around, range(0, len(around), -(-len(around) // MOST_AROUND) or 1)))
 
     for _ in range(MOST_JOINT - 1):
-        score = believe_where_possible(score, domain.join([x]))
+        believing = score.believe(domain.join([x]))
+        if believing is None:
+            return
+        score = believing
         candidates = drop_known(domain.join(candidates, look_around(x)))
         if not len(candidates):
             return

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtr
 
-from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
-    Acquisition,
+    AcquisitionFunction,
     Array,
     Batch,
-    Chance,
-    HasOutputs,
-    HasScoreGradient,
+    Feasibility,
     HistoryView,
-    LogScoreBuilder,
     Posterior,
     Prediction,
     Score,
+    ScoreBuilder,
     State,
+    VariedValues,
 )
 from bostruct.goals.pareto import is_feasible
-from bostruct.searchers.scores import AcquisitionScore, believe_where_possible
+from bostruct.searchers.scores import AcquisitionScore
 from bostruct.searchers.views import Take, keep
 
 BOUND = 0.0  # of a slack: a limit is kept at and below it
@@ -32,7 +30,7 @@ LEAST_CHANCE = 0.1  # that a limit is kept which was told to be: with noise a lu
 
 
 @dataclass(frozen=True, eq=False)
-class ProductScore:
+class ProductScore(Score):
     """A product of worths, as the sum of their logarithms.
 
     scores: of each worth, at least one; they must be logarithms.
@@ -41,31 +39,19 @@ class ProductScore:
     scores: Sequence[Score]
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         return np.sum([score(xs) for score in self.scores], axis=0)
 
     def upper_bounds(self, xs: Batch) -> Array:
-        """Return bounds never below the score (m,).
-
-        xs: m points.
-        """
         return np.sum([score.upper_bounds(xs) for score in self.scores], axis=0)
 
-    def believe(self, xs: Batch) -> ProductScore:
-        """Return the score once points are being evaluated: `CanBelieve`.
+    def believe(self, xs: Batch) -> ProductScore | None:
+        believing = [one for score in self.scores if (one := score.believe(xs)) is not None]
+        return ProductScore(believing) if len(believing) == len(self.scores) else None
 
-        xs: these points.
-        """
-        return ProductScore([believe_where_possible(score, xs) for score in self.scores])
-
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where a score has no gradient.
-        """
-        varied = [require_gradient("score", score, HasScoreGradient).vary_shares(xs) for score in self.scores]
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        varied = [one for score in self.scores if (one := score.vary_shares(xs)) is not None]
+        if len(varied) < len(self.scores):
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             values, gradients = zip(*(vary(shares) for vary in varied), strict=True)
@@ -75,7 +61,7 @@ class ProductScore:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredChance:
+class ScoredChance(Feasibility):
     """A chance whose logarithm is a score.
 
     score: the logarithm of a chance.
@@ -84,15 +70,11 @@ class ScoredChance:
     score: Score
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance of each of m points (m,), at most 0.
-
-        xs: m points.
-        """
         return self.score(xs)
 
 
 @dataclass(frozen=True)
-class WithinLimits:
+class WithinLimits(ScoreBuilder):
     """A builder of scores that multiplies what a point promises by the chance that it keeps all limits.
 
     What it promises is measured against the points that keep all limits (Gelbart et al. 2014, Gardner et al. 2014), as
@@ -106,8 +88,8 @@ class WithinLimits:
     Raises ValueError where `score` or `chance` are no logarithms.
     """
 
-    score: LogScoreBuilder
-    chance: Acquisition
+    score: ScoreBuilder
+    chance: AcquisitionFunction
     take: Take
     n_objectives: int = 1
 
@@ -123,30 +105,34 @@ class WithinLimits:
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError, and TypeError for a posterior of one output.
 
-        posterior: of objectives and slacks, `HasOutputs`.
+        posterior: of objectives and slacks.
         history: all that was told so far, at least one value.
         rng: given to the builder of the score.
         """
-        outputs = _outputs_of(posterior)
-        slacks = outputs[self.n_objectives :]
+        slacks = self._slacks_of(posterior)
         chances = self._score_chances(slacks)
         kept = find_kept(slacks, history, self.take)
         if not kept:
             return ProductScore(chances)
-        target = outputs[0] if self.n_objectives == 1 else posterior
+        target = posterior.outputs[0] if self.n_objectives == 1 else posterior
         view = keep(history, kept, _believe_kept(slacks, history.running), self.take)
         return ProductScore([self.score(target, view, rng), *chances])
 
     def learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Chance | None:
-        """Return the chance that points keep all limits: `LearnsChance`; raises TypeError for one output.
+    ) -> Feasibility | None:
+        """Return the chance that points keep all limits; raises TypeError for one output.
 
-        posterior: of objectives and slacks, `HasOutputs`.
+        posterior: of objectives and slacks.
         history, state, rng: unused.
         """
         del history, state, rng  # the posterior knows all
-        return ScoredChance(ProductScore(self._score_chances(_outputs_of(posterior)[self.n_objectives :])))
+        return ScoredChance(ProductScore(self._score_chances(self._slacks_of(posterior))))
+
+    def _slacks_of(self, posterior: Posterior) -> tuple[Posterior, ...]:
+        if len(posterior.outputs) <= self.n_objectives:
+            raise TypeError(f"posterior: limits need one of several outputs, got {type(posterior).__name__}")
+        return posterior.outputs[self.n_objectives :]
 
     def _score_chances(self, slacks: Sequence[Posterior]) -> list[Score]:
         return [AcquisitionScore(slack, self.chance, BOUND) for slack in slacks]
@@ -175,12 +161,6 @@ def find_kept(slacks: Sequence[Posterior], history: HistoryView, take: Take) -> 
 def _chance_below(prediction: Prediction) -> Array:
     """Return the chance that a slack is at most 0 (m,)."""
     return np.asarray(ndtr((BOUND - prediction.mean) / np.sqrt(prediction.variance)).mean(axis=0))
-
-
-def _outputs_of(posterior: Posterior) -> tuple[Posterior, ...]:
-    if not has_capability(posterior, HasOutputs):
-        raise TypeError(f"posterior: limits need one of several outputs, got {type(posterior).__name__}")
-    return posterior.outputs
 
 
 def _believe_kept(slacks: Sequence[Posterior], xs: Batch) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array, HasDecisions, HistoryView, Infeasible, Json, Point, State, Suggestion
+from bostruct.contracts import Array, HistoryView, Infeasible, Json, Point, Searcher, State, Suggestion, TreeDomain
 from bostruct.searchers.proposals import fall_back
 
 COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
@@ -41,7 +41,7 @@ class CachedDecisions:
     known: numbers of options, by the choices made.
     """
 
-    domain: HasDecisions
+    domain: TreeDomain
     ways: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     known: dict[tuple[int, ...], int] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ class ExhaustedPrefixes:
 
 
 @dataclass(frozen=True)
-class MCTS:
+class MCTS(Searcher):
     """Monte Carlo tree search over decisions, UCT (Negrinho et al. 2019, section 7.2).
 
     Each suggestion walks down a tree of decisions, to the child with the largest mean reward plus
@@ -114,7 +114,7 @@ class MCTS:
     Raises TypeError, ValueError.
     """
 
-    domain: HasDecisions
+    domain: TreeDomain
     exploration: float = 0.33
     tries: int = 100
     _cache: CachedDecisions = field(init=False, repr=False, compare=False)
@@ -127,16 +127,7 @@ class MCTS:
     def settings(self) -> dict[str, Json]:
         return {"exploration": self.exploration, "tries": self.tries}
 
-    def initial_state(self) -> State:
-        return None
-
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         root, exhausted = self._grow_tree(history)
         tries, copies = self.tries, COPIES_PER_TRY * self.tries
         while tries and copies and () not in exhausted.prefixes:
@@ -190,7 +181,7 @@ def descend(
     return made
 
 
-def roll_out(domain: HasDecisions, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
+def roll_out(domain: TreeDomain, made: tuple[int, ...], rng: np.random.Generator) -> Point | None:
     """Draw the remaining decisions; return None where they lead nowhere, so that the next walk goes elsewhere.
 
     domain: of the decisions.

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
-from bostruct.contracts import Acquisition, HasNoise, HistoryView, LogScoreBuilder, Posterior, Score
+from bostruct.checks import check_number
+from bostruct.contracts import AcquisitionFunction, HistoryView, Posterior, Score, ScoreBuilder
 from bostruct.searchers.scores import AcquisitionScore
 
 LatentDraw = Callable[[Posterior, np.random.Generator], Posterior | None]
 
 
 @dataclass(frozen=True)
-class NoisyImprovement:
+class NoisyImprovement(ScoreBuilder):
     """A builder of scores: noisy expected improvement where values are noisy, another score where they are not.
 
     The objective without noise is drawn at the points told. Expected improvement on the smallest drawn value is
@@ -34,8 +34,8 @@ class NoisyImprovement:
     Raises TypeError or ValueError for `least_noise`. Source: Letham et al. 2019; Ament et al. 2023 for logarithms.
     """
 
-    plain: LogScoreBuilder
-    acquisition: Acquisition
+    plain: ScoreBuilder
+    acquisition: AcquisitionFunction
     draw: LatentDraw
     least_noise: float
 
@@ -66,7 +66,7 @@ def noise_share(posterior: Posterior, history: HistoryView) -> float:
     posterior: of the objective.
     history: at least one completed point.
     """
-    if not has_capability(posterior, HasNoise):
+    if posterior.noise is None:
         return 0.0
     noise = float(np.mean(posterior.noise))
     signal = float(np.var(posterior.screen(history.completed).mean.mean(axis=0)))

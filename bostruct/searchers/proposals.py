@@ -8,15 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import has_capability, try_mutation
+from bostruct.checks import try_mutation
 from bostruct.contracts import (
     Batch,
     Domain,
-    HasCandidates,
-    HasMutation,
-    HasNeighbors,
     HistoryView,
     Json,
+    LocalDomain,
     Point,
     State,
     Suggestion,
@@ -63,12 +61,10 @@ def draw_candidates(domain: Domain, m: int, starts: Batch, rng: np.random.Genera
     starts: known points, which a domain may begin from; may be none.
     rng: the only source of chance.
     """
-    if has_capability(domain, HasCandidates):
-        return domain.sample_candidates(m, starts, rng)
-    return domain.sample(m, rng)
+    return domain.sample_candidates(m, starts, rng)
 
 
-def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Batch:
+def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
     """Return the neighbors of a point, or 5,000 of them, drawn at random.
 
     domain: with neighbors.
@@ -78,7 +74,7 @@ def neighbors_of(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> Ba
     return domain.sample_neighbors(x, MAX_SEEN_NEIGHBORS, rng)
 
 
-def mutations_of(domain: HasMutation, x: Point, rng: np.random.Generator) -> Batch:
+def mutations_of(domain: Domain, x: Point, rng: np.random.Generator) -> Batch:
     """Return 50 mutations of a point; none where the domain leaves none.
 
     domain: with mutations.

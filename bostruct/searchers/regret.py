@@ -10,15 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import first_occurrences, has_capability
+from bostruct.checks import first_occurrences
 from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
-    Chance,
     Domain,
-    HasCovariance,
-    HasListing,
+    Feasibility,
     NumericalError,
     Point,
     Posterior,
@@ -38,7 +36,7 @@ JITTER = (0.0, 1e-12, 1e-10, 1e-8, 1e-6)  # of the largest variance
 
 
 @dataclass(frozen=True, eq=False)
-class ToldChance:
+class ToldChance(Feasibility):
     """The chance that points have a value, which is known of those that were told.
 
     chance: learned from them.
@@ -47,7 +45,7 @@ class ToldChance:
     completed: points told with one; where some of both are equal, they may have one.
     """
 
-    chance: Chance
+    chance: Feasibility
     domain: Domain
     failed: Batch
     completed: Batch
@@ -74,7 +72,7 @@ def bound_regret_probability(
     regret: float,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
-    chance: Chance | None = None,
+    chance: Feasibility | None = None,
 ) -> float:
     """Return a bound of the probability that the regret of the best completed point exceeds `regret`.
 
@@ -97,11 +95,9 @@ def bound_regret_probability(
 
     Raises NumericalError, and BostructError where the posterior has no covariances.
     """
-    if not has_capability(posterior, HasCovariance):
-        raise BostructError("regret: the method's model has no covariances, and cannot draw functions")
     means = posterior.predict(completed).mean.mean(axis=0)
     best = domain.take(completed, np.argsort(means, kind="stable")[:CENTERS])
-    listed = domain.list_few(MOST_LISTED) if has_capability(domain, HasListing) else None
+    listed = domain.list_few(MOST_LISTED)
     others = _choose_candidates(posterior, domain, best, around, rng, chance) if listed is None else listed
     xs = _drop_repeats(domain, domain.join(best[:1], others))
     draws = _draw(posterior, xs, rng)
@@ -117,7 +113,7 @@ def _choose_candidates(
     best: Batch,
     around: Callable[[Any, Point, np.random.Generator], Batch],
     rng: np.random.Generator,
-    chance: Chance | None,
+    chance: Feasibility | None,
 ) -> Batch:
     """Return the points of the smallest lower confidence bounds, mean - 2 sd, after some rounds of looking around.
 
@@ -145,9 +141,11 @@ def _drop_repeats(domain: Domain, xs: Batch) -> Batch:
     return domain.take(xs, first_occurrences(domain, xs))
 
 
-def _draw(posterior: HasCovariance, xs: Batch, rng: np.random.Generator) -> Array:
+def _draw(posterior: Posterior, xs: Batch, rng: np.random.Generator) -> Array:
     """Draw functions from the posterior at m points, at least N_DRAWS of them, as many under each posterior sample."""
     mean, covariance = posterior.predict(xs).mean, posterior.covariance(xs)
+    if covariance is None:
+        raise BostructError("regret: the method's model has no covariances, and cannot draw functions")
     n = math.ceil(N_DRAWS / len(mean))
     normals = rng.standard_normal((len(mean), n, len(xs)))
     return np.concatenate([mean[s] + normals[s] @ _factor(covariance[s]).T for s in range(len(mean))])

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtr
 
-from bostruct.checks import first_occurrences, has_capability
-from bostruct.contracts import Array, Batch, Domain, HasCovariance, HasNoise, HistoryView, Point, Posterior
+from bostruct.checks import first_occurrences
+from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, Posterior
 
 LEAST_GAIN = 1e-3  # of a value that is asked again, in units of the spread of the posterior means told
 MOST = 16  # of the told points, those of the best means
 ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
-
-
-@runtime_checkable
-class _HasNoisyCovariance(HasCovariance, HasNoise, Protocol):
-    """A posterior of many points together, which knows how noisy values are."""
 
 
 def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
@@ -36,14 +30,16 @@ def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x:
     Source: Frazier, Powell and Dayanik 2009, section 2.
     """
     n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
-    if n_outputs > 1 or not has_capability(posterior, _HasNoisyCovariance):
+    if n_outputs > 1 or posterior.noise is None:
         return None
     firsts = first_occurrences(domain, history.completed)
     told = domain.take(history.completed, firsts)
     means = posterior.predict(told).mean.mean(axis=0)
     order = np.argsort(means, kind="stable")[:MOST]
     some: Batch = domain.join([*(told[int(i)] for i in order), *([] if x is None else [x])])
-    gains = knowledge_gradients(posterior.predict(some).mean, posterior.covariance(some), posterior.noise)
+    if (covariance := posterior.covariance(some)) is None:
+        return None
+    gains = knowledge_gradients(posterior.predict(some).mean, covariance, posterior.noise)
     again = gains[: len(order)]
     if history.variances is not None:
         keys = domain.keys(history.completed)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array, Domain, HistoryView, Json, Searcher, State, Suggestion
+from bostruct.contracts import Array, HistoryView, Json, Searcher, State, Suggestion
 from bostruct.goals.pareto import is_feasible, merit
 from bostruct.searchers.views import revalue
 
@@ -15,7 +15,7 @@ SUM_WEIGHT = 0.05  # of the weighted sum beside the weighted maximum, as publish
 
 
 @dataclass(frozen=True)
-class Scalarized:
+class Scalarized(Searcher):
     """A searcher of one objective that searches for the points which no other one dominates.
 
     Each suggestion draws weights of the objectives uniformly, and the searcher sees their augmented Chebyshev norm: the
@@ -29,14 +29,9 @@ class Scalarized:
 
     searcher: Searcher
 
-    @property
-    def domain(self) -> Domain:
-        return self.searcher.domain
-
-    @property
-    def n_initial(self) -> int:
-        """The number of points that the searcher begins with."""
-        return getattr(self.searcher, "n_initial", 0)
+    def __post_init__(self) -> None:
+        for name in ("domain", "n_initial"):
+            object.__setattr__(self, name, getattr(self.searcher, name))
 
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()
@@ -45,12 +40,6 @@ class Scalarized:
         return self.searcher.initial_state()
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return what the searcher suggests for objectives of random weights; raises what the searcher raises.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         weights = rng.dirichlet(np.ones(history.objectives.shape[1]))
         values = scalarize(history.objectives, history.slacks, weights)
         return self.searcher.suggest(revalue(history, values), state, rng)

@@ -1,6 +1,6 @@
 """Scores, all that a maximizer sees of the model, and the builders that make them of a posterior.
 
-A score of another form is a class or function of its own: (posterior, history, rng) -> score.
+A score of another form is a class of its own, a `Score`, and has a builder of its own, a `ScoreBuilder`.
 """
 
 from __future__ import annotations
@@ -11,30 +11,21 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import bound_log_chance, check_number, has_capability, has_hardly_grown, require_gradient
+from bostruct.checks import check_number, check_part, has_hardly_grown
 from bostruct.contracts import (
     ADDED_LATER,
-    Acquisition,
+    AcquisitionFunction,
     Array,
     Batch,
-    CanBelieve,
-    Chance,
-    DependsOnNoise,
-    HasBounds,
-    HasChanceGradient,
-    HasNoise,
-    HasPredictionGradient,
-    HasScoreGradient,
-    HasTrainingMeans,
-    HasWorthGradient,
+    Feasibility,
     HistoryView,
-    LearnsChance,
-    LogScoreBuilder,
     Posterior,
     Prediction,
     Score,
+    ScoreBuilder,
     State,
     SuccessModel,
+    VariedValues,
 )
 
 MOST_FAILED = 0.2  # of all points: beyond it no more are asked that are likelier to fail than to succeed
@@ -58,39 +49,19 @@ def best_observed(history: HistoryView, posterior: Posterior) -> float:
 def best_predicted(history: HistoryView, posterior: Posterior) -> float:
     """Return the smallest posterior mean at the completed points, which noise cannot flatter.
 
-    A posterior that is `HasTrainingMeans` may have learned from a part of the completed points. Then the others do not
-    count, because it does not know their values; under limits, where it cannot tell the parts apart, they do. The
+    A posterior may have learned from a part of the completed points. Then the others do not count, because it does not
+    know their values; under limits, where it cannot tell the parts apart, they do. The
     running points never count, though their means are believed. With a kriging believer they would (Ginsbourger et al.
     2010); no gain by it was measured.
 
     history: at least one completed point.
     posterior: of the objective.
     """
-    known = posterior.find_training_means(history.completed) if has_capability(posterior, HasTrainingMeans) else None
-    means = posterior.screen(history.completed).mean if known is None else known  # O(n) a point, or nothing
-    return float(np.min(means.mean(axis=0)))
-
-
-def bound_prediction(posterior: Posterior, xs: Batch) -> Prediction:
-    """Return a mean never above, and a variance never below, that of `predict`, by the tighter way that there is.
-
-    posterior: any.
-    xs: m points.
-    """
-    return posterior.bound(xs) if has_capability(posterior, HasBounds) else posterior.screen(xs)
-
-
-def believe_where_possible(score: Score, xs: Batch) -> Score:
-    """Return a score once points are being evaluated; one that cannot be told of these as it is.
-
-    score: any.
-    xs: these points.
-    """
-    return score.believe(xs) if has_capability(score, CanBelieve) else score
+    return float(np.min(posterior.find_training_means(history.completed).mean(axis=0)))
 
 
 @dataclass(frozen=True, eq=False)
-class AcquisitionScore:
+class AcquisitionScore(Score):
     """The score of a point by an acquisition function of the posterior there, averaged over posterior samples.
 
     posterior: predicts the objective.
@@ -99,11 +70,10 @@ class AcquisitionScore:
     """
 
     posterior: Posterior
-    acquisition: Acquisition
+    acquisition: AcquisitionFunction
     incumbent: float
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         return self.acquisition.average(self.acquisition(self.posterior.predict(xs), self.incumbent))
 
     def upper_bounds(self, xs: Batch) -> Array:
@@ -111,12 +81,10 @@ class AcquisitionScore:
 
         xs: m points.
         """
-        return self.acquisition.average(
-            self.acquisition.upper_bounds(bound_prediction(self.posterior, xs), self.incumbent)
-        )
+        return self.acquisition.average(self.acquisition.upper_bounds(self.posterior.bound(xs), self.incumbent))
 
     def believe(self, xs: Batch) -> AcquisitionScore:
-        """Return the score of the posterior that was told its mean at points that are being evaluated: `CanBelieve`.
+        """Return the score of the posterior that was told its mean at points that are being evaluated.
 
         The incumbent stays, where a kriging believer lowers it to the believed means (Ginsbourger et al. 2010).
 
@@ -124,17 +92,10 @@ class AcquisitionScore:
         """
         return replace(self, posterior=self.posterior.believe(xs))
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where posterior or acquisition have no gradients.
-        """
-        acquisition = self.acquisition
-        if not has_capability(acquisition, HasWorthGradient):
-            raise TypeError(f"acquisition: expected derivatives, which {type(acquisition).__name__} lacks")
-        varied = require_gradient("posterior", self.posterior, HasPredictionGradient).vary_shares(xs)
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        acquisition, varied = self.acquisition, self.posterior.vary_shares(xs)
+        if varied is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             prediction, pull = varied(shares)
@@ -147,7 +108,7 @@ class AcquisitionScore:
 
 
 @dataclass(frozen=True, eq=False)
-class FeasibleScore:
+class FeasibleScore(Score):
     """A score times the chance of success, as logarithms (Gelbart et al. 2014).
 
     score: the logarithm of an acquisition.
@@ -155,10 +116,9 @@ class FeasibleScore:
     """
 
     score: Score
-    success: Chance
+    success: Feasibility
 
     def __call__(self, xs: Batch) -> Array:
-        """Return the score of each of m points (m,)."""
         return self.score(xs) + self.success.log_chance(xs)
 
     def upper_bounds(self, xs: Batch) -> Array:
@@ -166,24 +126,20 @@ class FeasibleScore:
 
         xs: m points.
         """
-        return self.score.upper_bounds(xs) + allow_for_rounding(bound_log_chance(self.success, xs))
+        return self.score.upper_bounds(xs) + allow_for_rounding(self.success.bound_log_chance(xs))
 
-    def believe(self, xs: Batch) -> FeasibleScore:
-        """Return the score once points are being evaluated, with the same chance of success: `CanBelieve`.
+    def believe(self, xs: Batch) -> FeasibleScore | None:
+        """Return the score once points are being evaluated, with the same chance of success.
 
         xs: these points.
         """
-        return replace(self, score=believe_where_possible(self.score, xs))
+        score = self.score.believe(xs)
+        return None if score is None else replace(self, score=score)
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the score of m points as a function of their continuous coordinates: `HasScoreGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the score or the chance of success have no gradients.
-        """
-        vary_score = require_gradient("score", self.score, HasScoreGradient).vary_shares(xs)
-        vary_chance = require_gradient("success", self.success, HasChanceGradient).vary_log_chance(xs)
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        vary_score, vary_chance = self.score.vary_shares(xs), self.success.vary_log_chance(xs)
+        if vary_score is None or vary_chance is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             (value, gradient), (chance, slope) = vary_score(shares), vary_chance(shares)
@@ -193,13 +149,13 @@ class FeasibleScore:
 
 
 @dataclass(frozen=True, eq=False)
-class CautiousChance:
+class CautiousChance(Feasibility):
     """A chance that counts for less where it is below a half, so that points that hardly succeed are left alone.
 
     chance: of success.
     """
 
-    chance: Chance
+    chance: Feasibility
 
     def log_chance(self, xs: Batch) -> Array:
         """Return the logarithm of the chance of each of m points (m,), lowered where it is below a half.
@@ -209,20 +165,12 @@ class CautiousChance:
         return _lower(self.chance.log_chance(xs))
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance of each of m points (m,): `HasChanceBounds`.
+        return _lower(allow_for_rounding(self.chance.bound_log_chance(xs)))
 
-        xs: m points.
-        """
-        return _lower(allow_for_rounding(bound_log_chance(self.chance, xs)))
-
-    def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the chance has no gradients.
-        """
-        vary = require_gradient("chance", self.chance, HasChanceGradient).vary_log_chance(xs)
+    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
+        vary = self.chance.vary_log_chance(xs)
+        if vary is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             log_chance, slope = vary(shares)
@@ -247,13 +195,13 @@ def _lower(log_chance: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ProductChance:
+class ProductChance(Feasibility):
     """The chance that several independent things succeed.
 
     chances: of each.
     """
 
-    chances: Sequence[Chance]
+    chances: Sequence[Feasibility]
 
     def log_chance(self, xs: Batch) -> Array:
         """Return the logarithm of the chance that all succeed at each of m points (m,).
@@ -264,7 +212,7 @@ class ProductChance:
 
 
 @dataclass(frozen=True)
-class Improvement:
+class Improvement(ScoreBuilder):
     """A builder of scores: an acquisition function of the posterior against an incumbent.
 
     acquisition: from the posterior's predictions to acquisition values; one that depends on the noise gets that of the
@@ -273,8 +221,11 @@ class Improvement:
         `best_predicted`, or your own.
     """
 
-    acquisition: Acquisition
+    acquisition: AcquisitionFunction
     incumbent: IncumbentRule = best_observed
+
+    def __post_init__(self) -> None:
+        check_part("acquisition", self.acquisition, AcquisitionFunction)
 
     @property
     def is_logarithm(self) -> bool:
@@ -283,14 +234,14 @@ class Improvement:
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> AcquisitionScore:
         """Return the score of a posterior; rng is unused."""
         del rng
-        acquisition = self.acquisition
-        if has_capability(acquisition, DependsOnNoise) and has_capability(posterior, HasNoise):
-            acquisition = acquisition.with_noise(posterior.noise)
+        acquisition, noise = self.acquisition, posterior.noise
+        if noise is not None:
+            acquisition = acquisition.with_noise(noise)
         return AcquisitionScore(posterior, acquisition, self.incumbent(history, posterior))
 
 
 @dataclass(frozen=True)
-class Feasible:
+class Feasible(ScoreBuilder):
     """A builder of scores that learns the chance of success from failed points, of which the posterior knows nothing.
 
     score: of the points that succeed; its scores must be logarithms.
@@ -299,16 +250,18 @@ class Feasible:
     growth: what the model of success learned last serves until the points that succeeded, or those that failed, have
         grown by this share since, at least 0; with 0 each score learns anew, and from nothing before.
 
-    Raises ValueError, and TypeError for `growth`.
+    Raises TypeError, ValueError.
     """
 
-    score: LogScoreBuilder
+    score: ScoreBuilder
     success: SuccessModel
     join: Callable[..., Batch]
     growth: float = field(default=0.0, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_number("growth", self.growth, 0.0)
+        check_part("score", self.score, ScoreBuilder)
+        check_part("success", self.success, SuccessModel)
         if not self.score.is_logarithm:
             raise ValueError(
                 "score: a chance of success needs an acquisition that is a logarithm, as LogExpectedImprovement is; "
@@ -331,7 +284,7 @@ class Feasible:
     def build_from(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
     ) -> tuple[Score, State]:
-        """Return the score as a call does, and what was learned of success: `KeepsState`; raises NumericalError.
+        """Return the score as a call does, and what was learned of success; raises NumericalError.
 
         posterior: of the objective.
         history: all that was told so far.
@@ -349,7 +302,7 @@ class Feasible:
 
     def learn_chance(
         self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> Chance | None:
+    ) -> Feasibility | None:
         """Return the chance that points have a value, and that the score knows of; None for certainty.
 
         posterior: of the objective, given to the score.
@@ -359,14 +312,13 @@ class Feasible:
 
         Raises NumericalError.
         """
-        score = self.score
-        inner = score.learn_chance(posterior, history, None, rng) if has_capability(score, LearnsChance) else None
+        inner = self.score.learn_chance(posterior, history, None, rng)
         found = [one for one in (self._learn_success(history, state, rng)[0], inner) if one is not None]
         return ProductChance(found) if found else None
 
     def _learn_success(
         self, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> tuple[Chance | None, State]:
+    ) -> tuple[Feasibility | None, State]:
         """Return the chance that points have a value, and the state for the next call; None where no point failed."""
         counts = [len(history.completed), len(history.failed)]
         if not counts[1]:

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, has_capability, require
+from bostruct.checks import check_integer, check_number, require
 from bostruct.contracts import (
+    ADDED_LATER,
     Array,
     Batch,
     Domain,
-    HasCostlyTokens,
-    HasDecisions,
     HistoryView,
-    Json,
     NumericalError,
     Posterior,
+    Searcher,
     State,
     Suggestion,
     Surrogate,
+    TreeDomain,
 )
-from bostruct.searchers.bayesian import describe_part
 from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, random_design
 from bostruct.searchers.tree_search import TreeSearch
 
 
 @dataclass(frozen=True)
-class SMBO:
+class SMBO(Searcher):
     """Sequential model-based optimization: suggest the best of many candidates by the mean of a surrogate.
 
     Defaults are as published, where nothing is learned from before one value is told.
@@ -35,7 +34,7 @@ class SMBO:
     domain: any.
     surrogate: learns the objective from the completed points.
     candidates: number of candidates for one suggestion, at least 1; fewer where the domain says that their tokens
-        are costly (`HasCostlyTokens`).
+        are costly (`Domain.most_described`).
     exploration: probability of suggesting a random point instead, in [0, 1].
     n_initial: number of points that `design` chooses first, at least 1.
     design: (domain, seen, rng) -> an unseen initial point.
@@ -50,30 +49,19 @@ class SMBO:
     exploration: float = 0.1
     n_initial: int = 1
     design: Design = random_design
-    tree: TreeSearch | None = None
+    tree: TreeSearch | None = field(default=None, metadata=ADDED_LATER)
 
     def __post_init__(self) -> None:
         check_integer("candidates", self.candidates, 1)
         check_number("exploration", self.exploration, 0.0, 1.0)
         check_integer("n_initial", self.n_initial, 1)
         if self.tree is not None:
-            require(self.domain, HasDecisions, "smbo with a tree")
-
-    def settings(self) -> dict[str, Json]:
-        names = ("surrogate", "candidates", "exploration", "n_initial", "design")
-        found = {name: describe_part(getattr(self, name)) for name in names}
-        return found if self.tree is None else found | {"tree": describe_part(self.tree)}
+            require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if rng.random() < self.exploration:
@@ -101,13 +89,11 @@ class SMBO:
         def predict(xs: Batch) -> Array:
             return posterior.screen(xs).mean.mean(axis=0)
 
-        m = self.candidates
-        if has_capability(self.domain, HasCostlyTokens):
-            m = min(m, self.domain.most_described)
+        m = int(min(self.candidates, self.domain.most_described))
         if self.tree is None:
             xs = draw_candidates(self.domain, m, history.completed, rng)
             return xs, predict(xs)
         center, scale = float(np.mean(history.values)), float(np.std(history.values)) or 1.0
-        domain = require(self.domain, HasDecisions, "smbo with a tree")
+        domain = require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
         found, standard = self.tree(domain, m, lambda xs: (predict(xs) - center) / scale, rng)
         return found, center + scale * standard

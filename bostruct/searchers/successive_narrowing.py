@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.hyperband import Fidelities, merits_of, move_to_level
+from bostruct.contracts import Appraisal, Domain, HistoryView, Json, Point, Searcher, State, Suggestion
+from bostruct.domains.fidelity import FidelityLevels
+from bostruct.searchers.hyperband import LARGEST_COUNTS, merits_of, move_to_level
 
 DRAWS = 100  # of a point whose lowest level is unseen
 
@@ -34,7 +35,7 @@ class Narrowing(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SuccessiveNarrowing:
+class SuccessiveNarrowing(Searcher):
     """Successive narrowing over a `Fidelity`, in rounds, as in the code of Negrinho et al. 2019.
 
     A narrowing begins with random points at the lowest level. When all points of a round are finished, the best share
@@ -51,7 +52,7 @@ class SuccessiveNarrowing:
     """
 
     domain: Domain
-    fidelities: Fidelities
+    fidelities: FidelityLevels
     n_initial: int = 27
     share: float = 1 / 3
 
@@ -66,12 +67,6 @@ class SuccessiveNarrowing:
         return self._write(Narrowing(0, (), 0, ()))
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         now = self._advance(self._read(state), history)
         while now.asked < len(now.members):
             x = now.members[now.asked]
@@ -86,15 +81,9 @@ class SuccessiveNarrowing:
         return Suggestion(x, self._write(now), {"origin": "random", "level": self.fidelities.level(x)})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        """Make only points at the highest level evaluated eligible.
-
-        history: at least one completed point.
-        state: of the last suggestion.
-        rng: unused.
-        """
         del state, rng
         levels = np.array([self.fidelities.level(x) for x in history.completed])
-        return Appraisal(levels == levels.max(), None)
+        return Appraisal(levels == levels.max(), None, LARGEST_COUNTS)
 
     def _advance(self, now: Narrowing, history: HistoryView) -> Narrowing:
         """Return the next round where all points of this one are finished, the same one elsewhere."""

@@ -12,13 +12,13 @@ import numpy as np
 from bostruct.checks import check_integer, optional_import
 from bostruct.contracts import (
     Choice,
-    HasNamedDecisions,
     HistoryView,
     Infeasible,
-    Json,
     Point,
+    Searcher,
     State,
     Suggestion,
+    TreeDomain,
 )
 from bostruct.searchers.proposals import fall_back
 
@@ -26,7 +26,7 @@ ASKS = 32
 
 
 @dataclass(frozen=True)
-class TPE:
+class TPE(Searcher):
     """Optuna's `TPESampler` as a searcher, told all trials anew at every suggestion; running trials count as bad.
 
     Ordered choices are integers there, continuous ones floats. A choice whose number of values depends on others is one
@@ -39,31 +39,15 @@ class TPE:
     Raises TypeError, ValueError, and MissingExtra without Optuna.
     """
 
-    domain: HasNamedDecisions
+    domain: TreeDomain
     n_startup: int = 10
 
     def __post_init__(self) -> None:
         check_integer("n_startup", self.n_startup, 1)
         optional_import("optuna", "optuna")
-
-    @property
-    def n_initial(self) -> int:
-        """`n_startup`, by the name that other searchers have for it."""
-        return self.n_startup
-
-    def settings(self) -> dict[str, Json]:
-        return {"n_startup": self.n_startup}
-
-    def initial_state(self) -> State:
-        return None
+        object.__setattr__(self, "n_initial", self.n_startup)
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         if len(history.seen) < self.n_startup:
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
         for x in self._ask_optuna(history, rng):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.checks import check_number
-from bostruct.contracts import Array, Batch, HasDecisions, Point
+from bostruct.contracts import Array, Batch, Point, TreeDomain
 from bostruct.searchers.mcts import CachedDecisions, ExhaustedPrefixes, TreeNode, descend, roll_out
 
 Predict = Callable[[Batch], Array]  # points (m,) -> predicted values (m,), in standard deviations of those told
@@ -34,7 +34,7 @@ class TreeSearch:
     def __post_init__(self) -> None:
         check_number("exploration", self.exploration, 0.0)
 
-    def __call__(self, domain: HasDecisions, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
+    def __call__(self, domain: TreeDomain, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
         """Return the ends of the walks, fewer than m where some met, and their predicted values.
 
         domain: of decisions one after another.

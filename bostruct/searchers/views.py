@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 from bostruct.contracts import Array, Batch, HistoryView
 
 Take = Callable[[Batch, Sequence[int]], Batch]
 
 
-@dataclass(frozen=True, eq=False)
-class View:
-    """A history that was made of another one: a `HistoryView`.
-
-    completed, running, failed: points with a value, points that are being evaluated, points told without a value.
-    values: one for each completed point, minimized (n,).
-    seen: the keys of all points ever asked or told.
-    objectives, slacks: of the completed points, (n, k) and (n, c).
-    variances: known ones of the noise of the values (n,), or None.
-    whole: the history that this one is a part of to save time; None where nothing was left out for that.
-    """
-
-    completed: Batch
-    values: Array
-    running: Batch
-    failed: Batch
-    seen: AbstractSet[Hashable]
-    objectives: Array
-    slacks: Array
-    variances: Array | None
-    whole: HistoryView | None = field(default=None, repr=False)
-
-
-def find_whole(history: HistoryView) -> HistoryView:
-    """Return the history that another one is a part of to save time; the given one where it is no such part.
-
-    history: any.
-    """
-    return history if not isinstance(history, View) or history.whole is None else history.whole
-
-
-def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> View:
+def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int], take: Take) -> HistoryView:
     """Return a history with some of its completed and of its running points.
 
     history: all that was told so far.
@@ -50,7 +17,7 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
     take: the domain's.
     """
     kept, variances = list(completed), history.variances
-    return View(
+    return HistoryView(
         take(history.completed, kept),
         history.values[kept],
         take(history.running, running),
@@ -62,13 +29,13 @@ def keep(history: HistoryView, completed: Sequence[int], running: Sequence[int],
     )
 
 
-def revalue(history: HistoryView, values: Array) -> View:
+def revalue(history: HistoryView, values: Array) -> HistoryView:
     """Return a history of one objective, with the same points.
 
     history: all that was told so far.
     values: one for each completed point, minimized (n,).
     """
-    return View(
+    return HistoryView(
         history.completed,
         values,
         history.running,

@@ -11,8 +11,18 @@ from typing import Literal
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_number
-from bostruct.contracts import Array, Choice, HasChoices, HistoryView, Json, Point, State, Suggestion
-from bostruct.searchers.bayesian import describe_part
+from bostruct.contracts import (
+    Array,
+    Choice,
+    ChoiceDomain,
+    HistoryView,
+    Json,
+    Point,
+    Searcher,
+    State,
+    Suggestion,
+    describe_part,
+)
 from bostruct.searchers.proposals import fall_back
 
 MODES = ("shared", "independent", "single", "auto")
@@ -28,7 +38,7 @@ The draws are the choices of points drawn from the domain, none where all points
 
 
 @dataclass(frozen=True)
-class WeightedRandomSearch:
+class WeightedRandomSearch(Searcher):
     """Weighted random search: random points, then random changes of the incumbent, of important variables more often.
 
     domain: of named choices.
@@ -52,7 +62,7 @@ class WeightedRandomSearch:
     TypeError, ValueError.
     """
 
-    domain: HasChoices
+    domain: ChoiceDomain
     effects: Effects
     n_random: int = 37
     mode: Literal["shared", "independent", "single", "auto"] = "auto"
@@ -65,26 +75,13 @@ class WeightedRandomSearch:
         check_number("floor", self.floor, high=1.0, above=0.0)
         for name, trials in self.least.items():
             check_integer(f"least[{name!r}]", trials, 0)
-
-    @property
-    def n_initial(self) -> int:
-        """`n_random`, by the name that other searchers have for it."""
-        return self.n_random
+        object.__setattr__(self, "n_initial", self.n_random)
 
     def settings(self) -> dict[str, Json]:
         names = ("effects", "n_random", "mode", "floor")
         return {name: describe_part(getattr(self, name)) for name in names} | {"least": dict(self.least)}
 
-    def initial_state(self) -> State:
-        return None
-
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        """Return the next point to evaluate; raises SpaceExhausted when no unseen point is left.
-
-        history: all that was told so far.
-        state: of `initial_state`, or of the last suggestion.
-        rng: the only source of chance.
-        """
         n_told = len(history.values) + len(history.failed)
         if n_told < self.n_random or not len(history.values):
             return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})

@@ -11,7 +11,7 @@ from bostruct.storage.connection_text import hide_passwords, is_connection
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.postgresql.place import is_url as is_postgresql
 from bostruct.storage.postgresql.storage import PostgresqlStorage
-from bostruct.storage.protocol import Storage, StorageError
+from bostruct.storage.protocol import NoStorage, Storage, StorageError
 from bostruct.storage.sqlite import SqliteStorage
 
 
@@ -27,25 +27,18 @@ def open_storage(given: str | os.PathLike[str] | Storage | None) -> Storage:
     return PostgresqlStorage(given) if is_postgresql(given) else SqliteStorage(as_path(given))
 
 
-def _lack(given: object) -> str:
-    """Say what a back end of a user's own lacks; nothing of what does not look like one."""
-    methods = ("studies", "read", "begin", "save")
-    if not any(hasattr(given, name) for name in methods):
-        return ""
-    missing = [name for name in ("label", "where", *methods) if not hasattr(given, name)]
-    return f", which lacks {', '.join(missing)} of a Storage" if missing else ""
-
-
 def as_path(given: str | os.PathLike[str]) -> Path:
     """Return the path of a file; raise StorageError for anything else.
 
     given: a string or path. A `~` that it begins with is the home directory, as in a shell.
     """
-    if not isinstance(given, str | os.PathLike) or not given:
-        raise StorageError(
-            f"storage: expected the path of a file, a Storage, or None; got {hide_passwords(short_repr(given))}"
-            f"{_lack(given)}"
+    if not isinstance(given, str | os.PathLike):
+        raise NoStorage(
+            "storage: expected the path of a file, a bostruct.storage.protocol.Storage (subclass it), or None; "
+            f"got {hide_passwords(short_repr(given))}"
         )
+    if not given:
+        raise StorageError("storage: expected the path of a file, a Storage, or None; got ''")
     text = os.fsdecode(given)
     if "\0" in text:
         raise StorageError(

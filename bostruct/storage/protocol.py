@@ -1,16 +1,17 @@
-"""The protocol of a storage back end: where studies are kept, and what a study writes there.
+"""The bases of a storage back end: where studies are kept, and what a study writes there.
 
-A back end is one file that implements `Storage` and `StudyWriter`, and one line in `storage/backends.py`. Its laws are
+A back end is one file with a `Storage` and its `StudyWriter`, and one line in `storage/backends.py`. Its laws are
 `bostruct.testing.check_storage`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol, runtime_checkable
+from contextlib import AbstractContextManager, nullcontext
+from typing import NamedTuple
 
-from bostruct.checks import did_you_mean, has_capability, short_repr
+from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import BostructError
 from bostruct.outcome import Outcome
 
@@ -36,6 +37,10 @@ class StudyLocked(StorageError):
 
 class NameTooLong(StorageError, ValueError):
     """The name of a new study is longer than every back end can hold."""
+
+
+class NoStorage(StorageError, TypeError):
+    """The object is neither a path nor made of the base of all storages."""
 
 
 class StudyMismatch(BostructError, ValueError):
@@ -131,67 +136,6 @@ class StoredStudy(NamedTuple):
     changes: tuple[SpaceChange, ...] = ()
 
 
-@runtime_checkable
-class StudyWriter(Protocol):
-    """The right to write one study; each method is done once it returns, or raises.
-
-    Its holder alone has it, unless it is a `SharedWriter`. Once it is closed, changes raise StorageError.
-
-    lost: why nothing is written any more; None as long as the storage is there.
-    is_open: true until `close`, in the process that acquired it.
-    """
-
-    @property
-    def lost(self) -> StorageLost | None: ...
-    @property
-    def is_open(self) -> bool: ...
-
-    def insert(self, row: TrialRow, state: str | None = None) -> None:
-        """Write a new trial and, with it or not at all, the searcher's new state.
-
-        row: the trial, running, or finished already.
-        state: as JSON text; None leaves it as it is.
-        """
-        ...
-
-    def update(self, row: TrialRow) -> None:
-        """Change a running trial, all but its point; raise StorageError where no such trial is running.
-
-        row: the trial, still running or finished.
-        """
-        ...
-
-    def reopen(self, row: TrialRow) -> None:
-        """Make a failed trial run again; raise StorageError where no such trial has failed.
-
-        row: the trial, running.
-        """
-        ...
-
-    def take_back(self, *numbers: int) -> None:
-        """Count an attempt less for running trials that were given up in good order, not by a crash; nobody owns them.
-
-        numbers: of the trials, each of which counts once; those that are not running are left as they are.
-        """
-        ...
-
-    def change_space(self, change: SpaceChange, state: str) -> None:
-        """Write that the study is over another space and, with it or not at all, the searcher's new state.
-
-        change: the next one.
-        state: as JSON text.
-        """
-        ...
-
-    def check_place(self) -> None:
-        """Raise StorageLost, now and at every later change, where what was opened is not in its place any more."""
-        ...
-
-    def close(self) -> None:
-        """Give the right back; nothing where that was done, or in a forked child."""
-        ...
-
-
 class News(NamedTuple):
     """All that other writers of a study wrote since this one last looked.
 
@@ -205,103 +149,166 @@ class News(NamedTuple):
     n_changes: int
 
 
-@runtime_checkable
-class SharedWriter(StudyWriter, Protocol):
-    """The right to write a study, which any number of holders have side by side, each a part of what happens.
+class StudyWriter(ABC):
+    """The right to write one study: the base of all writers. Each method is done once it returns, or raises.
 
-    owner: the name of this writer in the rows of trials that it hands out; no other writer ever has it.
+    What the base does is right for a writer that has the study alone. A writer that shares it with others overrides
+    `owner`, `deciding`, `changing`, `look` and `find_gone`, all of them. A closed writer raises StorageError at each
+    change.
     """
 
     @property
-    def owner(self) -> str: ...
+    def lost(self) -> StorageLost | None:
+        """Why nothing is written any more; None as long as the storage is there."""
+        return None
+
+    @property
+    @abstractmethod
+    def is_open(self) -> bool:
+        """True until `close`, in the process that acquired it."""
+
+    @property
+    def owner(self) -> str | None:
+        """The name of this writer in the rows of its trials, which no other has; None if it has the study alone."""
+        return None
+
+    @abstractmethod
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        """Write a new trial and, with it or not at all, the searcher's new state.
+
+        row: the trial, running, or finished already.
+        state: as JSON text; None leaves it as it is.
+        """
+
+    @abstractmethod
+    def change(self, row: TrialRow, status: str) -> None:
+        """Change a trial, all but its point; raise StorageError if no such trial has this status.
+
+        row: the trial as it is to be.
+        status: that it must have.
+        """
+
+    def update(self, row: TrialRow) -> None:
+        """Change a running trial, all but its point; raise StorageError if no such trial is running.
+
+        row: the trial, still running or finished.
+        """
+        self.change(row, "running")
+
+    def reopen(self, row: TrialRow) -> None:
+        """Make a failed trial run again; raise StorageError if no such trial has failed.
+
+        row: the trial, running.
+        """
+        self.change(row, "failed")
+
+    @abstractmethod
+    def take_back(self, *numbers: int) -> None:
+        """Count an attempt less for running trials that were given up in good order, not by a crash; nobody owns them.
+
+        numbers: of the trials, each of which counts once; those that are not running are left as they are.
+        """
+
+    @abstractmethod
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        """Write that the study is over another space and, with it or not at all, the searcher's new state.
+
+        change: the next one.
+        state: as JSON text.
+        """
+
+    def check_place(self) -> None:
+        """Raise StorageLost, now and at every later change, if what was opened is not in its place any more.
+
+        The base looks no further than `lost`, for a place that cannot be removed under a study.
+        """
+        if self.lost is not None:
+            raise StorageLost(str(self.lost))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give the right back; do nothing if that was done, or in a forked child."""
 
     def deciding(self) -> AbstractContextManager[None]:
         """Wait until no other writer decides on a trial, and keep them waiting for as long as a block lasts.
 
         A block within such a block changes nothing.
         """
-        ...
+        return nullcontext()
 
-    def changing(self) -> AbstractContextManager[News]:
-        """Make one step of all changes in a block, which is done at its end, or not at all where the block raises.
+    def changing(self) -> AbstractContextManager[News | None]:
+        """Make one step of all changes in a block, which is done at its end, or not at all if the block raises.
 
-        Gives what others wrote until then. Nobody else writes the study while the block lasts. Where it raises, the
-        news are given again.
+        Gives what others wrote until then; None if there are no others. Nobody else writes the study while the block
+        lasts. If it raises, the news are given again. In the base each change is a step of its own.
         """
-        ...
+        return nullcontext()
 
-    def look(self) -> News:
-        """Return what others wrote since the last look, or the last change."""
-        ...
+    def look(self) -> News | None:
+        """Return what others wrote since the last look, or the last change; None if there are no others."""
+        return None
 
     def find_gone(self, owners: AbstractSet[str]) -> set[str]:
-        """Return those writers that will tell nothing any more: they have closed, or their processes have ended.
+        """Return those writers that write nothing any more: they have closed, or their processes have ended.
 
-        owners: names of writers.
+        owners: names of writers, not of this one.
         """
-        ...
+        return set(owners)
 
 
-@runtime_checkable
-class Storage(Protocol):
-    """A place that holds studies by name.
+class Storage(ABC):
+    """A place that holds studies by name: the base of all back ends.
+
+    A back end that writes a study as a whole at each step needs less: see `bostruct.storage.documents`.
 
     label: the name that messages give it.
-    where: the path of a file, or a URL without a password, which `Study.load` takes to find it again; None where
-        nothing outlives the process, or where `Study.load` takes the storage itself.
+    where: the path of a file, or a URL without a password, which `Study.load` takes to find it again; None if
+        nothing outlives the process, or if `Study.load` takes the storage itself.
     """
 
-    @property
-    def label(self) -> str: ...
-    @property
-    def where(self) -> str | None: ...
+    label: str = "the storage"
+    where: str | None = None
 
+    @abstractmethod
     def studies(self) -> list[StudyRow]:
-        """Return all studies, oldest first; raise StorageError where they cannot be read. Nothing is changed."""
-        ...
+        """Return all studies, oldest first; raise StorageError if they cannot be read. Nothing is changed."""
 
+    @abstractmethod
     def read(self, name: str | None) -> StoredStudy:
         """Return a study as it is at one moment, whoever writes it; raise StorageError. Nothing is changed.
 
         name: of the study; None for the only one there.
         """
-        ...
 
+    @abstractmethod
     def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
         """Find a study by its name, or make it, and become a writer of it.
 
         row: holds the name, and all that a new study is made of.
 
-        Returns the study as it is from then on, and the right to write it. Raises StudyLocked where somebody else
+        Returns the study as it is from then on, and the right to write it. Raises StudyLocked if somebody else
         writes it and cannot share that, StorageError.
         """
-        ...
 
+    @abstractmethod
     def save(self, stored: StoredStudy) -> StudyWriter:
         """Write a whole study, or nothing, and become a writer of it.
 
         stored: the study and all its trials.
 
-        Raises StorageError where a study of this name is there.
+        Raises StorageError if a study of this name is there.
         """
-        ...
-
-
-@runtime_checkable
-class SharedStorage(Storage, Protocol):
-    """A storage whose studies any number of writers have open side by side."""
 
     def find_writers(self) -> frozenset[str] | None:
-        """Return the names of the writers that are there; None where that is not known. No study is changed."""
-        ...
+        """Return the names of the writers that are there; None if that is not known. No study is changed."""
+        return None
 
-
-def find_writers(storage: Storage) -> frozenset[str] | None:
-    """Return the names of the writers that are there; None where that is not known. No study is changed.
-
-    storage: of studies.
-    """
-    return storage.find_writers() if has_capability(storage, SharedStorage) else None
+    def find_revisions(self) -> object:
+        """Return a value that differs once anything was written; None if it cannot be read now. Nothing is changed."""
+        try:
+            return [self.read(row.name) for row in self.studies()]
+        except StorageError:
+            return None
 
 
 def explain_second(label: str, name: str) -> StorageError:

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from bostruct.storage.collector import pause_collector
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import (
     SpaceChange,
     StorageError,
@@ -23,7 +24,6 @@ from bostruct.storage.rows import (
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
     Columns,
-    Connection,
     Progress,
     read_change_columns,
     read_progress_columns,

@@ -10,9 +10,10 @@ from array import array
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import News, StorageLost, StoredStudy
 from bostruct.storage.reading import StudyKey, WholeStudy, read_change_checksums, read_later, read_trial_checksums
-from bostruct.storage.rows import Connection, Progress, add_checksums
+from bostruct.storage.rows import Progress, add_checksums
 from bostruct.storage.steps import Step
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import product
-from typing import Any, NamedTuple, NoReturn, Protocol, TypeAlias, cast
+from typing import Any, NamedTuple, NoReturn, TypeAlias, cast
 
 from bostruct.checks import short_repr
 from bostruct.execution.clock import as_time
@@ -31,25 +31,6 @@ Columns: TypeAlias = tuple[Column, ...]
 GOALS_SINCE = 4  # version of the schema
 SHARED_SINCE = 5  # that several writers share, and that counts their steps
 OUTCOME_PARTS = ("values", "constraints", "cost", "sd", "repeats")
-
-
-class Selected(Protocol):
-    """The rows that a statement selects."""
-
-    def fetchone(self) -> Columns | None: ...
-    def fetchall(self) -> list[Columns]: ...
-
-
-class Connection(Protocol):
-    """A connection to a database of studies, of SQLite or of another back end."""
-
-    def execute(self, statement: str, parameters: Sequence[Column] = (), /) -> Selected:
-        """Run a statement in SQL that all back ends know, and return what it selects.
-
-        statement: with a question mark for each parameter.
-        parameters: text, numbers and None.
-        """
-        ...
 
 
 class Progress(NamedTuple):

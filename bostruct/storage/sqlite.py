@@ -5,6 +5,7 @@ What a method here has returned from is committed, and survives kill -9 and powe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -14,10 +15,12 @@ from bostruct.storage.database import Database
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
+    Storage,
     StorageLost,
     StoredStudy,
     StudyLocked,
     StudyRow,
+    StudyWriter,
     TrialRow,
     explain_second,
 )
@@ -29,24 +32,15 @@ from bostruct.storage.steps import Step, next_study
 from bostruct.storage.writing import insert_study
 
 
-class SqliteStorage:
+class SqliteStorage(Storage):
     """A file of studies, which is opened for each call.
 
-    path: of the file; `begin` and `save` make it where it is absent.
+    path: of the file; `begin` and `save` make it where it is absent. It is the label, as it was given.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-
-    @property
-    def label(self) -> str:
-        """The path, as it was given."""
-        return str(self._path)
-
-    @property
-    def where(self) -> str:
-        """The path, as it was given."""
-        return str(self._path)
+        self.label = self.where = str(path)
 
     def studies(self) -> list[StudyRow]:
         with self.open_to_read() as database, database.reading() as connection:
@@ -82,6 +76,14 @@ class SqliteStorage:
     def find_writers(self) -> frozenset[str] | None:
         return find_writers(self._path)
 
+    def find_revisions(self) -> object:
+        """Return when the file was written last, its size and its number; None if it is not there."""
+        try:
+            facts = os.stat(self._path)
+        except OSError:
+            return None
+        return facts.st_mtime_ns, facts.st_size, facts.st_ino
+
     def count_finished(self) -> int:
         """Count the finished trials of the only study, without reading them; raise StorageError."""
         with self.open_to_read() as database, database.reading() as connection:
@@ -113,7 +115,7 @@ class SqliteStorage:
             raise
 
 
-class SqliteWriter:
+class SqliteWriter(StudyWriter):
     """A writer of a study in a file, one of any number; it is gone when its process ends, however that ends.
 
     database: open for writing; it is closed with the writer.
@@ -138,17 +140,14 @@ class SqliteWriter:
 
     @property
     def lost(self) -> StorageLost | None:
-        """Why nothing is written any more; None as long as the file is in its place."""
         return self._database.lost
 
     @property
     def is_open(self) -> bool:
-        """True until it is closed, in the process that opened it."""
         return self._database.is_open
 
     @property
     def owner(self) -> str:
-        """The name of this writer in the rows of trials that it hands out."""
         return self._seat.owner
 
     @contextmanager
@@ -172,13 +171,9 @@ class SqliteWriter:
         with self._stepping() as step:
             step.insert(row, state)
 
-    def update(self, row: TrialRow) -> None:
+    def change(self, row: TrialRow, status: str) -> None:
         with self._stepping() as step:
-            step.change(row, "running")
-
-    def reopen(self, row: TrialRow) -> None:
-        with self._stepping() as step:
-            step.change(row, "failed")
+            step.change(row, status)
 
     def take_back(self, *numbers: int) -> None:
         with self._stepping() as step:

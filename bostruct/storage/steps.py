@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import SpaceChange, StorageError, TrialRow
 from bostruct.storage.reading import find_trial, read_change_checksums
-from bostruct.storage.rows import Connection, Progress
+from bostruct.storage.rows import Progress
 from bostruct.storage.writing import Written, change_trial, insert_change, insert_trial, write_progress
 
 

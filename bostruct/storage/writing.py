@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import SpaceChange, StoredStudy, TrialRow
 from bostruct.storage.reading import FoundTrial
 from bostruct.storage.rows import (
@@ -11,7 +12,6 @@ from bostruct.storage.rows import (
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
-    Connection,
     Progress,
     change_columns,
     seal,

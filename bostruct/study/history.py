@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, Info, Presented
+from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Presented
 from bostruct.display import html_table
 from bostruct.study.measured import Measured
 
@@ -148,25 +147,14 @@ def tell_stop(trial: Trial) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    """The history that a searcher sees: points as its domain holds them, values (n,) to minimize, in the order told.
+class History(HistoryView):
+    """The history of a study, or one that is made by hand.
 
-    completed: points that have a value.
-    values: one for each completed point: of the only objective; where there are several, or limits, a merit by which
-        feasible points come before others, as of `bostruct.goals.pareto.merit`.
-    running: points that were asked and are not finished.
-    failed: points that failed or were infeasible.
-    seen: the keys of all points ever asked or told, whatever became of them.
-    objectives: of each completed point (n, k), minimized; None for the values.
-    slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; None for no limit.
-    variances: known variances of the noise of the values (n,), NaN where unknown; None where none is known.
+    objectives: None for the values.
+    slacks: None for no limit.
+    variances: as of `HistoryView`, as are all others.
     """
 
-    completed: Batch
-    values: Array
-    running: Batch
-    failed: Batch
-    seen: AbstractSet[Hashable]
     objectives: Array = field(default=cast(Array, None))
     slacks: Array = field(default=cast(Array, None))
     variances: Array | None = None

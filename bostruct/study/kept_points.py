@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Batch, Domain, HasReadableKeys, Info, Point, Presented
+from bostruct.contracts import Batch, Domain, Info, Point, Presented
 from bostruct.study.given_numbers import restore_numbers
 
 Kept: TypeAlias = Any  # a point as it is kept: its key, or the point itself; None for one that cannot be read
@@ -20,7 +19,7 @@ class PointForm:
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
-        self._by_key = domain if has_capability(domain, HasReadableKeys) else None
+        self._by_key: Any = None if domain.from_keys(()) is None else domain
 
     @property
     def is_complete(self) -> bool:

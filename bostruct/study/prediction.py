@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
+from bostruct.checks import check_number
 from bostruct.contracts import (
     Array,
     Batch,
     BostructError,
-    HasCrossValidation,
-    HasPrediction,
     HistoryView,
     IntArray,
     Searcher,
@@ -107,7 +105,7 @@ def cross_validate(
 
     Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
     """
-    if not has_capability(searcher, HasCrossValidation):
+    if not searcher.cross_validates:
         raise BostructError(
             f"cross_validate: {who} has no Gaussian process{_of_each(goals)}, which predicts what it was told without "
             "having been told; auto has one"
@@ -156,7 +154,7 @@ def predict(
 
     Raises BostructError for a method without a model, and where none has completed; NumericalError.
     """
-    if not has_capability(searcher, HasPrediction):
+    if not searcher.has_model:
         raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
     if not len(history.values):
         raise BostructError("predict: expected at least one completed trial, got none")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import count_own_frames, has_capability, short_repr
-from bostruct.contracts import Domain, HasMigration, ParsedJson, Point, PointError, Presented
+from bostruct.checks import count_own_frames, short_repr
+from bostruct.contracts import Domain, ParsedJson, Point, PointError, Presented
 from bostruct.domains.space.levels import accept_rounded
 from bostruct.domains.space.rereading import read_contents
 from bostruct.goals.declared import Goals
@@ -75,7 +75,7 @@ def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) ->
     if theirs.directions != goals.directions:
         wanted, got = goals.direction, " and ".join(theirs.directions)
         raise ValueError(f"{label}: expected a study that is to {wanted}, got one that is to {got}")
-    own = own if has_capability(own, Domain) and has_capability(domain, HasMigration) else None
+    own = own if domain.reads_earlier_forms else None
     read, unread = _PointReader(own, domain), dict[str, str]()
     points, values = [], []
     with accept_rounded() as rounded:
@@ -111,7 +111,7 @@ class _PointReader:
 
     def __call__(self, point: Presented) -> Point:
         own, domain = self._own, self._domain
-        if own is None or not has_capability(domain, HasMigration) or not self._has_changed:
+        if own is None or not domain.reads_earlier_forms or not self._has_changed:
             return domain.parse(point)
         with accept_rounded():
             x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._theirs)

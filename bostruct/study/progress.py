@@ -7,27 +7,15 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 from bostruct.display import is_notebook, printable
 from bostruct.study.history import Trial
-from bostruct.study.result import Result
 
 FORMAT = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 WIDTH = 80  # columns where nothing says how many there are, as in a file
 DEFAULT_BAR, LEAST_BAR = 10, 4  # columns of the bar itself: where tqdm is free to choose, and at least
 LABEL = (40, 24, 12, 0)  # letters of a label, fewer where it has to make room
-
-
-class WatchedStudy(Protocol):
-    """The part of a study that a bar shows."""
-
-    @property
-    def n_finished(self) -> int: ...
-    @property
-    def incumbent(self) -> Trial | None: ...
-    @property
-    def result(self) -> Result: ...
 
 
 @contextmanager
@@ -53,19 +41,19 @@ def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iter
 
 @contextmanager
 def trial_bar(
-    label: str, study: WatchedStudy, total: int, wanted: bool | None, optimum: float | None = None
-) -> Iterator[Callable[[WatchedStudy, Trial], None]]:
+    label: str, study: Any, total: int, wanted: bool | None, optimum: float | None = None
+) -> Iterator[Callable[[Any, Trial], None]]:
     """Give a callback that moves a bar by one trial, and shows the incumbent and how many trials have failed.
 
     label: text before the bar.
-    study: whose finished trials the bar starts from.
+    study: a `Study`, whose finished trials the bar starts from.
     total: finished trials at its end.
     wanted: True for a bar, False for none, None for a bar on a terminal and in a notebook.
     optimum: the least value there is, from which the regret is told.
     """
     with progress_bar(label, total, study.n_finished, wanted) as bar:
 
-        def show(study: WatchedStudy, trial: Trial) -> None:
+        def show(study: Any, trial: Trial) -> None:
             if bar is not None:
                 seconds = f"{trial.info.get('suggest_seconds', 0.0):.2f} s a suggestion"
                 _say(bar, label, _facts(study, optimum), seconds)
@@ -85,7 +73,7 @@ def _kind_of_bar() -> Any:
     return tqdm
 
 
-def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
+def _facts(study: Any, optimum: float | None) -> list[str]:
     best = None if study.incumbent is None else study.incumbent.value
     facts = [_describe_best(study, best)]
     if best is not None and optimum is not None:
@@ -94,7 +82,7 @@ def _facts(study: WatchedStudy, optimum: float | None) -> list[str]:
     return [*facts, *(f"{count} {status}" for status, count in counts.items() if count)]
 
 
-def _describe_best(study: WatchedStudy, best: float | None) -> str:
+def _describe_best(study: Any, best: float | None) -> str:
     result = study.result
     if result.goals.n_objectives > 1 and result.has_feasible:
         return f"{len(result.pareto_front)} on the front"

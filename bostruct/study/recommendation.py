@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Appraisal, BostructError, Domain, HasAppraisal, Json, NumericalError, Searcher
+from bostruct.checks import check_integer
+from bostruct.contracts import Appraisal, BostructError, Domain, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
@@ -140,8 +140,6 @@ class Fit:
             return Beliefs(told, None, NO_SINGLE)
         try:
             searcher, state = self.searcher()
-            if not has_capability(searcher, HasAppraisal):
-                return Beliefs(told, None, NO_MEAN)
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(len(self.order), STREAM)))
             with self.limit():
                 found = searcher.appraise(self._history(searcher.domain, completed), parse(state), rng)
@@ -183,7 +181,7 @@ class Fit:
     def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:
         eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
         if found.prediction is None:
-            return Beliefs(eligible, None, f"{NO_MEAN}, and the largest fidelity counts")
+            return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
         mean, variance = found.prediction
         expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
         return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")

@@ -8,9 +8,12 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
+import numpy as np
+
 from bostruct import __version__, methods
 from bostruct.checks import count_own_frames, hide_addresses, short_repr
 from bostruct.contracts import (
+    Batch,
     BostructError,
     Domain,
     DomainError,
@@ -44,6 +47,7 @@ _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, 
 }
 
 
+FORMER_CLASSES = {"ExplainedModel": "Explained", "ExplainedRegression": "Explained"}  # of searchers, in older files
 GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
@@ -51,7 +55,7 @@ class OtherVersion(UserWarning):
     """A study goes on with another version of bostruct than the one that made it."""
 
 
-class JsonDomain:
+class JsonDomain(Domain):
     """A domain whose points are JSON, for reading a study whose domain cannot be rebuilt from a file.
 
     description: of the study's domain, as JSON, which has the texts of Python objects; None for no such knowledge.
@@ -60,23 +64,18 @@ class JsonDomain:
     def __init__(self, description: ParsedJson = None) -> None:
         self.description = description
 
+    def sample(self, m: int, rng: np.random.Generator) -> Batch:
+        del m, rng
+        raise DomainError(f"the file of the study does not hold its space; {GIVE_SPACE}")
+
     def decode(self, data: ParsedJson) -> Point:
         return data
-
-    def encode(self, x: Point) -> Json:
-        return x
 
     def present(self, x: Point) -> Presented:
         return show_objects(x, self.description)
 
     def key(self, x: Point) -> Hashable:
         return dump(x)
-
-    def keys(self, batch: list[Point]) -> list[Hashable]:
-        return [dump(x) for x in batch]
-
-    def join(self, *batches: list[Point]) -> list[Point]:
-        return [x for batch in batches for x in batch]
 
 
 def encode_points(domain: Domain, points: Iterable[object] | None) -> list[Json]:
@@ -298,7 +297,16 @@ def is_same_method(stored: str, given: str) -> bool:
     stored, given: as of `describe_method`, JSON text.
     """
     a, b = parse(stored), parse(given)
-    return (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+    return (class_of(a), a["settings"]) == (class_of(b), b["settings"])
+
+
+def class_of(method: ParsedJson) -> str:
+    """Return the name that the class of a method's searcher has today.
+
+    method: as of `describe_method`.
+    """
+    name: str = method["searcher"]
+    return FORMER_CLASSES.get(name, name)
 
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
@@ -320,7 +328,7 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
     if theirs["name"] is not None or ours["name"] is not None:
         return theirs["name"] if theirs["name"] == ours["name"] else None
     other_version = stored.version != given.version
-    return theirs["searcher"] if other_version and theirs["searcher"] == ours["searcher"] else None
+    return theirs["searcher"] if other_version and class_of(theirs) == class_of(ours) else None
 
 
 def method_label(row: StudyRow) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
-from bostruct.contracts import BostructError, HasRegretBound, NumericalError, Searcher
+from bostruct.checks import check_number
+from bostruct.contracts import BostructError, NumericalError, Searcher
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.storage.json_text import parse
 from bostruct.study.ledger import Ledger
@@ -32,7 +32,7 @@ def bound_regret(
     check_number("regret", regret, 0.0)
     if not ledger.goals.is_single:
         raise BostructError(f"regret: expected a study of one objective without limits, got one to {ledger.goals}")
-    if not (has_capability(searcher, HasRegretBound) and searcher.bounds_regret):
+    if not searcher.bounds_regret:
         raise BostructError(
             f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"
         )

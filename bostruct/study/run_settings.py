@@ -75,8 +75,11 @@ class RunSettings:
         if self.progress not in (True, False, None):
             raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
         rule = self.stopping_rule
-        if rule is not None and (isinstance(rule, type) or not isinstance(rule, StoppingRule)):
-            raise TypeError(f"stopping_rule: expected a rule, such as MedianRule(), got {short_repr(rule)}")
+        if rule is not None and not isinstance(rule, StoppingRule):
+            raise TypeError(
+                "stopping_rule: expected a rule, such as MedianRule(), a bostruct.study.stopping.StoppingRule, got "
+                f"{short_repr(rule)}"
+            )
         if self.executor is not None:
             _check_executor(self.executor)
 

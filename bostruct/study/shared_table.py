@@ -8,9 +8,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
-from bostruct.checks import has_capability
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
 from bostruct.execution.clock import clamp_end
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
@@ -19,7 +17,6 @@ from bostruct.storage.collector import pause_collector
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
-    SharedWriter,
     StorageError,
     StorageLost,
     StoredStudy,
@@ -63,7 +60,6 @@ class SharedTable(TrialTable):
         self._folder = _find_folder()  # in which the label is a path
         self._is_stepping = False
         self._contradiction: StorageLost | None = None  # between the storage and what is here
-        self._can_share = store is not None and has_capability(store, SharedWriter)
         self._made = stored.study
         self._names = find_names(parse(row.domain))
         self._where = where = f"{label}: study {row.name!r}"
@@ -91,14 +87,14 @@ class SharedTable(TrialTable):
         return self._made.domain
 
     @property
-    def is_shared(self) -> bool:
-        """Tell whether others may write the study, too."""
-        return self._can_share and self.store is not None and self.store.is_open and self.store.lost is None
+    def is_writable(self) -> bool:
+        """Tell whether the study can be written: it is open for that, and its storage is there."""
+        return self.store is not None and self.store.is_open and self.store.lost is None
 
     @property
     def owner(self) -> str | None:
         """The name of this writer in the rows of trials that it hands out; None where it is the only one."""
-        return self._shared.owner if self._can_share else None
+        return None if self.store is None else self.store.owner
 
     @property
     def out(self) -> list[int]:
@@ -117,7 +113,7 @@ class SharedTable(TrialTable):
         wanted: tells whether a trial is to be handed out, by all that others wrote; it is asked in the same step, since
             others may decide, too, where a connection is lost. None for always.
         """
-        block = self._shared.deciding() if self.is_shared else nullcontext()
+        block = self.writer.deciding() if self.is_writable else nullcontext()
         block.__enter__()
         before, self._wanted = self._wanted, wanted or self._wanted
         try:
@@ -138,10 +134,10 @@ class SharedTable(TrialTable):
 
     @defer_signals_once_begun
     def sync(self) -> None:
-        """Learn what other writers wrote; do nothing where there can be none, within a step, and for a lost file."""
-        if self.is_shared and not self._is_stepping:
+        """Learn what other writers wrote; do nothing within a step, and if nothing can be written."""
+        if self.is_writable and not self._is_stepping:
             with suppress(StorageLost):  # as the next change says
-                self._learn(self._shared.look())
+                self._learn(self.writer.look())
 
     def learn_of(self, trial: object) -> None:
         """Learn what other writers wrote where a trial that somebody means is not known to run.
@@ -158,7 +154,7 @@ class SharedTable(TrialTable):
         With one writer, these are the trials that were running when the study was opened.
         """
         owners = {owner for number in self._running if (owner := self._records[number].owner) is not None}
-        gone = self._shared.find_gone(owners - {self._shared.owner}) if owners and self.is_shared else owners
+        gone = self.writer.find_gone(owners - {self.owner}) if owners and self.is_writable else owners
         for number in sorted(self._running):
             record = self._records[number]
             if number in self._held or not (record.owner is None or record.owner in gone):
@@ -209,7 +205,7 @@ class SharedTable(TrialTable):
         """
         out = self.out
         self.name, self._made, self._where = name, self._made._replace(name=name), f"{label}: study {name!r}"
-        self.store, self.label, self._can_share = store, label, has_capability(store, SharedWriter)
+        self.store, self.label = store, label
         self._folder = _find_folder()
         for number in out:
             record = self._records[number]
@@ -228,17 +224,13 @@ class SharedTable(TrialTable):
         ]
         return StoredStudy(self._made._replace(name=name or self.name, state=self.state), rows, self.changes)
 
-    @property
-    def _shared(self) -> SharedWriter:
-        return cast(SharedWriter, self.store)  # as `is_shared` says
-
     @contextmanager
     def _step(self) -> Iterator[StudyWriter]:
         """One step on disk, before which all is here that others wrote."""
-        if not self.is_shared:
+        if not self.is_writable:
             yield self.writer
             return
-        with self._shared.changing() as news:
+        with self.writer.changing() as news:
             self._is_stepping = True
             try:
                 self._learn(news)
@@ -250,8 +242,10 @@ class SharedTable(TrialTable):
         """Tell whether a running trial is in the hands of who was given it here."""
         return number in self._held and self._records[number].owner == self.owner
 
-    def _learn(self, news: News) -> None:
-        """Take in what other writers wrote, once or several times alike."""
+    def _learn(self, news: News | None) -> None:
+        """Take in what other writers wrote, once or several times alike; None if there are no others."""
+        if news is None:
+            return
         if news.n_changes != len(self.changes):
             raise StorageError(f"{self._where}: another process changed its space; open the study again")
         found = [read_trial(row, self._form, self._names, self._where) for row in news.trials]

@@ -10,8 +10,8 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 from bostruct import __version__
-from bostruct.checks import count_own_frames, has_capability, short_repr
-from bostruct.contracts import Domain, HasMigration, Info, ParsedJson, Point, PointError, PredicateError
+from bostruct.checks import count_own_frames, short_repr
+from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, PredicateError
 from bostruct.display import printable
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded
 from bostruct.domains.space.rereading import Contents, read_contents
@@ -22,7 +22,15 @@ from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
 from bostruct.study.kept_points import Kept, PointForm
 from bostruct.study.point_texts import find_names, read_point_text, read_point_texts
-from bostruct.study.records import check_same_study, check_study, is_same_description, read_trial, show_trial
+from bostruct.study.records import (
+    check_same_study,
+    check_study,
+    class_of,
+    is_same_description,
+    is_same_method,
+    read_trial,
+    show_trial,
+)
 
 SHOWN_REASONS = 10
 AT_ONCE = 500  # points that are read together
@@ -89,7 +97,7 @@ def is_over(row: StudyRow, domain: Domain) -> bool:
     row: of the study, as it is now.
     domain: given for it.
     """
-    return not has_capability(domain, HasMigration) or is_same_description(row.domain, dump(domain.to_json()))
+    return not domain.reads_earlier_forms or is_same_description(row.domain, dump(domain.to_json()))
 
 
 def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str) -> Opening:
@@ -105,7 +113,7 @@ def find_change(stored: StoredStudy, given: StudyRow, domain: Domain, where: str
     """
     row = current_row(stored)
     new, same_prior = parse(given.domain), _dump_prior(row) == _dump_prior(given)
-    if not has_capability(domain, HasMigration):
+    if not domain.reads_earlier_forms:
         return Opening(given, None)
     if is_over(row, domain) and same_prior and not _has_predicates(new):
         return Opening(given, None)
@@ -147,7 +155,7 @@ def _has_predicates(description: ParsedJson) -> bool:
     return is_own or any(map(_has_predicates, contents.parts.values()))
 
 
-def _find_unread(stored: StoredStudy, domain: HasMigration, where: str) -> dict[str, str]:
+def _find_unread(stored: StoredStudy, domain: Domain, where: str) -> dict[str, str]:
     """Return why trials cannot be read in a space, by number as text."""
     unread = {}
     for one, description in zip(stored.trials, _descriptions(stored, domain), strict=True):
@@ -259,7 +267,7 @@ def read_trials(stored: StoredStudy, form: PointForm, where: str) -> Iterator[Re
     domain = form.domain
     is_current = is_over(current_row(stored), domain)
     known = parse_unread(stored, where) if is_current else None
-    follows = domain if has_capability(domain, HasMigration) else None
+    follows = domain if domain.reads_earlier_forms else None
     own = None if follows is None else dump(domain.to_json())
     names = None if own is None else find_names(parse(own))
     read = zip(stored.trials, _descriptions(stored, domain), _keep_ahead(stored, form, names), strict=True)
@@ -381,11 +389,11 @@ def is_same_kind(stored: str, given: str) -> bool:
     """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
-        return a["searcher"] == b["searcher"]
-    return a["name"] == b["name"] or (a["searcher"], a["settings"]) == (b["searcher"], b["settings"])
+        return class_of(a) == class_of(b)
+    return a["name"] == b["name"] or is_same_method(stored, given)
 
 
-def _reread(text: str, domain: HasMigration, description: str, where: str, *, is_known: bool = False) -> Point:
+def _reread(text: str, domain: Domain, description: str, where: str, *, is_known: bool = False) -> Point:
     """Read a point of another space; raise PointError where this one has it not, StorageError where it makes no sense.
 
     Constraints are not asked again where it is known that they hold.
@@ -403,7 +411,7 @@ def _reread(text: str, domain: HasMigration, description: str, where: str, *, is
     return point
 
 
-def _reread_initial(row: StudyRow, domain: HasMigration, where: str) -> Iterator[ParsedJson]:
+def _reread_initial(row: StudyRow, domain: Domain, where: str) -> Iterator[ParsedJson]:
     for data in parse(row.initial):
         try:
             yield domain.encode(_reread(dump(data), domain, row.domain, f"{where}: study {row.name!r}: initial"))
@@ -422,7 +430,7 @@ def _read_unread(row: TrialRow, why: str, description: str, where: str) -> Trial
 
 
 def _read_elsewhere(
-    row: TrialRow, domain: HasMigration, description: str, where: str, *, is_known: bool
+    row: TrialRow, domain: Domain, description: str, where: str, *, is_known: bool
 ) -> tuple[Trial, Point | None]:
     """Return a trial of another space, with the numbers that were evaluated, and its point."""
     try:

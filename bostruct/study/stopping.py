@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,10 +28,10 @@ class Curve(NamedTuple):
     values: Array
 
 
-@runtime_checkable
-class StoppingRule(Protocol):
+class StoppingRule(ABC):
     """A rule that says which trials of a run are stopped early; give one to `Study.optimize` as ``stopping_rule``."""
 
+    @abstractmethod
     def judge(self, curves: Sequence[Curve]) -> Judge:
         """Return the judge of one trial, which must pickle.
 
@@ -39,11 +40,10 @@ class StoppingRule(Protocol):
 
         curves: of the completed trials known when the trial begins, by number; those stopped early too.
         """
-        ...
 
 
 @dataclass(frozen=True)
-class MedianRule:
+class MedianRule(StoppingRule):
     """The median stopping rule (Golovin et al. 2017, "Google Vizier", section 3.2, median automated stopping).
 
     A trial stops at step s where its best value by s is strictly worse than the median, over the completed trials that
@@ -62,10 +62,6 @@ class MedianRule:
         check_integer("warmup_steps", self.warmup_steps, 0)
 
     def judge(self, curves: Sequence[Curve]) -> Judge:
-        """Return the judge of one trial.
-
-        curves: of the completed trials.
-        """
         return _MedianJudge(self, tuple(c.steps for c in curves), tuple(_average(c) for c in curves))
 
 
@@ -100,7 +96,7 @@ class _MedianJudge:
 
 
 @dataclass(frozen=True)
-class SuccessiveHalvingRule:
+class SuccessiveHalvingRule(StoppingRule):
     """Asynchronous successive halving (Li et al. 2020, algorithm 2), whose trials stop instead of being paused.
 
     The rungs are the steps first_rung * reduction^k, k = 0, 1, ... A trial that reaches a rung, so by its first report
@@ -123,10 +119,6 @@ class SuccessiveHalvingRule:
         check_integer("reduction", self.reduction, 2)
 
     def judge(self, curves: Sequence[Curve]) -> Judge:
-        """Return the judge of one trial.
-
-        curves: of the completed trials.
-        """
         last = max((int(curve.steps[-1]) for curve in curves), default=0)
         bars: list[tuple[range, float]] = []
         rung = self.first_rung

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from bostruct import methods
-from bostruct.checks import count_own_frames, has_capability
+from bostruct.checks import count_own_frames
 from bostruct.contracts import (
     Domain,
     DomainError,
-    HasMigration,
     ParsedJson,
     Point,
     PointError,
@@ -71,7 +70,7 @@ def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
     """
     row = current_row(stored)
     may_differ = not is_over(row, domain) or has_rules(parse(dump(domain.to_json())))
-    if not may_differ or not has_capability(domain, HasMigration):
+    if not may_differ or not domain.reads_earlier_forms:
         return RereadPrior(stored_prior(row), {})
     tasks, unread = [], dict[str, str]()
     description = parse(describe_spaces(stored, domain)[0])
@@ -89,7 +88,7 @@ def reread_prior(stored: StoredStudy, domain: Domain) -> RereadPrior:
     return RereadPrior(tasks, unread)
 
 
-def _reread_point(data: ParsedJson, domain: HasMigration, description: ParsedJson) -> Point:
+def _reread_point(data: ParsedJson, domain: Domain, description: ParsedJson) -> Point:
     try:
         with accept_rounded():
             point = domain.decode_from(data, description)

@@ -17,7 +17,15 @@ from html import escape
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 from bostruct import __version__
-from bostruct.checks import add_note, check_integer, check_number, count_own_frames, load_by_name, short_repr
+from bostruct.checks import (
+    add_note,
+    check_integer,
+    check_number,
+    check_part,
+    count_own_frames,
+    load_by_name,
+    short_repr,
+)
 from bostruct.contracts import BostructError, Domain, DomainError, Info, Point, Presented, Searcher, SpaceExhausted
 from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
@@ -41,7 +49,6 @@ from bostruct.storage.protocol import (
     StudyWriter,
     check_new_name,
     find_study,
-    find_writers,
 )
 from bostruct.study.alike_choices import warn_of_alike_choices
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
@@ -224,7 +231,7 @@ class Study:
             row = check_study_rows(stored, place.label)
             study = cls.__new__(cls)
             study._attach(place, stored, None, readable_domain(space, row), None, _limit_threads(threads))
-            if study._ledger.evaluated and (present := find_writers(place)) is not None:
+            if study._ledger.evaluated and (present := place.find_writers()) is not None:
                 study._ledger.note_writers(present)
             study._method = method
             return study
@@ -773,8 +780,8 @@ class Study:
     @property
     def n_initial(self) -> int:
         """The number of points that were given to be asked first, and of those that the method begins with."""
-        own = getattr(self._searcher, "n_initial", 0)
-        return len(parse(self._row.initial)) + (own if isinstance(own, int) else 0)
+        own = 0 if self._searcher is None else self._searcher.n_initial
+        return len(parse(self._row.initial)) + own
 
     @property
     def first_space(self) -> str:
@@ -1028,6 +1035,7 @@ class _Opened(NamedTuple):
 
 @contextmanager
 def _closed_on_error(store: StudyWriter) -> Iterator[None]:
+    check_part("storage: its writer", store, StudyWriter)
     try:
         yield
     except BaseException:

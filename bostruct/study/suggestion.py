@@ -11,14 +11,13 @@ from time import perf_counter
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import (
     PARENT_POSITION,
     BostructError,
     Domain,
     HistoryView,
     Info,
-    MayRepeat,
     PointError,
     Searcher,
     SpaceExhausted,
@@ -175,7 +174,7 @@ def _check_suggestion(suggestion: object, searcher: Searcher, history: HistoryVi
         domain.check(suggestion.point)
     except PointError as error:
         raise BostructError(f"{who} suggested an invalid point: {error}") from error
-    may_repeat = has_capability(searcher, MayRepeat) and searcher.repeats and suggestion.info.get("origin") == "repeat"
+    may_repeat = searcher.repeats and suggestion.info.get("origin") == "repeat"
     if domain.key(suggestion.point) in history.seen and not may_repeat:
         point = short_repr(domain.present(suggestion.point), 200)
         cause = ""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, BlockGram, HasLine, NumericalError, Prepared
+from bostruct.contracts import Array, BlockGram, Kernel, NumericalError, Prepared
 from bostruct.surrogates.block_evidence import block_evidence
 from bostruct.surrogates.gaussian import cholesky, evidence, evidence_from, log_determinant, solve_lower
 from bostruct.surrogates.hyperparameters import Hyperparameters, ScalePriors
@@ -31,7 +31,7 @@ class ChainData(NamedTuple):
     known: variance of the noise of each value (n,), NaN where it is sampled; None where all are.
     """
 
-    kernel: HasLine
+    kernel: Kernel
     prepared: Prepared
     values: Array
     priors: ScalePriors

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import check_integer
-from bostruct.contracts import Array, Batch, Choice, Info, Point, Prediction, State
+from bostruct.contracts import Array, Batch, Choice, Info, Point, Posterior, Prediction, State, Surrogate
 from bostruct.surrogates.fanova import Feature, design_and_features, fill_design, fill_design_from_values, grow_forest
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
@@ -18,7 +18,7 @@ SMALLEST_TREE_VARIANCE = 1e-8  # of standardized values, where all trees agree
 
 
 @dataclass(frozen=True)
-class RandomForest:
+class RandomForest(Surrogate):
     """A random forest, as SMAC has it (Hutter, Hoos and Leyton-Brown 2011).
 
     The mean is that of the trees, the variance theirs from tree to tree. Trees are unpruned, grown on bootstrap
@@ -41,11 +41,7 @@ class RandomForest:
 
     @property
     def has_covariance(self) -> bool:
-        """False: its posterior predicts each point on its own."""
         return False
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
@@ -67,7 +63,7 @@ class RandomForest:
 
 
 @dataclass(frozen=True, eq=False)
-class ForestPosterior:
+class ForestPosterior(Posterior):
     """A fitted forest.
 
     model: the settings that it was grown with.
@@ -104,11 +100,3 @@ class ForestPosterior:
         xs: m points.
         """
         return self.predict(xs)
-
-    def believe(self, xs: Batch) -> ForestPosterior:
-        """Return the forest itself: it does not know how far points are from each other, so nothing is believed.
-
-        xs: ignored.
-        """
-        del xs
-        return self

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.linalg import cho_solve
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array, Batch, Info, Prediction, State
+from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
 from bostruct.surrogates.gaussian import cholesky, inverse_lower
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
@@ -20,7 +20,7 @@ Tokens = Callable[[Batch], list[npt.NDArray[np.int64]]]
 
 
 @dataclass(frozen=True)
-class HashedRidge:
+class HashedRidge(Surrogate):
     """Ridge regression on counts of hashed tokens (Negrinho et al. 2019, section 7.2), with defaults as published.
 
     tokens: batch of points -> the 63-bit hashes of each point's features.
@@ -40,11 +40,7 @@ class HashedRidge:
 
     @property
     def has_covariance(self) -> bool:
-        """False: its posterior predicts each point on its own."""
         return False
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
@@ -113,7 +109,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class HashedPosterior:
+class HashedPosterior(Posterior):
     """The posterior of the linear function of token counts.
 
     model: the settings that it was fitted with.
@@ -157,14 +153,6 @@ class HashedPosterior:
         counts = Counts.of(self.model.tokens(xs), self.model.buckets)
         lengths = np.bincount(counts.rows, minlength=counts.n).astype(np.float64)
         return Prediction(self._mean(counts), self.scale**2 * np.square(lengths)[None] + 1e-12)
-
-    def believe(self, xs: Batch) -> HashedPosterior:
-        """Return the posterior itself: a value equal to the mean moves no weight, and variances do not shrink here.
-
-        xs: ignored.
-        """
-        del xs
-        return self
 
     @cached_property
     def _white(self) -> Array:

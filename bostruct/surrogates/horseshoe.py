@@ -53,10 +53,9 @@ class HorseshoeRegression:
         check_integer("first", self.first, 1)
         check_integer("sweeps", self.sweeps, 1)
 
-    def initial_state(self) -> State:
-        return None
-
-    def draw(self, xs: Batch, values: Array, state: State, rng: np.random.Generator) -> tuple[Polynomial, State, Info]:
+    def __call__(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Polynomial, State, Info]:
         """Draw one posterior sample of the polynomial, in units of the standard deviation of the values.
 
         xs: n points.

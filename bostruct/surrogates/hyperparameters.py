@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bostruct.checks import check_part
 from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
 
 LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
@@ -59,6 +60,15 @@ class ScalePriors(NamedTuple):
     mean: Prior
     log_amplitude: Prior
     log_noise: Prior
+
+
+def check_kernel_base(kernel: Kernel) -> None:
+    """Raise TypeError for a kernel, or a prior of its parameters, that does not derive from its base.
+
+    kernel: as given.
+    """
+    for block in check_part("kernel", kernel, Kernel).parameters:
+        check_part(f"kernel: {block.name}: prior", block.prior, Prior)
 
 
 def make_initial_theta(kernel: Kernel) -> Array:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, LearnsNoise, Surrogate
+from bostruct.checks import short_repr
+from bostruct.contracts import Array
 
 MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
-
-
-def with_variances(surrogate: Surrogate, variances: Array) -> Surrogate:
-    """Return the surrogate that knows the noise of the values that it is conditioned on next, where it can be told.
-
-    surrogate: any; one that is no `LearnsNoise` is returned as it is, and learns the noise or does without.
-    variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-    """
-    return surrogate.with_variances(variances) if has_capability(surrogate, LearnsNoise) else surrogate
 
 
 def check_variances(variances: Array) -> Array:
@@ -35,7 +26,7 @@ def check_variances(variances: Array) -> Array:
 def find_known_variances(variances: Array | None, n: int) -> Array | None:
     """Return the variances that are known of n values; None where none is.
 
-    variances: as of `with_variances`, or None.
+    variances: as of `Surrogate.with_variances`, or None.
     n: number of values.
 
     Raises ValueError where there are not as many variances as values.

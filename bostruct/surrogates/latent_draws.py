@@ -12,8 +12,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from bostruct.checks import check_integer, has_capability, require_gradient
-from bostruct.contracts import Array, Batch, DependsOnTraining, HasInputGradient, IntArray, Posterior, Prediction
+from bostruct.checks import check_integer
+from bostruct.contracts import (
+    Array,
+    Batch,
+    IntArray,
+    Posterior,
+    Prediction,
+    VariedPrediction,
+)
 from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
@@ -27,7 +34,7 @@ SAME = 1.0 - 1e-9  # a correlation from which on two points are one
 
 
 @dataclass(frozen=True, eq=False)
-class LatentPosterior:
+class LatentPosterior(Posterior):
     """The posterior of how far the objective is above the smallest of some drawn latent values, given the draws.
 
     It has D samples for each of the posterior that was drawn from.
@@ -62,10 +69,6 @@ class LatentPosterior:
         return Prediction(mean - slack, variance * (1.0 + SCREEN_ROUNDING))
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new one.
-
-        xs: points that are being evaluated; none change nothing.
-        """
         if not len(xs):
             return self
         believed = self.posterior.believe(xs)
@@ -73,17 +76,12 @@ class LatentPosterior:
         padded = [np.concatenate([one, np.zeros((len(xs), one.shape[1]))]) for one in self.weights]
         return replace(self, posterior=believed, weights=padded)
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the kernel has no gradient in them.
-        """
+    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
         told = self.posterior
-        kernel, xs = require_gradient("kernel", told.kernel, HasInputGradient), told.join(xs)
-        varied = [kernel.vary_shares(one.hyper.theta, xs, told.xs) for one in told.members]
-        diags = [kernel.diag(one.hyper.theta, xs) for one in told.members]
+        xs = told.join(xs)
+        if (varied := told.vary_grams(xs)) is None:
+            return None
+        diags = [told.kernel.diag(one.hyper.theta, xs) for one in told.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
             found, solved = self._empty(len(shares)), []
@@ -163,7 +161,7 @@ class LatentSampler:
 
         Raises NumericalError.
         """
-        if not isinstance(posterior, GaussianPosterior) or has_capability(posterior.kernel, DependsOnTraining):
+        if not isinstance(posterior, GaussianPosterior) or posterior.kernel.depends_on_training:
             return None
         kernel, members = posterior.kernel, posterior.members
         prepared = kernel.prepare(posterior.xs)

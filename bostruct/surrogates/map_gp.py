@@ -10,20 +10,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, has_capability, missing_members
+from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
     Batch,
-    DifferentiablePrior,
-    HasGradient,
     Info,
+    Kernel,
     NumericalError,
     Prepared,
+    Prior,
     State,
+    Surrogate,
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
-from bostruct.surrogates.hyperparameters import Hyperparameters, check_values, make_initial_theta
+from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
 from bostruct.surrogates.known_noise import check_variances, find_known_variances, standardize_variances
 from bostruct.surrogates.local_data import choose_local
 from bostruct.surrogates.members import Member, member_from_gram
@@ -47,7 +48,7 @@ class TrainingData(NamedTuple):
     all_points: those told, of which xs may be a part.
     """
 
-    kernel: HasGradient
+    kernel: Kernel
     prepared: Prepared
     values: Array
     xs: Batch
@@ -82,12 +83,12 @@ class Mode(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MAPGP:
+class MAPGP(Surrogate):
     """A Gaussian process at the mode of its hyperparameters (maximum a posteriori).
 
     Values are standardized, the amplitude is 1, and the mean is profiled out.
 
-    kernel: has gradients, and priors with gradients.
+    kernel: of the points; a gradient of its own makes the climb quick.
     join: the domain's `join`, which adds running points to the training points.
     noise_prior: of the log noise variance of standardized values.
     initial_log_noise: where the climb to the mode starts, log variance of standardized values.
@@ -99,13 +100,12 @@ class MAPGP:
     near_zero: True where, of more data, the values nearest to 0 are the best: 0 is where a limit is just kept.
     variances: known variances of the noise of the values, as of `with_variances`; None where all are learned.
 
-    Raises TypeError for a kernel without a gradient, or with a prior that has none; TypeError or ValueError for
-    `most_steps`, `tolerance`, `most` and `latest`.
+    Raises TypeError, and ValueError for `most_steps`, `tolerance`, `most` and `latest`.
     """
 
-    kernel: HasGradient
+    kernel: Kernel
     join: Callable[..., Batch]
-    noise_prior: DifferentiablePrior
+    noise_prior: Prior
     initial_log_noise: float
     most_steps: int = 60
     tolerance: float = field(default=LBFGSB_TOLERANCE, metadata=ADDED_LATER)
@@ -120,11 +120,8 @@ class MAPGP:
         if self.most is not None:
             check_integer("most", self.most, 2)
         check_integer("latest", self.latest, 0, 0 if self.most is None else self.most // 2)
-        if missing := missing_members(self.kernel, HasGradient):
-            raise TypeError(f"kernel: a mode needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
-        for block in self.kernel.parameters:
-            if not has_capability(block.prior, DifferentiablePrior):
-                raise TypeError(f"kernel: {block.name}: a mode needs a prior with value_and_grad, got {block.prior}")
+        check_kernel_base(self.kernel)
+        check_part("noise_prior", self.noise_prior, Prior)
 
     def with_variances(self, variances: Array) -> MAPGP:
         """Return the model that knows the noise of the values that it is conditioned on next.
@@ -132,13 +129,8 @@ class MAPGP:
         Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
@@ -158,13 +150,9 @@ class MAPGP:
         posterior, info = self.posterior_at(fit, mode)
         return posterior, mode.packed.tolist(), info
 
-    def condition_at(self, xs: Batch, values: Array, state: State) -> GaussianPosterior:
-        """Return the posterior at the mode of a state, without a fit: `KeepsHyperparameters`; raises NumericalError.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: one that `accepts` takes for a mode.
-        """
+    def condition_at(self, xs: Batch, values: Array, state: State) -> GaussianPosterior | None:
+        if not self.accepts(state):
+            return None
         return self.posterior_at(self.prepare(xs, values), Mode(np.array(state), {}))[0]
 
     def prepare(self, xs: Batch, values: Array) -> TrainingData:
@@ -254,7 +242,7 @@ class MAPGP:
         total, noise_slope = self.noise_prior.value_and_grad(packed[:1])
         slopes, first = [noise_slope], 1
         for block in self.kernel.parameters:
-            value, slope = block.prior.value_and_grad(packed[first : first + block.size])  # type: ignore[attr-defined]
+            value, slope = block.prior.value_and_grad(packed[first : first + block.size])
             total += value
             slopes.append(slope)
             first += block.size

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer, check_number, missing_members
-from bostruct.contracts import ADDED_LATER, Array, Batch, HasLine, Info, State
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State, Surrogate
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import (
     LOG_HIGH,
     LOG_LOW,
     Hyperparameters,
     PriorsOfValues,
+    check_kernel_base,
     check_values,
     make_initial_theta,
 )
@@ -25,7 +26,7 @@ from bostruct.surrogates.posterior import GaussianPosterior
 
 
 @dataclass(frozen=True)
-class MarginalizedGP:
+class MarginalizedGP(Surrogate):
     """A Gaussian process whose hyperparameters are marginalized by slice sampling (Oh et al. 2019, section 2.3).
 
     kernel: offers its Gram matrix along one parameter.
@@ -40,7 +41,7 @@ class MarginalizedGP:
     Raises TypeError, ValueError.
     """
 
-    kernel: HasLine
+    kernel: Kernel
     join: Callable[..., Batch]
     priors: PriorsOfValues
     nugget: float = 1e-6
@@ -50,8 +51,7 @@ class MarginalizedGP:
     variances: Array | None = field(default=None, metadata=ADDED_LATER, compare=False)
 
     def __post_init__(self) -> None:
-        if missing := missing_members(self.kernel, HasLine):
-            raise TypeError(f"kernel: a chain needs {', '.join(missing)}, which {type(self.kernel).__name__} lacks")
+        check_kernel_base(self.kernel)
         check_integer("burn_in", self.burn_in, 0)
         check_integer("samples", self.samples, 1)
         check_number("nugget", self.nugget, 0.0)
@@ -62,13 +62,8 @@ class MarginalizedGP:
         Where the noise of all values is known, that of a new value is taken for their median.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
-
-    def initial_state(self) -> State:
-        return None
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator

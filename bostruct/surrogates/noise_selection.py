@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bostruct.checks import check_number, has_hardly_grown
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, State
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, State, Surrogate
 from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.posterior import GaussianPosterior
 
 
 @dataclass(frozen=True)
-class NoiseSelection:
+class NoiseSelection(Surrogate):
     """A choice between two models, each fitted at its mode: the one whose posterior density is higher.
 
     This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
@@ -47,8 +47,6 @@ class NoiseSelection:
         Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, IntArray, State
+from bostruct.contracts import Array, Batch, Feasibility, IntArray, State, SuccessModel
 
 SINGLE, PAIR, STEP = 0.3, 0.3, 1.0  # causes of each kind that fire at a point, on average, before any is known
 PRIOR_COUNT = 0.4  # the weight of that, in points
@@ -27,24 +26,37 @@ TOLERANCE = 1e-3
 BATCH = 4_096  # points scored together, which bounds memory
 
 
-class Codes(Protocol):
-    """The choices of points as codes: `bostruct.domains.space.codes.ChoiceCodes` is the one implementation."""
+@dataclass(frozen=True)
+class ChoiceCodes:
+    """The columns of a point that hold choices, and how many choices each has.
 
-    @property
-    def sizes(self) -> tuple[int, ...]: ...
-    @property
-    def steps(self) -> tuple[tuple[int, int], ...]: ...
-    def encode(self, xs: Batch) -> IntArray: ...
+    columns: of a point, ascending (c,).
+    sizes: how many codes each has, that of an absent variable, the last one, included (c,).
+    steps: pairs of positions in `columns` that follow each other in a row of equal choices, by row: what follows what
+        may mean the same wherever it stands.
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[tuple[int, int], ...]
+
+    def encode(self, xs: Batch) -> IntArray:
+        """Return the code of each column, in 0..size - 1 (n, c).
+
+        xs: n points, as integers, negative where a variable is absent.
+        """
+        codes = np.asarray(xs, dtype=np.int64)[:, list(self.columns)]
+        return np.where(codes < 0, np.array(self.sizes) - 1, codes)
 
 
 @dataclass(frozen=True)
-class NoisyOr:
+class NoisyOr(SuccessModel):
     """A noisy-OR (Pearl 1988) whose causes fire with probabilities of their own, each with a beta prior.
 
     codes: the choices of a domain's points.
     """
 
-    codes: Codes
+    codes: ChoiceCodes
 
     def condition(
         self,
@@ -75,7 +87,7 @@ class NoisyOr:
 
 
 @dataclass(frozen=True, eq=False)
-class BlamedChoices:
+class BlamedChoices(Feasibility):
     """The chance that points succeed: none of their causes fires.
 
     causes: all that there are.
@@ -86,10 +98,6 @@ class BlamedChoices:
     costs: Array
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that each of m points succeeds (m,).
-
-        xs: m points.
-        """
         codes = self.causes.codes.encode(xs)
         found = [self._sum_costs(codes[first : first + BATCH]) for first in range(0, len(codes), BATCH)]
         return -np.concatenate([np.empty(0), *found])
@@ -122,7 +130,7 @@ class _Causes:
     codes: of a domain.
     """
 
-    def __init__(self, codes: Codes) -> None:
+    def __init__(self, codes: ChoiceCodes) -> None:
         self.codes = codes
         sizes = np.array(codes.sizes)
         self.n_single = int(sizes.sum())

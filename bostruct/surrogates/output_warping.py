@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import ROUNDING, check_number, may_have_covariance
+from bostruct.checks import ROUNDING, check_number
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
-from bostruct.surrogates.known_noise import check_variances, find_known_variances, with_variances
+from bostruct.surrogates.known_noise import check_variances, find_known_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
 FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
@@ -20,7 +20,7 @@ LARGEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
-class OutputWarping:
+class OutputWarping(Surrogate):
     """A surrogate that observes values far above the median in compressed form, as beyond + log(1 + z - beyond).
 
     z is the distance from the median, in root mean squares of the distances of the better half. Where all of these
@@ -56,15 +56,12 @@ class OutputWarping:
         that cannot know the noise learns it.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, variances=check_variances(variances))
 
     @property
     def has_covariance(self) -> bool:
-        """True where the posterior of compressed values may have covariances."""
-        return may_have_covariance(self.surrogate)
+        return self.surrogate.has_covariance
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
@@ -84,15 +81,10 @@ class OutputWarping:
         compressed, noise = self._find_compression(values).observe(
             values, find_known_variances(self.variances, len(values))
         )
-        surrogate = self.surrogate if noise is None else with_variances(self.surrogate, noise)
+        surrogate = self.surrogate if noise is None else self.surrogate.with_variances(noise)
         return surrogate.condition(xs, compressed, state, rng)
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction of the posterior in the user's units: `RestoresUnits`.
-
-        prediction: of the posterior that was conditioned on the values.
-        values: (n,), in the user's units.
-        """
         return self._find_compression(values).expand(prediction)
 
     def _find_compression(self, values: Array) -> Compression:

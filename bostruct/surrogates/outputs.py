@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bostruct.checks import check_integer, has_capability
-from bostruct.contracts import Array, Batch, Info, LearnsNoise, Posterior, Prediction, RestoresUnits, State, Surrogate
+from bostruct.checks import check_integer
+from bostruct.contracts import Array, Batch, Info, Posterior, Prediction, State, Surrogate
 
 
 @dataclass(frozen=True)
-class Outputs:
+class Outputs(Surrogate):
     """Independent surrogates of several outputs: of objectives, and then of the slacks of limits.
 
     A slack is by how much a point breaks a limit, at most 0 where it keeps it.
@@ -47,25 +47,10 @@ class Outputs:
         return [surrogate.initial_state() for surrogate in self.surrogates]
 
     def with_variances(self, variances: Array) -> Outputs:
-        """Return the surrogate that knows the noise of the objective, where that of the objective can: `LearnsNoise`.
-
-        variances: of the noise of each value (n,), in the user's units squared; NaN where it is to be learned.
-        """
-        objective = self.objective
-        return (
-            replace(self, objective=objective.with_variances(variances))
-            if has_capability(objective, LearnsNoise)
-            else self
-        )
+        return replace(self, objective=self.objective.with_variances(variances))
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction of one objective in the user's units: `RestoresUnits`.
-
-        prediction: of the posterior of that objective.
-        values: of that objective, which its posterior was conditioned on (n,).
-        """
-        objective = self.objective
-        return objective.restore_units(prediction, values) if has_capability(objective, RestoresUnits) else prediction
+        return self.objective.restore_units(prediction, values)
 
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
@@ -91,23 +76,27 @@ class Outputs:
 
 
 @dataclass(frozen=True, eq=False)
-class OutputsPosterior:
-    """A posterior of several outputs, independent of each other: `HasOutputs`. It predicts the first one.
+class OutputsPosterior(Posterior):
+    """A posterior of several outputs, independent of each other. It predicts the first one.
 
-    outputs: the posterior of each.
+    posteriors: of each output.
     """
 
-    outputs: tuple[Posterior, ...]
+    posteriors: tuple[Posterior, ...]
+
+    @property
+    def outputs(self) -> tuple[Posterior, ...]:
+        return self.posteriors
 
     def predict(self, xs: Batch) -> Prediction:
-        return self.outputs[0].predict(xs)
+        return self.posteriors[0].predict(xs)
 
     def screen(self, xs: Batch) -> Prediction:
-        return self.outputs[0].screen(xs)
+        return self.posteriors[0].screen(xs)
 
     def believe(self, xs: Batch) -> OutputsPosterior:
         """Return the posterior once a value equal to the mean was told of each output at xs.
 
         xs: points that are being evaluated; none change nothing.
         """
-        return OutputsPosterior(tuple(one.believe(xs) for one in self.outputs)) if len(xs) else self
+        return OutputsPosterior(tuple(one.believe(xs) for one in self.posteriors)) if len(xs) else self

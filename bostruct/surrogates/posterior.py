@@ -10,18 +10,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
-from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
-    DependsOnTraining,
-    HasInputGradient,
-    HasSingleGrams,
+    HeldOut,
     Kernel,
     Posterior,
     Prediction,
-    Prepared,
+    Pullback,
     SingleGram,
+    VariedPrediction,
 )
 from bostruct.surrogates.leave_one_out import predict_left_out, read_values
 from bostruct.surrogates.members import Member, fit_member
@@ -55,7 +53,7 @@ def explained_variance(one: Member, gram: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianPosterior:
+class GaussianPosterior(Posterior):
     """The posterior of a Gaussian process under several samples of its hyperparameters.
 
     kernel: of the points.
@@ -81,7 +79,6 @@ class GaussianPosterior:
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a new value under each sample (s, 1), in the user's units squared."""
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
     def predict(self, xs: Batch) -> Prediction:
@@ -101,7 +98,7 @@ class GaussianPosterior:
         )
 
     def bound(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance, in single precision where the kernel has it: `HasBounds`.
+        """Return bounds of mean and variance, in single precision where the kernel has it.
 
         The variance is the smaller of what the most telling training point leaves, and what the leading principal
         components of the training points leave.
@@ -127,10 +124,6 @@ class GaussianPosterior:
         return self._allow_for_rounding(Prediction(self.shift + self.scale * mean, self.scale**2 * variance))
 
     def bound_above(self, xs: Batch) -> Prediction:
-        """Return bounds of mean and variance from above: `HasUpperBounds`.
-
-        xs: m points.
-        """
         found = self._negative.bound(xs)
         return Prediction(-found.mean, found.variance)
 
@@ -165,23 +158,19 @@ class GaussianPosterior:
         across, among = self.kernel.prepare(xs, self.xs), self.kernel.prepare(xs, xs)
         found = np.empty((len(self.members), len(xs), len(xs)))
         for s, one in enumerate(self.members):
-            white = self._gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
+            white = self.kernel.gram_and_diag(one.hyper.theta, xs, across)[0] @ one.whitener.T
             left = np.exp(one.hyper.log_amplitude) * (self.kernel.gram(one.hyper.theta, among) - white @ white.T)
-            if has_capability(self.kernel, DependsOnTraining):
+            if self.kernel.depends_on_training:
                 left = _scale_to_variances(_positive_part(left), variance[s])
             np.fill_diagonal(left, variance[s])
             found[s] = left
         return self.scale**2 * found
 
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at m points as a function of their continuous coordinates: `HasPredictionGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the kernel has no gradient in them.
-        """
-        kernel, xs = require_gradient("kernel", self.kernel, HasInputGradient), self.join(xs)
-        varied = [(kernel.vary_shares(one.hyper.theta, xs, self.xs), one) for one in self.members]
+    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+        xs = self.join(xs)
+        if (grams := self.vary_grams(xs)) is None:
+            return None
+        varied = list(zip(grams, self.members, strict=True))
         diags = [self.kernel.diag(one.hyper.theta, xs) for one in self.members]
 
         def at_shares(shares: Array) -> tuple[Prediction, Callable[[Prediction], Array]]:
@@ -211,6 +200,17 @@ class GaussianPosterior:
 
         return at_shares
 
+    def vary_grams(self, xs: Batch) -> list[Callable[[Array], tuple[Array, Pullback]]] | None:
+        """Return the Gram matrix with the training points under each sample, as of `Kernel.vary_shares`.
+
+        xs: m points, whose other coordinates stay.
+
+        Returns None if the kernel has no gradient in their continuous coordinates.
+        """
+        found = [self.kernel.vary_shares(one.hyper.theta, xs, self.xs) for one in self.members]
+        known = [vary for vary in found if vary is not None]
+        return known if len(known) == len(found) else None
+
     def believe(self, xs: Batch) -> Posterior:
         """Return the posterior once a value equal to the mean was told at each of xs, with the noise of a new value.
 
@@ -230,31 +230,28 @@ class GaussianPosterior:
             for one in self.members
         ]
         believed = replace(self, xs=augmented, members=members, known=known)
-        return FantasizedPosterior(self, believed) if has_capability(self.kernel, DependsOnTraining) else believed
+        return FantasizedPosterior(self, believed) if self.kernel.depends_on_training else believed
 
-    @property
-    def values(self) -> Array:
-        """The values that it learned from (n,), in the user's units, up to rounding: `HasLeaveOneOut`."""
-        return self.shift + self.scale * read_values(self.members[0])
+    def find_training_means(self, xs: Batch) -> Array:
+        """Return the mean at those of the points that it learned from (s, k).
 
-    def find_training_means(self, xs: Batch) -> Array | None:
-        """Return the mean at those of the points that it learned from (s, k): `HasTrainingMeans`.
-
-        xs: points.
-
-        Returns None unless xs is the very object that the surrogate was conditioned on.
+        xs: the very object that the surrogate was conditioned on; of any other batch, the means of `screen`.
         """
         known = self.training_means
-        return None if known is None or known.all_points is not xs else self.shift + self.scale * known.means
+        if known is None or known.all_points is not xs:
+            return self.screen(xs).mean
+        return self.shift + self.scale * known.means
 
-    def leave_one_out(self) -> Prediction:
-        """Return mean and variance of each training value given all others, (s, n) each: `HasLeaveOneOut`.
+    def leave_one_out(self) -> HeldOut:
+        """Predict each training value given all others.
 
         The hyperparameters stay. So does the Gram matrix of a kernel that depends on the training points.
         """
+        values = self.shift + self.scale * read_values(self.members[0])
         found = [predict_left_out(one) for one in self.members]
         mean, variance = (np.stack(rows) for rows in zip(*found, strict=True))
-        return Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+        prediction = Prediction(self.shift + self.scale * mean, self.scale**2 * variance)
+        return HeldOut(self.xs, values, prediction)
 
     def _predict_in_blocks(self, xs: Batch, explained: Callable[[Member, Array], Array]) -> Prediction:
         mean = np.empty((len(self.members), len(xs)))
@@ -273,17 +270,14 @@ class GaussianPosterior:
 
         Yields which of the points are in the block, the position of the sample, (b, n) and (b,).
         """
-        gram_and_diag = self._gram_and_diag  # asked once: telling what a kernel can do takes microseconds
         for first in range(0, len(xs), BLOCK):
             block = slice(first, min(first + BLOCK, len(xs)))
             prepared = self.kernel.prepare(xs[block], self.xs)
             for s, one in enumerate(self.members):
-                yield block, s, *gram_and_diag(one.hyper.theta, xs[block], prepared)
+                yield block, s, *self.kernel.gram_and_diag(one.hyper.theta, xs[block], prepared)
 
     @cached_property
     def _single_grams(self) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
-        if not has_capability(self.kernel, HasSingleGrams):
-            return None
         return self.kernel.single_grams([one.hyper.theta for one in self.members], self.xs)
 
     @cached_property
@@ -296,16 +290,9 @@ class GaussianPosterior:
             for one in self.members
         ]
 
-    @property
-    def _gram_and_diag(self) -> Callable[[Array, Batch, Prepared], tuple[Array, Array]]:
-        kernel = self.kernel
-        if has_capability(kernel, DependsOnTraining):
-            return kernel.gram_and_diag
-        return lambda theta, xs, prepared: (kernel.gram(theta, prepared), kernel.diag(theta, xs))
-
 
 @dataclass(frozen=True, eq=False)
-class FantasizedPosterior:
+class FantasizedPosterior(Posterior):
     """A posterior with believed points, under a kernel that depends on the training points and so changes with them.
 
     observed: without the believed points; it gives the mean. augmented: with them; the smaller variance counts.
@@ -316,35 +303,18 @@ class FantasizedPosterior:
 
     @property
     def noise(self) -> Array:
-        """The variance of the noise of a value under each sample (s, 1), in the user's units squared."""
         return self.observed.noise
 
     def predict(self, xs: Batch) -> Prediction:
-        """Return latent mean and variance, (s, m) each.
-
-        xs: m points.
-        """
         return _smaller_variance(self.observed.predict(xs), self.augmented.predict(xs))
 
     def screen(self, xs: Batch) -> Prediction:
-        """Return a mean never above, and a variance never below, that of `predict`.
-
-        xs: m points.
-        """
         return _smaller_variance(self.observed.screen(xs), self.augmented.screen(xs))
 
     def covariance(self, xs: Batch) -> Array:
-        """Return the covariances of the latent objective among m points (s, m, m), with `predict`'s variances.
-
-        xs: m points.
-        """
         return _scale_to_variances(self.augmented.covariance(xs), self.predict(xs).variance)
 
     def believe(self, xs: Batch) -> Posterior:
-        """Return the posterior once more points are believed, as of `GaussianPosterior.believe`.
-
-        xs: points that are being evaluated; none change nothing.
-        """
         if not len(xs):
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]

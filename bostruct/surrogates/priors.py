@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array, DifferentiablePrior
+from bostruct.contracts import Array, Prior
 
 REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
 
 
 @dataclass(frozen=True)
-class Normal:
+class Normal(Prior):
     """A normal density; of a logarithm, it says that the parameter itself is log-normal.
 
     mean: of the density.
@@ -32,7 +32,7 @@ class Normal:
 
 
 @dataclass(frozen=True)
-class TruncatedNormal:
+class TruncatedNormal(Prior):
     """A normal density on [low, high], and 0 elsewhere.
 
     mean, sd: of the density without its bounds.
@@ -51,7 +51,7 @@ class TruncatedNormal:
 
 
 @dataclass(frozen=True)
-class LogHorseshoe:
+class LogHorseshoe(Prior):
     """The upper bound of the horseshoe density of exp(theta), taken as a density of theta on [low, high].
 
     log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
@@ -71,10 +71,6 @@ class LogHorseshoe:
         return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))
 
     def value_and_grad(self, theta: Array) -> tuple[float, Array]:
-        """Return the sum of log densities, and its gradient (k,); outside the support -inf, and slope 0.
-
-        theta: (k,).
-        """
         u = 2.0 * np.square(self.scale * np.exp(-theta))
         inside = (self.low <= theta) & (theta <= self.high)
         total = float(np.sum(np.log(np.log1p(u)))) if inside.all() else -math.inf
@@ -82,14 +78,14 @@ class LogHorseshoe:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Bounded(Prior):
     """A prior restricted to [low, high], where its density stays what it is.
 
     prior: the one to restrict.
     low, high: bounds of the support.
     """
 
-    prior: DifferentiablePrior
+    prior: Prior
     low: float
     high: float
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Info, Kernel, State, Surrogate
-from bostruct.surrogates.known_noise import with_variances
+from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.marginalized import MarginalizedGP
+from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
 
-
-class GaussianSurrogate(Surrogate, Protocol):
-    """A surrogate that is a Gaussian process."""
-
-    def condition(
-        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
-    ) -> tuple[GaussianPosterior, State, Info]: ...
+GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection
 
 
 @dataclass(frozen=True)
-class PSDDiagnostics:
+class PSDDiagnostics(Surrogate):
     """The surrogate itself, which also reports the spectrum of the raw similarity at the parameters it chose.
 
     surrogate: with the clipped kernel.
@@ -37,13 +33,7 @@ class PSDDiagnostics:
     similarity: Kernel
 
     def with_variances(self, variances: Array) -> PSDDiagnostics:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
-        """
-        return replace(self, surrogate=with_variances(self.surrogate, variances))
+        return replace(self, surrogate=self.surrogate.with_variances(variances))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

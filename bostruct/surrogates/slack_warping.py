@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.checks import check_number, has_capability
-from bostruct.contracts import Array, Batch, HasLeaveOneOut, Info, NumericalError, Posterior, State, Surrogate
+from bostruct.checks import check_number
+from bostruct.contracts import Array, Batch, Info, NumericalError, Posterior, State, Surrogate
 from bostruct.goals.logarithms import log_density, log_mean_exp
 
 ROUNDING = 1e-6  # relative: slacks as far away as the compression begins are near, however their model rounds them
 
 
 @dataclass(frozen=True)
-class SlackWarping:
+class SlackWarping(Surrogate):
     """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form where that helps.
 
     A slack z, in units of the median distance from 0 of the slacks that are not 0, becomes
@@ -84,14 +84,15 @@ def _score_left_out(posterior: Posterior, farthest: float) -> float:
     posterior: of slacks.
     farthest: the distance beyond which slacks may be compressed.
     """
-    if not has_capability(posterior, HasLeaveOneOut):
+    found = posterior.leave_one_out()
+    if found is None:
         return 0.0
-    found, values = posterior.leave_one_out(), posterior.values
+    _, values, (mean, variance) = found
     near = np.abs(values) <= farthest * (1.0 + ROUNDING)
     if not near.any():
         return 0.0
-    sd = np.sqrt(found.variance[:, near])
-    return float(np.mean(log_mean_exp(log_density((values[near] - found.mean[:, near]) / sd) - np.log(sd))))
+    sd = np.sqrt(variance[:, near])
+    return float(np.mean(log_mean_exp(log_density((values[near] - mean[:, near]) / sd) - np.log(sd))))
 
 
 def _find_scale(slacks: Array) -> float:

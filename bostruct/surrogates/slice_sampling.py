@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
 
 BRACKET_WIDTHS = (0.9, 0.8, 0.7, 0.6, 0.4, 0.3, 0.2, 0.1)  # the first, then those tried when a bracket collapses
 MAX_DOUBLINGS = 10
 
 LogDensity = Callable[[float], float]
-
-
-class Uniforms(Protocol):
-    """`numpy.random.Generator`, or the legacy `RandomState` whose published chains the tests replay."""
-
-    def random(self) -> float: ...
+Uniforms: TypeAlias = np.random.Generator | np.random.RandomState  # whose published chains the tests replay
 
 
 class Draw(NamedTuple):

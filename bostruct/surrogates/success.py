@@ -11,21 +11,18 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from bostruct.checks import bound_log_chance, check_integer, has_capability, require_gradient
+from bostruct.checks import check_integer
 from bostruct.contracts import (
     Array,
     Batch,
-    Chance,
-    HasChanceGradient,
-    HasPredictionGradient,
-    HasUpperBounds,
+    Feasibility,
     IntArray,
-    KeepsHyperparameters,
     Posterior,
     Prediction,
     State,
     SuccessModel,
     Surrogate,
+    VariedValues,
 )
 from bostruct.goals.logarithms import hazard, log_mean_exp
 
@@ -38,7 +35,7 @@ FEWEST_OF_EACH = 2  # successes and failures, of those that are learned from
 
 
 @dataclass(frozen=True)
-class RegressedSuccess:
+class RegressedSuccess(SuccessModel):
     """Success as a label that is 1 where points succeed and 0 where they fail, which a surrogate regresses.
 
     The chance of success is the chance that the label exceeds a half.
@@ -73,15 +70,15 @@ class RegressedSuccess:
         if self.most is not None and len(succeeded) > self.most:
             kept = _keep_last(succeeded, self.most)
             points, succeeded = self.take(points, kept), succeeded[kept]
-        surrogate, labels = self.surrogate, succeeded.astype(np.float64)
-        if keep and has_capability(surrogate, KeepsHyperparameters) and surrogate.accepts(state):
-            return RegressedChance(surrogate.condition_at(points, labels, state)), state
-        label, state, _ = surrogate.condition(points, labels, state, rng)
+        labels = succeeded.astype(np.float64)
+        label = self.surrogate.condition_at(points, labels, state) if keep else None
+        if label is None:
+            label, state, _ = self.surrogate.condition(points, labels, state, rng)
         return RegressedChance(label), state
 
 
 @dataclass(frozen=True, eq=False)
-class RegressedChance:
+class RegressedChance(Feasibility):
     """The chance that a label exceeds a half.
 
     label: its posterior.
@@ -90,35 +87,25 @@ class RegressedChance:
     label: Posterior
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that each of m points succeeds (m,).
-
-        xs: m points.
-        """
         label = self.label.predict(xs)
         chances = log_ndtr((label.mean - 0.5) / np.sqrt(label.variance))
         return log_mean_exp(chances)
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance (m,), quicker where the posterior has bounds: `HasChanceBounds`.
+        """Return bounds never below the log chance (m,).
 
         xs: m points.
 
         A label below a half exceeds it the more often the less is known of it. Where it may be above, the bound is 0.
         """
-        if not has_capability(self.label, HasUpperBounds):
-            return self.log_chance(xs)
         label = self.label.bound_above(xs)
         chances = np.where(label.mean < 0.5, log_ndtr((label.mean - 0.5) / np.sqrt(label.variance)), 0.0)
         return log_mean_exp(chances)
 
-    def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the posterior has no gradient.
-        """
-        vary_label = require_gradient("posterior", self.label, HasPredictionGradient).vary_shares(xs)
+    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
+        vary_label = self.label.vary_shares(xs)
+        if vary_label is None:
+            return None
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             label, pull = vary_label(shares)
@@ -133,7 +120,7 @@ class RegressedChance:
 
 
 @dataclass(frozen=True)
-class AveragedSuccess:
+class AveragedSuccess(SuccessModel):
     """Several models of success, averaged by how likely points that they were not shown are under each.
 
     models: at least one.
@@ -197,43 +184,32 @@ class AveragedSuccess:
 
 
 @dataclass(frozen=True, eq=False)
-class AveragedChance:
+class AveragedChance(Feasibility):
     """A weighted mean of chances.
 
     chances: of k models.
     log_weights: the logarithms of weights that sum to 1 (k,).
     """
 
-    chances: Sequence[Chance]
+    chances: Sequence[Feasibility]
     log_weights: Array
 
     def log_chance(self, xs: Batch) -> Array:
-        """Return the logarithm of the chance that each of m points succeeds (m,).
-
-        xs: m points.
-        """
         return self._average([one.log_chance(xs) for one in self.chances])
 
     def bound_log_chance(self, xs: Batch) -> Array:
-        """Return bounds never below the log chance (m,), of the bounds of each: `HasChanceBounds`.
-
-        xs: m points.
-        """
-        return self._average([bound_log_chance(one, xs) for one in self.chances])
+        return self._average([one.bound_log_chance(xs) for one in self.chances])
 
     def _average(self, logs: Sequence[Array]) -> Array:
         weighted = [weight + log for weight, log in zip(self.log_weights, logs, strict=True)]
         return np.asarray(np.logaddexp.reduce(weighted, axis=0))
 
-    def vary_log_chance(self, xs: Batch) -> Callable[[Array], tuple[Array, Array]]:
-        """Return the log chance of m points as a function of their continuous coordinates: `HasChanceGradient`.
+    def vary_log_chance(self, xs: Batch) -> VariedValues:
+        """Return the log chance of m points as a function of their continuous coordinates.
 
         xs: m points, whose other coordinates stay; a chance without gradient does not depend on them.
         """
-        varied = [
-            one.vary_log_chance(xs) if has_capability(one, HasChanceGradient) else _stay(one.log_chance(xs))
-            for one in self.chances
-        ]
+        varied = [one.vary_log_chance(xs) or _stay(one.log_chance(xs)) for one in self.chances]
 
         def at_shares(shares: Array) -> tuple[Array, Array]:
             found = [one(shares) for one in varied]
@@ -255,7 +231,7 @@ def _keep_last(succeeded: BoolArray, most: int) -> IntArray:
     return np.sort(np.concatenate([successes[len(successes) - n_successes :], failures[len(failures) - n_failures :]]))
 
 
-def _stay(log_chance: Array) -> Callable[[Array], tuple[Array, Array]]:
+def _stay(log_chance: Array) -> VariedValues:
     """Return a log chance that no continuous coordinate changes."""
     return lambda shares: (log_chance, np.zeros_like(shares))
 

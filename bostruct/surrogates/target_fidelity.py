@@ -7,25 +7,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bostruct.checks import has_capability, require_gradient
 from bostruct.contracts import (
     Array,
     Batch,
-    BostructError,
-    HasLeaveOneOut,
-    HasPredictionGradient,
+    HeldOut,
     Info,
     Posterior,
     Prediction,
-    RestoresUnits,
     State,
     Surrogate,
+    VariedPrediction,
 )
-from bostruct.surrogates.known_noise import with_variances
 
 
 @dataclass(frozen=True)
-class AtTargetFidelity:
+class AtTargetFidelity(Surrogate):
     """A surrogate that learns from points as they were evaluated, and predicts them at the highest fidelity.
 
     surrogate: its kernel has a factor for the fidelity.
@@ -36,13 +32,7 @@ class AtTargetFidelity:
     to_target: Callable[[Batch], Batch]
 
     def with_variances(self, variances: Array) -> AtTargetFidelity:
-        """Return the surrogate that knows the noise of the values that it is conditioned on next.
-
-        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
-        """
-        return replace(self, surrogate=with_variances(self.surrogate, variances))
+        return replace(self, surrogate=self.surrogate.with_variances(variances))
 
     @property
     def has_covariance(self) -> bool:
@@ -68,17 +58,11 @@ class AtTargetFidelity:
         return TargetFidelityPosterior(posterior, self.to_target), state, info
 
     def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
-        """Return a prediction of the posterior in the user's units: `RestoresUnits`.
-
-        prediction: of the posterior that was conditioned on the values.
-        values: (n,), in the user's units.
-        """
-        inner = self.surrogate
-        return inner.restore_units(prediction, values) if has_capability(inner, RestoresUnits) else prediction
+        return self.surrogate.restore_units(prediction, values)
 
 
 @dataclass(frozen=True, eq=False)
-class TargetFidelityPosterior:
+class TargetFidelityPosterior(Posterior):
     """A posterior that predicts every point at the highest fidelity.
 
     posterior: predicts each point at its own fidelity.
@@ -94,38 +78,12 @@ class TargetFidelityPosterior:
     def screen(self, xs: Batch) -> Prediction:
         return self.posterior.screen(self.to_target(xs))
 
-    @property
-    def xs(self) -> Batch:
-        """The points that the posterior learned from, at their own fidelities."""
-        return self._validated.xs
+    def leave_one_out(self) -> HeldOut | None:
+        """Predict each value at its own fidelity, given all others."""
+        return self.posterior.leave_one_out()
 
-    @property
-    def values(self) -> Array:
-        """The values that the posterior learned from (n,), each at its own fidelity."""
-        return self._validated.values
-
-    def leave_one_out(self) -> Prediction:
-        """Return mean and variance of each value at its own fidelity given all others, (s, n) each: `HasLeaveOneOut`.
-
-        Raises BostructError where the posterior cannot.
-        """
-        return self._validated.leave_one_out()
-
-    @property
-    def _validated(self) -> HasLeaveOneOut:
-        if not has_capability(self.posterior, HasLeaveOneOut):
-            raise BostructError(f"posterior: {type(self.posterior).__name__} leaves no value out in closed form")
-        return self.posterior
-
-    def vary_shares(self, xs: Batch) -> Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]:
-        """Return the prediction at the highest fidelity as a function of the points' continuous coordinates.
-
-        xs: m points, whose other coordinates stay.
-
-        Raises TypeError where the posterior has no gradients.
-        """
-        posterior = require_gradient("posterior", self.posterior, HasPredictionGradient)
-        return posterior.vary_shares(self.to_target(xs))
+    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+        return self.posterior.vary_shares(self.to_target(xs))
 
     def believe(self, xs: Batch) -> TargetFidelityPosterior:
         """Return the posterior once running trials were told their mean at the fidelity at which they run.

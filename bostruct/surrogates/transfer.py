@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bostruct.checks import ROUNDING
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State, Surrogate
 from bostruct.surrogates.gaussian import evidence
 from bostruct.surrogates.known_noise import find_known_variances, standardize_variances
 from bostruct.surrogates.map_gp import MAPGP
@@ -22,7 +22,7 @@ TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 
 
 @dataclass(frozen=True)
-class TransferLearning:
+class TransferLearning(Surrogate):
     """A choice between two models: one of the target task alone, one of the target task and earlier tasks together.
 
     The joint model is kept where the target's values are clearly more probable under it. For the joint model their
@@ -52,8 +52,6 @@ class TransferLearning:
         The noise of the earlier tasks is learned.
 
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
-
-        Raises ValueError.
         """
         return replace(self, alone=self.alone.with_variances(variances), variances=variances)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from bostruct.contracts import Acquisition, Array, Prediction
+from bostruct.checks import check_part
+from bostruct.contracts import AcquisitionFunction, Array, Prediction
 from bostruct.testing.common import assert_close, check_array, names_part
 from bostruct.testing.gradient_laws import check_worth_gradient
+
+Law: TypeAlias = Callable[[AcquisitionFunction, Prediction, float, np.random.Generator], None]
 
 UNLESS = ", since values are minimized (minimizes=False for an acquisition that looks for something else)"
 TINY = 1e-12  # of 1 and of the worth: what rounding may cost
@@ -16,9 +20,9 @@ TINY = 1e-12  # of 1 and of the worth: what rounding may cost
 
 @names_part
 def check_acquisition(
-    acquisition: Acquisition, rng: np.random.Generator, s: int = 3, m: int = 40, minimizes: bool = True
+    acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 3, m: int = 40, minimizes: bool = True
 ) -> None:
-    """Check every law of an acquisition function; raise AssertionError, which names the law.
+    """Check every law of an acquisition function (`LAWS`), and its derivatives; raise AssertionError.
 
     acquisition: worth of a prediction, larger is better.
     rng: draws predictions.
@@ -27,17 +31,16 @@ def check_acquisition(
     minimizes: True where a lower mean, and a larger incumbent, never make a point worth less; False for an acquisition
         function that looks for something else than small values, such as a level.
     """
-    check_worth_gradient(acquisition, rng)
+    check_worth_gradient(check_part("acquisition", acquisition, AcquisitionFunction), rng)
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
     for spread in (1.0, 100.0):
         mean, variance = spread * rng.normal(size=(s, m)), spread**2 * rng.uniform(0.01, 2.0, size=(s, m))
         prediction = Prediction(_freeze(mean), _freeze(variance))
         incumbent = spread * float(rng.normal())
-        _check_form(acquisition, prediction, incumbent)
         if minimizes:
             _check_direction(acquisition, prediction, incumbent, spread)
-        _check_bounds(acquisition, prediction, incumbent, spread, rng)
-        _check_average(acquisition, acquisition(prediction, incumbent), rng)
+        for law in LAWS.values():
+            law(acquisition, prediction, incumbent, rng)
 
 
 def _freeze(array: Array) -> Array:
@@ -45,7 +48,10 @@ def _freeze(array: Array) -> Array:
     return array
 
 
-def _check_form(acquisition: Acquisition, prediction: Prediction, incumbent: float) -> None:
+def _check_form(
+    acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
+) -> None:
+    del rng
     shape = prediction.mean.shape
     for what, found in (
         ("a worth", acquisition(prediction, incumbent)),
@@ -59,7 +65,7 @@ def _check_form(acquisition: Acquisition, prediction: Prediction, incumbent: flo
     assert_close(alone, worth[:, :1], _rounding(worth[:, :1]), "the worth of a point does not depend on the others")
 
 
-def _check_direction(acquisition: Acquisition, prediction: Prediction, incumbent: float, spread: float) -> None:
+def _check_direction(acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, spread: float) -> None:
     mean, variance = prediction
     worth = acquisition(prediction, incumbent)
     for step in (0.01, 1.0):
@@ -70,8 +76,9 @@ def _check_direction(acquisition: Acquisition, prediction: Prediction, incumbent
 
 
 def _check_bounds(
-    acquisition: Acquisition, prediction: Prediction, incumbent: float, spread: float, rng: np.random.Generator
+    acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
+    spread = float(np.std(prediction.mean))
     worth, bounds = acquisition(prediction, incumbent), acquisition.upper_bounds(prediction, incumbent)
     law = "upper_bounds are never below the worth of the same prediction"
     assert np.all(bounds >= worth), f"{law}: {_first_below(bounds, worth)}"
@@ -84,17 +91,26 @@ def _check_bounds(
         assert _is_above(wider, worth), f"{law}: {_first_below(wider, worth)}"
 
 
-def _check_average(acquisition: Acquisition, worth: Array, rng: np.random.Generator) -> None:
+def _check_average(
+    acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
+) -> None:
+    worth = acquisition(prediction, incumbent)
     found = check_array(acquisition.average(_freeze(worth.copy())), 1, "average returns one worth a point (m,)")
     assert found.shape == worth.shape[1:], f"an average is (m,): expected {worth.shape[1:]}, got {found.shape}"
-    if acquisition.is_logarithm:
-        top = worth.max(axis=0)
-        expected, law = top + np.log(np.exp(worth - top).mean(axis=0)), "the logarithm of the average worth"
-    else:
-        expected, law = worth.mean(axis=0), "the average worth"
+    expected = AcquisitionFunction.average(acquisition, worth)
+    law = "the logarithm of the average worth" if acquisition.is_logarithm else "the average worth"
     assert_close(found, expected, 1e3 * _rounding(worth), f"average returns {law} over samples")
     mixed = acquisition.average(worth[rng.permutation(len(worth))])
     assert_close(mixed, found, 1e3 * _rounding(worth), "average does not depend on the order of samples")
+
+
+def _check_with_noise(
+    acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
+) -> None:
+    noise = prediction.variance[:, :1] * rng.uniform(size=(len(prediction.mean), 1))
+    noisy = check_part("with_noise", acquisition.with_noise(_freeze(noise)), AcquisitionFunction)
+    _check_form(noisy, prediction, incumbent, rng)
+    assert noisy.is_logarithm == acquisition.is_logarithm, "with_noise returns a function on the same scale"
 
 
 def _is_above(found: Array, expected: Array) -> bool:
@@ -113,3 +129,11 @@ def _first_below(found: Array, expected: Array) -> str:
 
 def _rounding(worth: Array) -> float:
     return TINY * (1.0 + float(np.max(np.abs(worth), where=np.isfinite(worth), initial=0.0)))
+
+
+LAWS: dict[str, Law] = {  # of each member of the base, beside the direction and the derivatives
+    "__call__": _check_form,
+    "upper_bounds": _check_bounds,
+    "average": _check_average,
+    "with_noise": _check_with_noise,
+}

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from bostruct.checks import list_forms, short_repr
-from bostruct.contracts import Batch, Domain, HasReadableKeys, Point
+from bostruct.checks import short_repr
+from bostruct.contracts import Batch, Domain, Point
 
 
 def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -39,7 +39,7 @@ def check_batch(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     assert domain.keys(domain.join(list(xs))) == own, "join takes a list of points"
 
 
-def check_readable_keys(domain: HasReadableKeys, xs: Batch) -> None:
+def check_readable_keys(domain: Domain, xs: Batch) -> None:
     """Check that keys hold all of their points, and none of the batch that they were made from.
 
     domain: with readable keys.
@@ -48,6 +48,7 @@ def check_readable_keys(domain: HasReadableKeys, xs: Batch) -> None:
     for batch in (xs, xs[:1], xs[:0]):
         keys = domain.keys(batch)
         again = domain.from_keys(keys)
+        assert again is not None, "from_keys returns points for all keys, or for none"
         assert domain.keys(again) == keys, f"keys of from_keys are the keys given: got {short_repr(again)}"
         expected, found = ([domain.encode(x) for x in points] for points in (batch, again))
         assert found == expected, f"from_keys returns the points of the keys: expected {expected}, got {found}"
@@ -77,4 +78,4 @@ def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
     domain: of the points.
     xs: the points.
     """
-    return list_forms(domain, domain.join(xs))
+    return domain.spellings(domain.join(xs))

@@ -8,26 +8,19 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import (
     Batch,
+    ChoiceDomain,
     Domain,
     DomainError,
-    HasCandidates,
-    HasChoices,
-    HasDecisions,
-    HasMigration,
-    HasNamedDecisions,
-    HasPool,
-    HasSpellings,
-    HasTokens,
     Infeasible,
     Point,
     PointError,
+    TreeDomain,
 )
 from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
 from bostruct.testing.common import copy_batch, read_back
-from bostruct.testing.member_laws import CAPABILITIES
 from bostruct.testing.ownership_laws import unchanged
 
 BITS = 63  # of a hash
@@ -54,16 +47,15 @@ def check_same_capabilities(domain: Domain, other: Domain) -> None:
     domain: as it was described.
     other: rebuilt from the description.
     """
-    for capability in CAPABILITIES:
-        ours, theirs = has_capability(domain, capability), has_capability(other, capability)
-        assert ours == theirs, (
-            f"the domain rebuilt from to_json has the same capabilities: {type(domain).__name__} "
-            f"{'has' if ours else 'lacks'} {capability.__name__}, the rebuilt {type(other).__name__} "
-            f"{'has it' if theirs else 'lacks it'}; two classes need two names in to_json"
-        )
+    ours, theirs = ([name for name, one in d.traits._asdict().items() if one] for d in (domain, other))
+    assert ours == theirs, (
+        f"the domain rebuilt from to_json has the same traits: {type(domain).__name__} has "
+        f"{', '.join(ours) or 'nothing'}, the rebuilt {type(other).__name__} {', '.join(theirs) or 'nothing'}; two "
+        "classes need two names in to_json"
+    )
 
 
-def check_tokens(domain: HasTokens, xs: Batch) -> None:
+def check_tokens(domain: Domain, xs: Batch) -> None:
     """Check that tokens are hashes of 63 bits, one array a point, and tell points apart.
 
     domain: with tokens.
@@ -86,7 +78,7 @@ def check_tokens(domain: HasTokens, xs: Batch) -> None:
             assert (bag == bags[j]) == (forms[i] == forms[j]), f"tokens tell points apart: {xs[i]!r}, {xs[j]!r}"
 
 
-def check_spellings(domain: HasSpellings, xs: Batch) -> None:
+def check_spellings(domain: Domain, xs: Batch) -> None:
     """Check that points of one form are equal, and that spellings are the same at every call.
 
     domain: with spellings.
@@ -99,7 +91,7 @@ def check_spellings(domain: HasSpellings, xs: Batch) -> None:
     assert [keys[one] for one in found] == keys_of(domain, domain.join(xs, xs)), "points of one form are equal"
 
 
-def check_named_choices(domain: HasChoices, x: Point) -> None:
+def check_named_choices(domain: ChoiceDomain, x: Point) -> None:
     """Check that choices are in a fixed order with their names, and that `resample` draws a valid point.
 
     A domain may refuse with DomainError.
@@ -125,7 +117,7 @@ def check_named_choices(domain: HasChoices, x: Point) -> None:
     check_valid(domain, [drawn], "resample")
 
 
-def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) -> None:
+def check_decisions(domain: TreeDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that decisions lead to their point, and that the way to it is one that `options` allows.
 
     A domain may refuse with DomainError.
@@ -152,7 +144,7 @@ def check_decisions(domain: HasDecisions, x: Point, rng: np.random.Generator) ->
         _check_roll_out(domain, way[:n_kept], rng)
 
 
-def check_named_decisions(domain: HasNamedDecisions, x: Point) -> None:
+def check_named_decisions(domain: TreeDomain, x: Point) -> None:
     """Check that decisions are about the choices of their point, each with as many values as `options` counts.
 
     A continuous choice has as many values as the domain tells apart.
@@ -175,7 +167,7 @@ def check_named_decisions(domain: HasNamedDecisions, x: Point) -> None:
     assert domain.choice_after(way) is None, f"choice_after is None once all decisions are made: after {way}"
 
 
-def _check_roll_out(domain: HasDecisions, kept: tuple[int, ...], rng: np.random.Generator) -> None:
+def _check_roll_out(domain: TreeDomain, kept: tuple[int, ...], rng: np.random.Generator) -> None:
     try:
         found = domain.roll_out(kept, rng)
     except Infeasible:
@@ -185,7 +177,7 @@ def _check_roll_out(domain: HasDecisions, kept: tuple[int, ...], rng: np.random.
     assert theirs == kept, f"roll_out keeps the decisions made: expected {kept}, got {theirs}"
 
 
-def check_candidates(domain: HasCandidates, starts: Batch) -> None:
+def check_candidates(domain: Domain, starts: Batch) -> None:
     """Check that candidates are valid, no more than asked for, and at least one.
 
     domain: with candidates.
@@ -202,7 +194,7 @@ def check_candidates(domain: HasCandidates, starts: Batch) -> None:
     assert len(empty) == 0, f"sample_candidates(0) returns the empty batch: got {len(empty)} points"
 
 
-def check_pool_of(domain: HasPool, rng: np.random.Generator) -> None:
+def check_pool_of(domain: Domain, rng: np.random.Generator) -> None:
     """Check that a pool holds valid points, the same at each read.
 
     domain: with a pool.
@@ -214,7 +206,7 @@ def check_pool_of(domain: HasPool, rng: np.random.Generator) -> None:
     assert keys_of(domain, domain.pool) == keys_of(domain, pool), "pool holds the same points at each read"
 
 
-def check_migration(domain: HasMigration, xs: Batch) -> None:
+def check_migration(domain: Domain, xs: Batch) -> None:
     """Check that a domain reads its own points as those of another form of it, which is equal.
 
     domain: reads earlier forms of itself.

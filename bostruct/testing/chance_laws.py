@@ -10,18 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability
 from bostruct.contracts import (
     Batch,
+    Domain,
     DomainError,
-    HasCandidates,
-    HasChoices,
-    HasCrossover,
-    HasDecisions,
-    HasMutation,
-    HasNeighborhoods,
-    HasNeighbors,
     Infeasible,
+    LocalDomain,
     Point,
 )
 from bostruct.testing.batch_laws import keys_of
@@ -57,18 +51,23 @@ def check_sources(domain: Any, x: Point, y: Point) -> None:
     domain: any.
     x, y: two of its points.
     """
-    both = domain.join([x, y])
-    for capability, what, draw in (
-        (HasMutation, "mutate", lambda rng: domain.key(domain.mutate(x, rng))),
-        (HasCrossover, "crossover", lambda rng: domain.key(domain.crossover(x, y, rng))),
-        (HasNeighbors, "sample_neighbors", lambda rng: keys_of(domain, domain.sample_neighbors(x, 3, rng))),
-        (HasNeighborhoods, "sample_neighborhoods", lambda rng: _draw_neighborhoods(domain, both, rng)),
-        (HasChoices, "resample", lambda rng: domain.key(domain.resample(x, list(domain.names(x)), rng))),
-        (HasDecisions, "roll_out", lambda rng: domain.key(domain.roll_out((), rng))),
-        (HasCandidates, "sample_candidates", lambda rng: keys_of(domain, domain.sample_candidates(3, both, rng))),
+    both, traits = domain.join([x, y]), domain.traits
+    local: Any = traits.local
+    for has_trait, what, draw in (
+        (True, "mutate", lambda rng: domain.key(domain.mutate(x, rng))),
+        (True, "crossover", lambda rng: _key_if_any(domain, domain.crossover(x, y, rng))),
+        (local, "sample_neighbors", lambda rng: keys_of(domain, local.sample_neighbors(x, 3, rng))),
+        (local, "sample_neighborhoods", lambda rng: _draw_neighborhoods(local, both, rng)),
+        (traits.choices, "resample", lambda rng: domain.key(domain.resample(x, list(domain.names(x)), rng))),
+        (traits.tree, "roll_out", lambda rng: domain.key(domain.roll_out((), rng))),
+        (True, "sample_candidates", lambda rng: keys_of(domain, domain.sample_candidates(3, both, rng))),
     ):
-        if has_capability(domain, capability):
+        if has_trait:
             check_chance(partial(_unless_refused, draw), what)
+
+
+def _key_if_any(domain: Domain, x: Point | None) -> object:
+    return None if x is None else domain.key(x)
 
 
 def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.random.Generator) -> object:
@@ -78,7 +77,7 @@ def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.rando
         return None
 
 
-def _draw_neighborhoods(domain: HasNeighborhoods, xs: Batch, rng: np.random.Generator) -> object:
+def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator) -> object:
     near, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
     return domain.keys(near), of.tolist()
 

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
 
 import numpy as np
 
-from bostruct.checks import has_capability
 from bostruct.contracts import (
     Batch,
+    ChoiceDomain,
     Domain,
     DomainError,
-    HasChoices,
-    HasCombinations,
-    HasCrossover,
-    HasMutation,
-    HasNeighborhoods,
-    HasNeighbors,
-    HasParts,
-    HasQuickChanges,
-    HasVariables,
+    LocalDomain,
     Point,
 )
 from bostruct.domains.space.variable import Variable
@@ -35,7 +26,7 @@ COUNTED_DRAWS = 60  # each of half of the neighbors
 MOST_NEIGHBORS = 20_000  # beyond, a law is checked on `sample_neighbors` alone
 
 
-def check_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> None:
+def check_mutation(domain: Domain, x: Point, rng: np.random.Generator) -> None:
     """Check that a mutation is a valid other point, which differs in one choice where neighbors do.
 
     A domain may refuse with DomainError where it seems to have no other point.
@@ -53,29 +44,34 @@ def check_mutation(domain: HasMutation, x: Point, rng: np.random.Generator) -> N
         return
     check_valid(domain, [changed], "mutate")
     assert forms_of(domain, [changed]) != forms_of(domain, [x]), f"mutate returns another point than {x!r}"
-    if not has_capability(domain, HasNeighbors) or not len(domain.sample_neighbors(x, 1, rng)):
+    traits = domain.traits
+    if traits.local is None or not len(traits.local.sample_neighbors(x, 1, rng)):
         return
-    if has_capability(domain, HasChoices) and not has_capability(domain, HasParts):  # a part may have no neighbor
-        before, after = _choices(domain, x), _choices(domain, changed)
+    if traits.choices is not None and not domain.parts:  # a part may have no neighbor
+        before, after = _choices(traits.choices, x), _choices(traits.choices, changed)
         n_changed = sum(before[key] != after[key] for key in before.keys() & after.keys())
         assert n_changed == 1, f"mutate changes one choice of {x!r}, not {n_changed}"
 
 
-def check_crossover(domain: HasCrossover, x: Point, y: Point, rng: np.random.Generator) -> None:
+def check_crossover(domain: Domain, x: Point, y: Point, rng: np.random.Generator) -> None:
     """Check that children are valid, have the choices of their parents, and some of the second parent.
 
-    domain: with crossover.
+    domain: any; one that crosses no points says so of all.
     x, y: points.
     rng: draws the children.
     """
-    assert same(domain, domain.crossover(x, x, rng), x), f"crossover of x and x is x: {x!r}"
+    own = domain.crossover(x, x, rng)
     with unchanged(domain, [x, y], "crossover"):
         children = [domain.crossover(x, y, rng) for _ in range(CHILDREN)]
-    check_valid(domain, children[:3], "crossover")
-    if not has_capability(domain, HasChoices):
+    if own is None:
+        assert children == [None] * CHILDREN, "crossover returns None for all points, or for none"
         return
-    first, second = _choices(domain, x), _choices(domain, y)
-    inherited = [_choices(domain, child) for child in children]
+    assert same(domain, own, x), f"crossover of x and x is x: {x!r}"
+    check_valid(domain, children[:3], "crossover")
+    if (choices := domain.traits.choices) is None:
+        return
+    first, second = _choices(choices, x), _choices(choices, y)
+    inherited = [_choices(choices, child) for child in children]
     for child in inherited:
         for key in child.keys() & (first.keys() | second.keys()):
             assert child[key] in {first.get(key), second.get(key)}, f"{key} of a child is as in one of its parents"
@@ -84,7 +80,7 @@ def check_crossover(domain: HasCrossover, x: Point, y: Point, rng: np.random.Gen
         assert mixed, "some children have something of the second parent"
 
 
-def check_neighbors(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:
+def check_neighbors(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that neighbors are valid, distinct, symmetric, never x, in a fixed order, and sampled in that order.
 
     Of a space that lists some of them, those that are drawn are checked, and not their order.
@@ -129,17 +125,15 @@ def lists_some(domain: Domain, x: Point) -> bool:
     domain: any; the variables of a space are asked about the point, those of parts about a point drawn at random.
     x: one point.
     """
-    if has_capability(domain, HasParts):
+    if domain.parts:
         rng = np.random.default_rng(0)
         return any(lists_some(part, y) for part in domain.parts.values() for y in part.sample(1, rng))
-    if not has_capability(domain, HasVariables):
-        return False
-    found = [(domain.variables[name], value) for name, value in domain.present(x).items()]
+    found = [(domain.variables[name], value) for name, value in (domain.present(x) if domain.variables else {}).items()]
     parsed = [(v, v.parse(value)) for v, value in found if isinstance(v, Variable)]
     return any(v.count_neighbors(own) > len(v.neighbors(own)) for v, own in parsed)
 
 
-def _check_each_neighbor(domain: HasNeighbors, x: Point, near: Iterable[Point]) -> None:
+def _check_each_neighbor(domain: LocalDomain, x: Point, near: Iterable[Point]) -> None:
     check_valid(domain, near, "neighbors")
     for y in near:
         assert forms_of(domain, [x]) != forms_of(domain, [y]), f"no point is its own neighbor: {x!r}"
@@ -158,8 +152,7 @@ def have_branches(domain: Domain, points: Iterable[Point]) -> bool:
     domain: any.
     points: of the domain.
     """
-    if callable(getattr(domain, "names", None)):
-        named = cast(HasChoices, domain)
+    if (named := domain.traits.choices) is not None:
         return len({frozenset(named.names(x)) for x in points}) > 1
     return len({_list_names(domain.present(x)) for x in points}) > 1
 
@@ -171,7 +164,7 @@ def _list_names(presented: object) -> tuple[object, ...]:
     return tuple((name, _list_names(value)) for name, value in sorted(presented.items(), key=repr))
 
 
-def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Generator) -> None:
+def check_neighbor_chances(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that `sample_neighbors` draws each neighbor by the same chance.
 
     domain: with neighbors.
@@ -190,7 +183,7 @@ def check_neighbor_chances(domain: HasNeighbors, x: Point, rng: np.random.Genera
     assert is_even, f"sample_neighbors draws all neighbors by the same chance: of {x!r} it drew {list(counts.values())}"
 
 
-def check_all_neighbors(domain: HasNeighbors, points: Batch) -> None:
+def check_all_neighbors(domain: LocalDomain, points: Batch) -> None:
     """Check that the neighbors of a small domain are a symmetric relation, on all its points.
 
     domain: with neighbors.
@@ -206,7 +199,7 @@ def check_all_neighbors(domain: HasNeighbors, points: Batch) -> None:
             assert is_mutual, f"neighbors are symmetric: {key!r} has {other!r}, but {other!r} not {key!r}"
 
 
-def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Generator) -> None:
+def check_neighborhoods(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that the neighborhoods of several points as one batch are those of one point after another.
 
     domain: with neighborhoods.
@@ -233,7 +226,7 @@ def check_neighborhoods(domain: HasNeighborhoods, x: Point, rng: np.random.Gener
     check_valid(domain, few, "sample_neighborhoods with leaps")
 
 
-def check_quick_changes(domain: HasQuickChanges, x: Point, rng: np.random.Generator) -> None:
+def check_quick_changes(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that quick changes lead to neighbors, which come in the order of their points, at most as many as asked.
 
     domain: with quick changes.
@@ -259,7 +252,7 @@ def check_quick_changes(domain: HasQuickChanges, x: Point, rng: np.random.Genera
     assert len(none) == len(of) == 0, "no points have no quick changes"
 
 
-def check_combinations(domain: HasCombinations, x: Point, rng: np.random.Generator) -> None:
+def check_combinations(domain: LocalDomain, x: Point, rng: np.random.Generator) -> None:
     """Check that one change leads to the neighbor itself, and that changes made together lead to points.
 
     domain: whose changes can be combined.
@@ -280,6 +273,6 @@ def check_combinations(domain: HasCombinations, x: Point, rng: np.random.Generat
     check_valid(domain, together, "combine")
 
 
-def _choices(domain: HasChoices, x: Point) -> dict[str, float]:
+def _choices(domain: ChoiceDomain, x: Point) -> dict[str, float]:
     """Return the values of a point by the places of its choices."""
     return {one.path: one.value for one in domain.coordinates(x)}

@@ -10,15 +10,15 @@ import linecache
 import random
 import sys
 import traceback
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 from unittest.mock import patch
 
 import numpy as np
 import sklearn.ensemble  # noqa: F401  it draws from the global generator, and SciPy does, while they are imported
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Array, Batch, BostructError, Domain, HasNeighborhoods, Json, Point, SpaceExhausted
+from bostruct.checks import short_repr
+from bostruct.contracts import Array, Batch, BostructError, Domain, Json, Point, SpaceExhausted
 
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
@@ -76,9 +76,10 @@ def sample_changes(domain: Domain, xs: Batch, most: int, rng: np.random.Generato
     most: neighbors of each point, at least 1.
     rng: the only source of chance.
     """
-    if not has_capability(domain, HasNeighborhoods):
+    local = domain.traits.local
+    if local is None or not local.lists_many:
         return None
-    near = domain.sample_neighborhoods(xs, most, rng)[0]
+    near = local.sample_neighborhoods(xs, most, rng)[0]
     return SingleChangesPair(near, copy_batch(domain, near)) if len(near) else None
 
 
@@ -98,6 +99,23 @@ def assert_close(found: Any, expected: Any, tolerance: float, law: str) -> None:
     place = tuple(int(i) for i in np.argwhere(~is_close)[0])
     where = f" at {place}, the first of {int((~is_close).sum())} numbers that differ" if place else ""
     raise AssertionError(f"{law}: expected {theirs[place]}, got {ours[place]}{where}")
+
+
+def check_defaults(
+    part: object, base: type, calls: Mapping[str, Callable[[Any], Sequence[Array]]], tolerance: float
+) -> None:
+    """Check that the members that a part overrides return what the slower defaults of its base return.
+
+    part: derives from the base.
+    base: has the defaults.
+    calls: by name of a member, a function from the member, bound to the part, to what it returns.
+    tolerance: the largest absolute difference.
+    """
+    for name, call in calls.items():
+        default = getattr(base, name)
+        if getattr(type(part), name) is not default:
+            for found, expected in zip(call(getattr(part, name)), call(functools.partial(default, part)), strict=True):
+                assert_close(found, expected, tolerance, f"{name} does what its default in {base.__name__} does")
 
 
 def check_array(found: Any, n_dimensions: int, law: str) -> Array:

@@ -7,39 +7,20 @@ domain of which all points are known.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from bostruct.checks import has_capability
 from bostruct.contracts import (
     Batch,
+    DistanceDomain,
     Domain,
     DomainError,
-    HasArchitectures,
-    HasCandidates,
-    HasChoices,
-    HasCombinations,
-    HasContinuous,
-    HasCrossover,
-    HasDecisions,
-    HasDistances,
-    HasFeatures,
-    HasMigration,
-    HasMutation,
-    HasNamedDecisions,
-    HasNeighborhoods,
-    HasNeighbors,
-    HasParts,
-    HasPool,
-    HasQuickChanges,
-    HasReadableKeys,
-    HasSpellings,
-    HasTokens,
-    HasVariables,
-    Point,
+    FeatureDomain,
 )
 from bostruct.domains.registry import domain_from_json
-from bostruct.testing.batch_laws import check_batch, check_readable_keys, keys_of, same
+from bostruct.testing.batch_laws import check_batch, check_readable_keys, forms_of, keys_of, same
 from bostruct.testing.capability_laws import (
     check_candidates,
     check_decisions,
@@ -64,12 +45,13 @@ from bostruct.testing.change_laws import (
     have_branches,
 )
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
-from bostruct.testing.member_laws import check_equality, check_members
+from bostruct.testing.member_laws import check_defaults, check_equality, check_members
 from bostruct.testing.ownership_laws import check_ownership, unchanged
 from bostruct.testing.refusal_laws import check_refusals
 from bostruct.testing.structure_laws import check_architectures, check_parts, check_variables
 from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
+DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
 SHARE_STEP = 1e-13  # below which shares count as equal
 
 
@@ -97,71 +79,15 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     points = check_unseen(domain, rng)
     if points is not None and _draws_evenly(domain, points):
         check_uniform(domain, points, rng)
-    _check_capabilities(domain, xs, points, rng)
+    for find, check in LAWS:
+        if (part := find(domain)) is not None:
+            check(part, xs, rng)
+    local = domain.traits.local
+    if local is not None and points is not None and (len(points) == domain.size or not _has_forms(domain, xs)):
+        check_all_neighbors(local, points)
     check_refusals(domain, xs, points)
     if rebuildable:  # last, for a faulty capability is better named by its own law
         check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
-
-
-def _check_capabilities(domain: Domain, xs: Batch, points: list[Point] | None, rng: np.random.Generator) -> None:
-    for x in xs:
-        _check_changes(domain, x, rng)
-    for x in xs[:2]:
-        if has_capability(domain, HasChoices):
-            check_named_choices(domain, x)
-        if has_capability(domain, HasDecisions):
-            check_decisions(domain, x, rng)
-        if has_capability(domain, HasNamedDecisions):
-            check_named_decisions(domain, x)
-    check_sources(domain, xs[0], xs[1])
-    if has_capability(domain, HasNeighbors):
-        check_neighbor_chances(domain, xs[0], rng)
-        if points is not None and (len(points) == domain.size or not has_capability(domain, HasSpellings)):
-            check_all_neighbors(domain, points)
-    if has_capability(domain, HasSpellings):
-        check_spellings(domain, xs)
-    if has_capability(domain, HasPool):
-        check_points(domain, domain.pool)
-        check_pool_of(domain, rng)
-    if has_capability(domain, HasReadableKeys):
-        check_readable_keys(domain, xs)
-    if has_capability(domain, HasCandidates):
-        check_candidates(domain, xs)
-    if has_capability(domain, HasTokens):
-        check_tokens(domain, xs)
-    if has_capability(domain, HasDistances):
-        check_distances(domain, xs)
-    if has_capability(domain, HasFeatures):
-        check_features(domain, xs)
-    if has_capability(domain, HasMigration):
-        check_migration(domain, xs)
-    if has_capability(domain, HasContinuous):
-        check_continuous(domain, xs, rng)
-    _check_structure(domain, xs)
-
-
-def _check_structure(domain: Domain, xs: Batch) -> None:
-    if has_capability(domain, HasVariables):
-        check_variables(domain, xs)
-    if has_capability(domain, HasParts):
-        check_parts(domain, xs)
-    if has_capability(domain, HasArchitectures):
-        check_architectures(domain, xs)
-
-
-def _check_changes(domain: Domain, x: Point, rng: np.random.Generator) -> None:
-    if has_capability(domain, HasMutation):
-        check_mutation(domain, x, rng)
-    if has_capability(domain, HasNeighbors):
-        check_neighbors(domain, x, rng)
-    if has_capability(domain, HasNeighborhoods):
-        check_neighborhoods(domain, x, rng)
-    if has_capability(domain, HasQuickChanges):
-        check_quick_changes(domain, x, rng)
-    if has_capability(domain, HasCombinations):
-        check_combinations(domain, x, rng)
-    if has_capability(domain, HasCrossover):
-        check_crossover(domain, x, domain.sample(1, rng)[0], rng)
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
@@ -194,7 +120,7 @@ def check_keys(domain: Domain, xs: Batch) -> None:
             assert hash(found[i]) == hash(found[j]) or found[i] != found[j], "equal keys have equal hashes"
 
 
-def check_distances(domain: HasDistances, xs: Batch) -> None:
+def check_distances(domain: DistanceDomain, xs: Batch) -> None:
     """Check that distances are finite, at least 0, symmetric, and 0 from a point to itself.
 
     domain: with distances.
@@ -211,7 +137,7 @@ def check_distances(domain: HasDistances, xs: Batch) -> None:
     assert_close(own, own.T, rounding, "distances are symmetric")
 
 
-def check_features(domain: HasFeatures, xs: Batch) -> None:
+def check_features(domain: FeatureDomain, xs: Batch) -> None:
     """Check that features are finite, as many for each point, and the same whatever else is in the batch.
 
     domain: with features.
@@ -224,7 +150,7 @@ def check_features(domain: HasFeatures, xs: Batch) -> None:
     assert_close(domain.features(xs[1:]), found[1:], 0.0, "features of a point do not depend on the rest of the batch")
 
 
-def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
+def check_continuous(domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that shares are in [0, 1] and lead back to their points, and that points move to the nearest shares.
 
     A point that lacks a coordinate, whose share is NaN, lacks it whatever shares it is given.
@@ -245,11 +171,12 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
     same_rest = domain.with_shares(moved, found)
     assert keys_of(domain, same_rest) == keys_of(domain, back), "with_shares changes nothing but the shares"
     assert _listed_choices(domain, moved) == _listed_choices(domain, xs), "with_shares changes nothing but the shares"
-    near, of = domain.sample_discrete_neighborhoods(xs, 10, rng)
-    assert np.all(np.diff(of) >= 0), "sample_discrete_neighborhoods lists the neighbors point by point"
-    for x, position in zip(near, of, strict=True):
-        domain.check(x)
-        assert not same(domain, x, xs[position]), "a neighbor is another point"
+    if (local := domain.traits.local) is not None:
+        near, of = local.sample_discrete_neighborhoods(xs, 10, rng)
+        assert np.all(np.diff(of) >= 0), "sample_discrete_neighborhoods lists the neighbors point by point"
+        for x, position in zip(near, of, strict=True):
+            domain.check(x)
+            assert forms_of(domain, [x]) != forms_of(domain, [xs[position]]), "a neighbor is another point"
     for end in (0.0, 1.0):
         at_end = domain.shares(domain.with_shares(xs, np.full(found.shape, end)))
         ends = np.where(lacks, np.nan, end)
@@ -258,11 +185,11 @@ def check_continuous(domain: HasContinuous, xs: Batch, rng: np.random.Generator)
         )
 
 
-def _listed_choices(domain: HasContinuous, xs: Batch) -> list[dict[str, float]]:
+def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
     """Return the choices of each point that are no continuous coordinates, where the domain names choices."""
-    if not has_capability(domain, HasChoices):
+    if (choices := domain.traits.choices) is None:
         return []
-    return [{one.path: one.value for one in domain.coordinates(x) if math.isfinite(one.count)} for x in xs]
+    return [{one.path: one.value for one in choices.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
 def check_seeding(domain: Domain) -> None:
@@ -305,8 +232,7 @@ def _draws_evenly(domain: Domain, points: Batch) -> bool:
 
 def _has_uneven_variable(domain: Domain) -> bool:
     """Tell whether a domain of variables has one that is drawn evenly on a scale, such as that of its logarithms."""
-    variables = domain.variables.values() if has_capability(domain, HasVariables) else ()
-    return not all(variable.is_even for variable in variables)
+    return not all(variable.is_even for variable in domain.variables.values())
 
 
 def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
@@ -325,3 +251,47 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
         check_uniform(domain, points, rng)
     drawn = keys_of(domain, draw_points(domain, rng, most=len(every)))
     assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"
+
+
+def _has_forms(domain: Domain, xs: Batch) -> bool:
+    """Tell whether a domain may hold one point in several forms."""
+    return forms_of(domain, xs) != keys_of(domain, xs)
+
+
+def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
+    """Return the check of each of the first points, all of them by default."""
+
+    def check_each(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+        for x in xs[:most]:
+            check(domain, x, rng)
+
+    return check_each
+
+
+# What a law is about, as found in a domain, and the check, which gets points and a generator.
+LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
+    (lambda domain: domain, _each(check_mutation)),
+    (lambda domain: domain.traits.local, _each(check_neighbors)),
+    (lambda domain: domain.traits.local, _each(check_neighborhoods)),
+    (lambda domain: domain.traits.local, _each(check_quick_changes)),
+    (lambda domain: domain.traits.local, _each(check_combinations)),
+    (lambda domain: domain, _each(lambda domain, x, rng: check_crossover(domain, x, domain.sample(1, rng)[0], rng))),
+    (lambda domain: domain.traits.choices, _each(lambda domain, x, _: check_named_choices(domain, x), 2)),
+    (lambda domain: domain.traits.tree, _each(check_decisions, 2)),
+    (lambda domain: domain.traits.tree, _each(lambda domain, x, _: check_named_decisions(domain, x), 2)),
+    (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
+    (lambda domain: domain.traits.local, _each(check_neighbor_chances, 1)),
+    (lambda domain: domain, lambda domain, xs, _: check_spellings(domain, xs)),
+    (lambda domain: domain, lambda domain, _, rng: check_pool_of(domain, rng)),
+    (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
+    (lambda domain: domain, lambda domain, xs, _: check_candidates(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: check_tokens(domain, xs)),
+    (lambda domain: domain.traits.distances, lambda domain, xs, _: check_distances(domain, xs)),
+    (lambda domain: domain.traits.features, lambda domain, xs, _: check_features(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: check_migration(domain, xs)),
+    (lambda domain: domain, check_continuous),
+    (lambda domain: domain if domain.variables else None, lambda domain, xs, _: check_variables(domain, xs)),
+    (lambda domain: domain if domain.parts else None, lambda domain, xs, _: check_parts(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: check_architectures(domain, xs)),
+    (lambda domain: domain, check_defaults),
+)

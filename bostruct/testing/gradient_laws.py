@@ -6,18 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import (
-    Acquisition,
-    Array,
-    Batch,
-    HasContinuous,
-    HasInputGradient,
-    HasPredictionGradient,
-    HasScoreGradient,
-    HasWorthGradient,
-    Prediction,
-)
+from bostruct.contracts import AcquisitionFunction, Array, Batch, Domain, Kernel, Posterior, Prediction, Score
 from bostruct.testing.common import assert_close
 
 STEP = 1e-5  # of a share, on either side
@@ -26,20 +15,22 @@ INSIDE = (0.01, 0.99)  # shares at which slopes are measured
 
 
 def check_input_gradient(
-    kernel: HasInputGradient, domain: HasContinuous, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
+    kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator
 ) -> None:
     """Check that a kernel at shares is the kernel at the points there, and that its pullback is its slope.
 
     Where points lack coordinates, whatever shares are given for them change nothing.
 
-    kernel: with gradients in continuous coordinates.
-    domain: with continuous coordinates.
+    kernel: nothing is checked of one without gradients in continuous coordinates.
+    domain: any; nothing is checked of one without such coordinates.
     xs: m points.
     ys: n points.
     theta: (p,).
     rng: draws shares and cotangents.
     """
-    varied, shares = kernel.vary_shares(theta, xs, ys), domain.shares(xs)
+    if not domain.n_continuous > 0 or (varied := kernel.vary_shares(theta, xs, ys)) is None:
+        return
+    shares = domain.shares(xs)
     expected = kernel.gram(theta, kernel.prepare(xs, ys))
     rounding = 1e-9 * float(np.max(np.abs(expected)))
     assert_close(varied(shares)[0], expected, rounding, "the kernel at a point's own shares is that of the point")
@@ -57,9 +48,7 @@ def check_input_gradient(
     check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a kernel")
 
 
-def check_prediction_gradient(
-    posterior: HasPredictionGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator
-) -> None:
+def check_prediction_gradient(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that predictions at shares are those of the points there, and that the pullback is their slope.
 
     posterior: with gradients in continuous coordinates.
@@ -68,6 +57,7 @@ def check_prediction_gradient(
     rng: draws shares and cotangents.
     """
     varied, shares = posterior.vary_shares(xs), domain.shares(xs)
+    assert varied is not None, "a posterior has a gradient in the continuous coordinates: vary_shares returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):
         expected, found = posterior.predict(points), varied(domain.shares(points))[0]
@@ -84,7 +74,7 @@ def check_prediction_gradient(
     check_slopes(total, rng.uniform(*INSIDE, size=shares.shape), "the pullback of a posterior")
 
 
-def check_score_gradient(score: HasScoreGradient, domain: HasContinuous, xs: Batch, rng: np.random.Generator) -> None:
+def check_score_gradient(score: Score, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check that a score at shares is that of the points there, and that its gradient is its slope.
 
     score: with gradients in continuous coordinates.
@@ -93,6 +83,7 @@ def check_score_gradient(score: HasScoreGradient, domain: HasContinuous, xs: Bat
     rng: draws shares.
     """
     varied, shares = score.vary_shares(xs), domain.shares(xs)
+    assert varied is not None, "a score has a gradient in the continuous coordinates: vary_shares returned None"
     moved = domain.with_shares(xs, rng.random(shares.shape))
     for points in (xs, moved):
         expected = score(points)
@@ -101,25 +92,21 @@ def check_score_gradient(score: HasScoreGradient, domain: HasContinuous, xs: Bat
     check_slopes(varied, rng.uniform(*INSIDE, size=shares.shape), "the gradient of a score")
 
 
-def check_worth_gradient(acquisition: Acquisition, rng: np.random.Generator, s: int = 2, m: int = 30) -> None:
-    """Check that the derivatives of an acquisition function are its slopes.
+def check_worth_gradient(acquisition: AcquisitionFunction, rng: np.random.Generator, s: int = 2, m: int = 30) -> None:
+    """Check that the derivatives of an acquisition function are those that the base finds by differences.
 
-    acquisition: nothing is checked of one without derivatives.
+    acquisition: any.
     rng: draws predictions.
     s: posterior samples, at least 1.
     m: points, at least 1.
     """
-    if not has_capability(acquisition, HasWorthGradient):
-        return
-    mean, variance, incumbent = rng.normal(size=(s, m)), rng.uniform(0.05, 2.0, size=(s, m)), float(rng.normal())
-    found = acquisition.worth_and_slopes(Prediction(mean, variance), incumbent)
-    worth = acquisition(Prediction(mean, variance), incumbent)
-    assert_close(found.worth, worth, 1e-9 * (1.0 + float(np.max(np.abs(worth)))), "worth_and_slopes returns the worth")
-    for slope, at in (
-        (found.mean, lambda step: Prediction(mean + step, variance)),
-        (found.variance, lambda step: Prediction(mean, variance + step)),
-    ):
-        numeric = (acquisition(at(STEP), incumbent) - acquisition(at(-STEP), incumbent)) / (2.0 * STEP)
+    prediction = Prediction(rng.normal(size=(s, m)), rng.uniform(0.05, 2.0, size=(s, m)))
+    incumbent = float(rng.normal())
+    found = acquisition.worth_and_slopes(prediction, incumbent)
+    expected = AcquisitionFunction.worth_and_slopes(acquisition, prediction, incumbent)
+    rounding = 1e-9 * (1.0 + float(np.max(np.abs(expected.worth))))
+    assert_close(found.worth, expected.worth, rounding, "worth_and_slopes returns the worth")
+    for slope, numeric in ((found.mean, expected.mean), (found.variance, expected.variance)):
         largest = 1.0 + float(np.max(np.abs(numeric)))
         assert_close(slope, numeric, TOLERANCE * largest, "the derivatives of a worth are its slopes")
 

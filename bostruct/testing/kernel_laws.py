@@ -1,4 +1,4 @@
-"""The laws of a kernel, of its lines and of its gradient.
+"""The laws of a kernel, one or more for each member of its base.
 
 `check_kernel` checks all of them on a few random points, at parameters drawn around their initial values. That a kernel
 is positive semi-definite it checks on more points and at more parameters, since few of either rarely show that it is
@@ -7,13 +7,22 @@ not.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability, has_continuous, short_repr
-from bostruct.contracts import Array, Batch, DependsOnTraining, Domain, HasGradient, HasInputGradient, HasLine, Prepared
-from bostruct.testing.common import assert_close, check_array, copy_batch, every_point, names_part, sample_changes
+from bostruct.checks import check_part, short_repr
+from bostruct.contracts import SINGLE_FLOOR, Array, Batch, Domain, Kernel, Prepared
+from bostruct.testing.common import (
+    assert_close,
+    check_array,
+    check_defaults,
+    copy_batch,
+    every_point,
+    names_part,
+    sample_changes,
+)
 from bostruct.testing.gradient_laws import check_input_gradient
 from bostruct.testing.prior_laws import check_prior
 
@@ -23,9 +32,28 @@ MANY = 32  # points drawn from a larger domain
 DRAWS = 9  # parameters drawn, at which a kernel is positive semi-definite
 
 
+class KernelCase(NamedTuple):
+    """Points and parameters at which the laws of a kernel are checked.
+
+    domain: of the points.
+    xs, ys: n and m points.
+    theta, other: parameters (p,), and another value of each.
+    reach: how far these are from their initial values, above 0.
+    rng: draws the rest.
+    """
+
+    domain: Domain
+    xs: Batch
+    ys: Batch
+    theta: Array
+    other: Array
+    reach: float
+    rng: np.random.Generator
+
+
 @names_part
-def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
-    """Check every law of a kernel, and of its line and gradient where it has them; raise AssertionError.
+def check_kernel(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach: float = 3.0, m: int = 6) -> None:
+    """Check every law of a kernel; raise AssertionError.
 
     kernel: of the domain's points.
     domain: any.
@@ -33,30 +61,16 @@ def check_kernel(kernel: Any, domain: Domain, rng: np.random.Generator, reach: f
     reach: how far parameters are drawn from their initial values, above 0.
     m: points drawn, at least 3.
     """
+    check_part("kernel", kernel, Kernel)
     xs = domain.sample(m, rng)
     ys = domain.join(domain.sample(m - 1, rng), xs[:2])
-    for block in kernel.parameters:
-        check_prior(block.prior, rng, block.initial)
     theta = near_initial(kernel, rng, reach)
-    check_definite(kernel, domain, rng, reach)
-    for one in (near_initial(kernel, rng, 0.0), theta):
-        check_gram(kernel, domain, xs, ys, one)
-    check_changes(kernel, domain, xs, ys, theta, rng)
-    _check_shares(kernel, domain, xs, ys, theta, rng)
-    if has_capability(kernel, DependsOnTraining):
-        check_training(kernel, xs, ys, theta)
-    if has_capability(kernel, HasLine):
-        check_line(kernel, xs, ys, theta, theta + rng.uniform(-1.0, 1.0, len(theta)))
-    if has_capability(kernel, HasGradient):
-        check_pullback(kernel, xs, None if has_capability(kernel, DependsOnTraining) else ys, theta, rng)
+    case = KernelCase(domain, xs, ys, theta, theta + rng.uniform(-1.0, 1.0, len(theta)), reach, rng)
+    for law in LAWS.values():
+        law(kernel, case)
 
 
-def _check_shares(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
-    if has_continuous(domain) and has_capability(kernel, HasInputGradient):
-        check_input_gradient(kernel, domain, xs, ys, theta, rng)  # type: ignore[arg-type]
-
-
-def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
+def near_initial(kernel: Kernel, rng: np.random.Generator, reach: float) -> Array:
     """Draw parameters around their initial values (p,).
 
     kernel: with at least one block of parameters, or none.
@@ -69,7 +83,7 @@ def near_initial(kernel: Any, rng: np.random.Generator, reach: float) -> Array:
     return theta
 
 
-def check_definite(kernel: Any, domain: Domain, rng: np.random.Generator, reach: float) -> None:
+def check_definite(kernel: Kernel, domain: Domain, rng: np.random.Generator, reach: float) -> None:
     """Check that Gram matrices are finite, symmetric and positive semi-definite, at many parameters.
 
     The parameters are the initial values, both ends of the reach for all parameters together, and some drawn between.
@@ -102,7 +116,7 @@ def _check_definite(gram: Array, rounding: float, at: str) -> None:
     assert smallest >= -rounding, f"gram is positive semi-definite {at}: its smallest eigenvalue is {smallest}"
 
 
-def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) -> None:
+def check_gram(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that Gram matrices are symmetric, positive semi-definite, and the same for equal points.
 
     kernel: of the domain's points.
@@ -128,7 +142,7 @@ def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) 
         own = kernel.gram(theta, kernel.prepare(xs, batch))
         assert_close(own, gram, rounding, f"prepare(xs) is prepare(xs, ys) where ys is {kind}")
     assert_close(kernel.gram(theta, kernel.prepare(copy)), gram, rounding, "gram of equal points is equal")
-    if not has_capability(kernel, DependsOnTraining):
+    if not kernel.depends_on_training:
         back = kernel.gram(theta, kernel.prepare(ys, xs))
         assert_close(back.T, across, rounding, "gram of (ys, xs) is the transpose of that of (xs, ys)")
     for i in range(n):
@@ -137,7 +151,7 @@ def check_gram(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array) 
     _check_ownership(kernel, kernel.prepare(xs, ys), theta)
 
 
-def _check_ownership(kernel: Any, prepared: Any, theta: Array) -> None:
+def _check_ownership(kernel: Kernel, prepared: Any, theta: Array) -> None:
     first = kernel.gram(theta, prepared)
     before = first.copy()
     owned = "gram returns an array of the caller's own, which may be overwritten"
@@ -146,7 +160,7 @@ def _check_ownership(kernel: Any, prepared: Any, theta: Array) -> None:
     assert np.array_equal(kernel.gram(theta, prepared), before), f"{owned}: the next one changed with it"
 
 
-def check_changes(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
+def check_changes(kernel: Kernel, domain: Domain, xs: Batch, ys: Batch, theta: Array, rng: np.random.Generator) -> None:
     """Check that neighbors as a domain lists them have the kernel of the points that they are.
 
     kernel: of the domain's points.
@@ -171,10 +185,10 @@ def check_changes(kernel: Any, domain: Domain, xs: Batch, ys: Batch, theta: Arra
     assert_close(diag, kernel.diag(theta, pair.rows), rounding, "diag of single changes is that of the points")
 
 
-def check_training(kernel: Any, xs: Batch, ys: Batch, theta: Array) -> None:
+def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that `gram_and_diag` gives the Gram matrix, and on training points its diagonal.
 
-    kernel: that depends on the training points.
+    kernel: any.
     xs: n points.
     ys: m training points.
     theta: (p,).
@@ -188,7 +202,22 @@ def check_training(kernel: Any, xs: Batch, ys: Batch, theta: Array) -> None:
     assert_close(own.diagonal(), diag, rounding, "gram_and_diag of training points returns the diagonal of gram")
 
 
-def check_line(kernel: Any, xs: Batch, ys: Batch, theta: Array, other: Array) -> None:
+def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
+    """Check that Gram matrices in single precision are as near to those in double precision as they say.
+
+    kernel: nothing is checked of one without them.
+    xs, ys: n and m points.
+    theta: (p,).
+    """
+    along = kernel.single_grams([theta, theta], xs)
+    found = None if along is None else along(ys)
+    expected = np.maximum(kernel.gram(theta, kernel.prepare(xs, ys)), SINGLE_FLOOR)
+    for gram, error in found or ():
+        apart = np.abs(np.asarray(gram, dtype=np.float64) - expected)
+        assert np.all(apart <= error * expected), f"single_grams is within its error {error} of gram: got {apart.max()}"
+
+
+def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array) -> None:
     """Check that `line` is `gram` at every coordinate and value, with the Gram matrix at theta given and without.
 
     The arrays that a line returns are overwritten; what a line is given is read-only.
@@ -212,16 +241,16 @@ def check_line(kernel: Any, xs: Batch, ys: Batch, theta: Array, other: Array) ->
                     along.fill(np.nan)
 
 
-def check_pullback(kernel: Any, xs: Batch, ys: Batch | None, theta: Array, rng: np.random.Generator) -> None:
+def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rng: np.random.Generator) -> None:
     """Check that the gradient of sum(G * K) equals central differences.
 
     kernel: with a gradient.
     xs: n points.
-    ys: m points; None for xs with themselves.
+    ys: m points; None for xs with themselves, as for a kernel that depends on the training points.
     theta: (p,).
     rng: draws G.
     """
-    prepared: Prepared = kernel.prepare(xs, ys)
+    prepared: Prepared = kernel.prepare(xs, None if kernel.depends_on_training else ys)
     both = kernel.gram_and_pullback(theta, prepared)
     is_pair = isinstance(both, tuple) and len(both) == 2 and callable(both[1])
     assert is_pair, f"gram_and_pullback returns a matrix and a function: got {short_repr(both)}"
@@ -244,3 +273,37 @@ def _replace(theta: Array, i: int, value: float) -> Array:
     moved = theta.copy()
     moved[i] = value
     return moved
+
+
+def _check_grams(kernel: Kernel, case: KernelCase) -> None:
+    for theta in (near_initial(kernel, case.rng, 0.0), case.theta):
+        check_gram(kernel, case.domain, case.xs, case.ys, theta)
+
+
+def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
+    """Check that the members that a kernel overrides do what those of the base do."""
+    theta, prepared = case.theta, kernel.prepare(case.xs)
+    n_same = 1 if kernel.depends_on_training else 2  # the base knows no diagonal that training points change
+    cotangent = case.rng.normal(size=(len(case.xs), len(case.xs)))
+    largest = float(np.max(np.abs(kernel.gram(theta, prepared))))
+    calls: dict[str, Callable[[Any], Sequence[Array]]] = {
+        "diag": lambda own: [own(theta, case.xs)],
+        "gram_and_diag": lambda own: own(theta, case.xs, prepared)[:n_same],
+        "line": lambda own: [own(theta, i, prepared)(float(t)).copy() for i, t in enumerate(case.other)],
+        "gram_and_pullback": lambda own: [own(theta, prepared)[1](cotangent) / np.abs(cotangent).sum()],
+    }
+    check_defaults(kernel, Kernel, calls, 1e-6 * largest)
+
+
+LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of the base, and of all
+    "parameters": lambda kernel, c: [check_prior(block.prior, c.rng, block.initial) for block in kernel.parameters],
+    "gram": lambda kernel, case: check_definite(kernel, case.domain, case.rng, case.reach),
+    "diag": _check_grams,
+    "prepare": lambda kernel, c: check_changes(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
+    "vary_shares": lambda kernel, c: check_input_gradient(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
+    "gram_and_diag": lambda kernel, case: check_training(kernel, case.xs, case.ys, case.theta),
+    "line": lambda kernel, case: check_line(kernel, case.xs, case.ys, case.theta, case.other),
+    "gram_and_pullback": lambda kernel, c: check_pullback(kernel, c.xs, c.ys, c.theta, c.rng),
+    "single_grams": lambda kernel, case: check_single_grams(kernel, case.xs, case.ys, case.theta),
+    "defaults": _check_defaults,
+}

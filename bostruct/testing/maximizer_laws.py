@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Array, Batch, Domain, Info, Json, Maximizer
+from bostruct.checks import check_part, short_repr
+from bostruct.contracts import Array, Batch, Domain, Info, Json, Maximizer, Score
 from bostruct.testing.batch_laws import keys_of
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.common import (
@@ -24,14 +24,14 @@ from bostruct.testing.common import (
 )
 
 
-class RecordedScore:
+class RecordedScore(Score):
     """A score that keeps what it was asked, in order.
 
     score: any.
     domain: of the points.
     """
 
-    def __init__(self, score: RandomScore, domain: Domain) -> None:
+    def __init__(self, score: Score, domain: Domain) -> None:
         self.score, self.domain = score, domain
         self.asked: list[Hashable] = []
 
@@ -46,7 +46,7 @@ class RecordedScore:
 
 
 @dataclass(frozen=True, eq=False)
-class RandomScore:
+class RandomScore(Score):
     """A score that any domain has: a number in 0..levels - 1, a checksum of the point's JSON.
 
     domain: of the points.
@@ -87,6 +87,7 @@ def check_maximizer(maximizer: Maximizer, domain: Domain, rng: np.random.Generat
     rng: draws starts, scores and seeds.
     n_starts: starts given, at least 2.
     """
+    check_part("maximizer", maximizer, Maximizer)
     starts, seed = domain.sample(n_starts, rng), int(rng.integers(2**31))
     for levels in (1_000, 3):
         score = RandomScore(domain, seed, levels, 0.3 * levels)

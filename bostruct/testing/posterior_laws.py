@@ -2,66 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
-from bostruct.checks import has_capability, has_continuous
-from bostruct.contracts import (
-    Array,
-    Batch,
-    Domain,
-    HasBounds,
-    HasCovariance,
-    HasNoise,
-    HasPredictionGradient,
-    HasUpperBounds,
-    Posterior,
-    Prediction,
-)
+from bostruct.checks import check_part
+from bostruct.contracts import Array, Batch, Domain, Posterior, Prediction
 from bostruct.testing.common import assert_close, copy_batch, names_part, sample_changes
 from bostruct.testing.gradient_laws import check_prediction_gradient
 
 ROUNDING = 1e-7  # of the largest variance; jitter is part of it
 
+Law: TypeAlias = Callable[[Posterior, Domain, Batch, np.random.Generator], None]
+
+# What is bounded from below or above; defaults of the base have to be right for every posterior, too.
+BOUNDS: dict[str, tuple[float, Callable[[Posterior, Batch], Prediction]]] = {
+    "screen": (-1.0, lambda posterior, xs: posterior.screen(xs)),
+    "bound": (-1.0, lambda posterior, xs: posterior.bound(xs)),
+    "bound_above": (1.0, lambda posterior, xs: posterior.bound_above(xs)),
+    "the default screen": (-1.0, Posterior.screen),
+    "the default bound_above": (1.0, Posterior.bound_above),
+}
+
 
 @names_part
 def check_posterior(posterior: Posterior, domain: Domain, rng: np.random.Generator, m: int = 7) -> None:
-    """Check every law of a posterior, and of its noise and covariances where it has them; raise AssertionError.
+    """Check every law of a posterior (`LAWS`), and that the defaults of the base agree with it; raise AssertionError.
 
     posterior: of an objective over the domain.
     domain: any.
     rng: draws the points.
     m: points drawn, at least 3.
     """
-    xs, running = domain.sample(m, rng), domain.sample(3, rng)
-    check_prediction(posterior, domain, xs, rng)
-    check_screen(posterior, domain, xs, rng)
+    xs = domain.sample(m, rng)
+    for law in dict.fromkeys(LAWS.values()):
+        law(check_part("posterior", posterior, Posterior), domain, xs, rng)
+
+
+def _check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    running = domain.sample(3, rng)
     check_beliefs(posterior, domain, xs, running)
     believed = posterior.believe(running)
     check_prediction(believed, domain, xs, rng)
     check_screen(believed, domain, xs, rng)
-    _check_shares(posterior, domain, xs, rng)
-    _check_noise(posterior, len(posterior.predict(xs).mean))
-    if has_capability(posterior, HasCovariance):
+
+
+def _check_covariances(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    if posterior.covariance(xs) is not None:
         check_covariance(posterior, domain, domain.join(xs, xs[:2]), rng)
 
 
 def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    if not has_continuous(domain) or not has_capability(posterior, HasPredictionGradient):
-        return
-    try:
-        posterior.vary_shares(xs)
-    except TypeError:  # as a posterior says whose kernel has no gradient
-        return
-    check_prediction_gradient(posterior, domain, xs, rng)  # type: ignore[arg-type]
+    if domain.n_continuous > 0 and posterior.vary_shares(xs) is not None:
+        check_prediction_gradient(posterior, domain, xs, rng)
 
 
-def _check_noise(posterior: Posterior, s: int) -> None:
-    if not has_capability(posterior, HasNoise):
-        return
-    noise = posterior.noise
-    assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
-    is_sound = np.isfinite(noise) & (noise >= 0.0)
-    assert np.all(is_sound), "noise is finite and at least 0"
+def _check_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+    """Check the form of noise, outputs, values left out, and means of points that nobody was told."""
+    del domain, rng
+    found = posterior.predict(xs)
+    s, largest = len(found.mean), float(np.sqrt(found.variance.max()))
+    if (noise := posterior.noise) is not None:
+        assert np.shape(noise) == (s, 1), f"noise is (s, 1): expected {(s, 1)}, got {np.shape(noise)}"
+        is_sound = np.isfinite(noise) & (noise >= 0.0)
+        assert np.all(is_sound), "noise is finite and at least 0"
+    assert len(posterior.outputs), "a posterior has one output or more"
+    assert_same_prediction(posterior.outputs[0].predict(xs), found, "predict is that of the first output")
+    if (held_out := posterior.leave_one_out()) is not None:
+        shape = s, len(held_out.xs)
+        assert np.shape(held_out.values) == shape[1:], "leave_one_out returns a value for each point learned from"
+        for array, name in zip(held_out.prediction, found._fields, strict=True):
+            assert array.shape == shape, f"the {name} of leave_one_out is (s, n): expected {shape}, got {array.shape}"
+            assert np.all(np.isfinite(array)), f"the {name} of leave_one_out is finite"
+    means, expected = posterior.find_training_means(xs), Posterior.find_training_means(posterior, xs)
+    law = "find_training_means of points that it was not conditioned on, as objects, are the means of screen"
+    assert_close(means, expected, ROUNDING * largest, law)
 
 
 def check_prediction(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
@@ -108,9 +124,9 @@ def assert_same_prediction(found: Prediction, expected: Prediction, law: str) ->
 
 
 def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
-    """Check that `screen`, and `bound`, are optimistic: a mean never above, a variance never below, that of `predict`.
+    """Check `BOUNDS`: `screen` and `bound` have a mean never above, a variance never below, that of `predict`.
 
-    The mean of `bound_above` is never below it.
+    The mean of `bound_above` is never below it. What the base has by default is checked, too.
 
     A maximizer screens all points, and predicts some of them, so that is what is compared.
 
@@ -121,20 +137,15 @@ def check_screen(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random
     """
     pair = sample_changes(domain, xs[:2], 10, rng)
     for batch in (xs,) if pair is None else (xs, pair.changes):
-        bounds = {"screen": posterior.screen(batch)}
-        if has_capability(posterior, HasBounds):
-            bounds["bound"] = posterior.bound(batch)
+        bounds = {name: (sign, bound(posterior, batch)) for name, (sign, bound) in BOUNDS.items()}
         for some in (range(len(batch)), rng.permutation(len(batch))[: max(len(batch) // 2, 1)]):
             found = posterior.predict(domain.take(batch, some))
             positions = np.asarray(some)
-            for name, (mean, variance) in bounds.items():
-                assert np.all(mean[:, positions] <= found.mean), f"the mean of {name} is never above that of predict"
+            for name, (sign, (mean, variance)) in bounds.items():
+                law = f"the mean of {name} is never {'above' if sign < 0.0 else 'below'} that of predict"
+                assert np.all(sign * (mean[:, positions] - found.mean) >= 0.0), law
                 is_wider = variance[:, positions] >= found.variance
                 assert np.all(is_wider), f"the variance of {name} is never below that of predict"
-            if has_capability(posterior, HasUpperBounds):
-                for name, above, own in zip(("mean", "variance"), posterior.bound_above(batch), found, strict=True):
-                    law = f"the {name} of bound_above is never below that of predict"
-                    assert np.all(above[:, positions] >= own), law
 
 
 def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batch) -> None:
@@ -153,7 +164,7 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
     scale = float(before.variance.max())
     assert_close(after.mean, before.mean, ROUNDING * np.sqrt(scale), "believing moves no mean")
     assert np.all(after.variance <= before.variance + ROUNDING * scale), "believing widens no variance"
-    if has_capability(posterior, HasCovariance):
+    if posterior.covariance(running) is not None:
         own = slice(len(xs), len(every))
         is_smaller = float(after.variance[:, own].sum()) < float(before.variance[:, own].sum())
         assert is_smaller, "believing shrinks the variance of the points believed"
@@ -161,7 +172,7 @@ def check_beliefs(posterior: Posterior, domain: Domain, xs: Batch, running: Batc
     _assert_same(posterior.believe(domain.take(xs, [])).predict(every), before, "a posterior that believes no point")
 
 
-def check_covariance(posterior: HasCovariance, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
+def check_covariance(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> Array:
     """Check that covariances are symmetric, positive semi-definite, with `predict`'s variances, in any order of points.
 
     posterior: with covariances.
@@ -171,7 +182,7 @@ def check_covariance(posterior: HasCovariance, domain: Domain, xs: Batch, rng: n
 
     Returns the covariances (s, m, m).
     """
-    found, variance = posterior.covariance(xs), posterior.predict(xs).variance
+    found, variance = _covariance(posterior, xs), posterior.predict(xs).variance
     s, m = variance.shape
     assert found.shape == (s, m, m), f"covariances are (s, m, m): expected {(s, m, m)}, got {found.shape}"
     rounding = ROUNDING * float(variance.max())
@@ -182,20 +193,26 @@ def check_covariance(posterior: HasCovariance, domain: Domain, xs: Batch, rng: n
         smallest = float(np.linalg.eigvalsh(one)[0])
         assert smallest >= -rounding, f"covariances are positive semi-definite: smallest eigenvalue {smallest}"
     order = rng.permutation(m)
-    mixed = posterior.covariance(domain.take(xs, order))
+    mixed = _covariance(posterior, domain.take(xs, order))
     assert_close(mixed, found[:, order][:, :, order], rounding, "covariances of points in another order are the same")
-    copied = posterior.covariance(copy_batch(domain, xs))
+    copied = _covariance(posterior, copy_batch(domain, xs))
     assert_close(copied, found, rounding, "covariances of an equal batch that is another object are the same")
-    empty = posterior.covariance(domain.take(xs, []))
+    empty = _covariance(posterior, domain.take(xs, []))
     assert empty.shape == (s, 0, 0), f"covariances of no points are (s, 0, 0), got {empty.shape}"
     pair = sample_changes(domain, xs[:2], 4, rng)
     if pair is not None:
-        changed, rows = posterior.covariance(pair.changes), posterior.covariance(pair.rows)
+        changed, rows = _covariance(posterior, pair.changes), _covariance(posterior, pair.rows)
         assert_close(changed, rows, rounding, "covariances of single changes are those of the points")
     return found
 
 
-def check_belief(posterior: HasCovariance, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
+def _covariance(posterior: Posterior, xs: Batch) -> Array:
+    found = posterior.covariance(xs)
+    assert found is not None, "a posterior has covariances of all points, or of none"
+    return found
+
+
+def check_belief(posterior: Posterior, domain: Domain, xs: Batch, running: Batch, noise: Array) -> None:
     """Check that believing shrinks variances exactly as the covariances say.
 
     posterior: with covariances.
@@ -204,7 +221,7 @@ def check_belief(posterior: HasCovariance, domain: Domain, xs: Batch, running: B
     running: points to believe.
     noise: its variance under each posterior sample (s,), in the user's units squared.
     """
-    together = posterior.covariance(domain.join(running, xs))
+    together = _covariance(posterior, domain.join(running, xs))
     r = len(running)
     before, after = posterior.predict(xs), posterior.believe(running).predict(xs)
     rounding = ROUNDING * float(before.variance.max())
@@ -214,3 +231,18 @@ def check_belief(posterior: HasCovariance, domain: Domain, xs: Batch, running: B
         explained = np.einsum("rm,rm->m", joint[:r, r:], np.linalg.solve(told, joint[:r, r:]))
         expected = before.variance[s] - explained
         assert_close(after.variance[s], expected, rounding, "believing shrinks variances as the covariances say")
+
+
+LAWS: dict[str, Law] = {  # of each member of the base
+    "predict": check_prediction,
+    "screen": check_screen,
+    "bound": check_screen,
+    "bound_above": check_screen,
+    "believe": _check_beliefs,
+    "covariance": _check_covariances,
+    "noise": _check_form,
+    "outputs": _check_form,
+    "leave_one_out": _check_form,
+    "find_training_means": _check_form,
+    "vary_shares": _check_shares,
+}

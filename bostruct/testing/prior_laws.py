@@ -6,40 +6,43 @@ import math
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, DifferentiablePrior, Prior
-from bostruct.testing.common import assert_close, names_part
+from bostruct.checks import check_part
+from bostruct.contracts import Array, Prior
+from bostruct.testing.common import assert_close, check_defaults, names_part
 
 STEP = 1e-5  # of central differences
 
 
 @names_part
 def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
-    """Check every law of a prior, and of its gradient where it has one; raise AssertionError.
+    """Check every law of a prior, and of its gradient; raise AssertionError.
 
     prior: any.
     rng: draws parameters.
     initial: a parameter inside the support, such as that of `Parameter.initial`.
     reach: how far parameters are drawn from it, above 0.
     """
+    check_part("prior", prior, Prior)
     theta = initial + rng.uniform(-reach, reach, 12)
     densities = np.array([prior.log_density(float(one)) for one in theta])
     assert math.isfinite(prior.log_density(initial)), f"log_density is finite at the initial value, {initial}"
     assert not np.any(np.isnan(densities) | (densities == np.inf)), "log_density is a number, or -inf"
     assert [prior.log_density(float(one)) for one in theta] == densities.tolist(), "log_density is a function"
-    if has_capability(prior, DifferentiablePrior):
-        inside = np.array([_is_inside(prior, float(one)) for one in theta])
-        _check_gradient(prior, np.append(theta[inside], initial))
-        if not np.all(np.isfinite(densities)):
-            total, _ = prior.value_and_grad(theta)
-            assert total == -np.inf, "value_and_grad returns -inf where a parameter is outside the support"
+    inside = np.append(theta[[_is_inside(prior, float(one)) for one in theta]], initial)
+    _check_gradient(prior, inside)
+    if not np.all(np.isfinite(densities)):
+        total, _ = prior.value_and_grad(theta)
+        assert total == -np.inf, "value_and_grad returns -inf where a parameter is outside the support"
+    largest = float(np.max(np.abs(Prior.value_and_grad(prior, inside)[1][:-1]), initial=0.0))
+    calls = {"value_and_grad": lambda own: [np.array(own(inside)[0]), own(inside)[1][:-1]]}
+    check_defaults(prior, Prior, calls, 1e-5 * (1.0 + largest))
 
 
 def _is_inside(prior: Prior, theta: float) -> bool:
     return all(math.isfinite(prior.log_density(theta + step)) for step in (-2 * STEP, 0.0, 2 * STEP))
 
 
-def _check_gradient(prior: DifferentiablePrior, theta: Array) -> None:
+def _check_gradient(prior: Prior, theta: Array) -> None:
     theta.flags.writeable = False
     total, slope = prior.value_and_grad(theta)
     shape = np.shape(slope)

@@ -9,32 +9,47 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import (
+    Appraisal,
+    BostructError,
     Domain,
-    HasAppraisal,
-    HasPrediction,
+    HistoryView,
+    LeftOut,
+    NumericalError,
+    Predicted,
+    Prediction,
     Presented,
     Searcher,
     SpaceExhausted,
+    State,
     Suggestion,
-    SuggestsJointly,
 )
 from bostruct.study.history import History
-from bostruct.testing.appraisal_laws import check_appraisal, check_predicted
 from bostruct.testing.capability_laws import check_valid
-from bostruct.testing.common import copy_batch, every_point, is_raised, naming, no_global_randomness, read_back
+from bostruct.testing.common import (
+    assert_close,
+    check_array,
+    copy_batch,
+    every_point,
+    is_raised,
+    naming,
+    no_global_randomness,
+    read_back,
+)
 
 MakeSearcher = Callable[[Domain], Searcher]
 Objective = Callable[[Presented], float]
 
 FULL = 500  # points of a domain, up to which all of them are counted as seen
 TOLD = 12  # of them with a value
+MOST_JOINT = 12  # suggestions of one fit that are looked at
 ORIGINS = ("initial", "model", "mutation", "random", "fallback")
 
 
@@ -59,6 +74,7 @@ class Schedule(NamedTuple):
     parallel: points running at once, told in random order.
     fail_every: each such trial fails; 0 for none.
     reload: at every step make a new searcher, and read history and state back from JSON.
+    asks_all: check the laws of all members in the end.
     """
 
     n_trials: int
@@ -66,6 +82,7 @@ class Schedule(NamedTuple):
     parallel: int = 1
     fail_every: int = 0
     reload: bool = False
+    asks_all: bool = False
 
 
 def check_searcher(
@@ -88,44 +105,17 @@ def _check_studies(
 ) -> None:
     seed = int(rng.integers(2**31))
     check_settings(make_searcher, domain)
-    alone = play(make_searcher, domain, objective, Schedule(n_trials, seed))
+    alone = play(make_searcher, domain, objective, Schedule(n_trials, seed, asks_all=True))
     again = play(make_searcher, domain, objective, Schedule(n_trials, seed, reload=True))
     assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
     other = play(make_searcher, domain, objective, Schedule(n_trials, seed + 1))
     assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
     crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
-    crowded = play(make_searcher, domain, objective, crowd)
+    crowded = play(make_searcher, domain, objective, crowd._replace(asks_all=True))
     assert play(make_searcher, domain, objective, crowd._replace(reload=True)) == crowded, (
         "with running and failed points, a run read back from JSON differs from the uninterrupted one"
     )
-    check_joint(make_searcher, domain, objective, rng)
     check_full(make_searcher, domain, objective, rng)
-
-
-def check_joint(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
-    """Check that points of one fit are the one of `suggest` first, and then new ones: `SuggestsJointly`.
-
-    make_searcher: as of `check_searcher`; nothing is checked of one without the capability.
-    domain: any.
-    objective: of a point as the user sees it.
-    rng: draws the points told, and a seed.
-    """
-    searcher = make_searcher(domain)
-    if not has_capability(searcher, SuggestsJointly):
-        return
-    told, seed = domain.sample(TOLD, rng), int(rng.integers(2**31))
-    history = _freeze(History.of(domain, told, [float(objective(domain.present(x))) for x in told]))
-    alone = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(seed))
-    together = searcher.suggest_jointly(history, searcher.initial_state(), np.random.default_rng(seed))
-    found = list(islice(together, TOLD))
-    keys = domain.keys(domain.join([one.point for one in found]))
-    same = domain.key(alone.point), alone.state, alone.info
-    assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is that of suggest"
-    assert len(set(keys)) == len(keys), "joint suggestions differ from each other"
-    assert not any(key in history.seen for key in keys), "joint suggestions were not seen before"
-    check_valid(domain, [one.point for one in found], "suggest_jointly")
-    plain = all(read_back(one.state) == one.state and read_back(one.info) == one.info for one in found)
-    assert plain, "states and info of joint suggestions survive JSON"
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
@@ -157,7 +147,10 @@ def check_settings(make_searcher: MakeSearcher, domain: Domain) -> None:
     domain: any.
     """
     searcher = make_searcher(domain)
+    assert isinstance(searcher, Searcher), "a searcher is a bostruct.contracts.Searcher: subclass it"
     assert searcher.domain is domain, "a searcher has the domain that it was made for"
+    counts = isinstance(searcher.n_initial, int)
+    assert counts, f"n_initial is a number of points: got {short_repr(searcher.n_initial)}"
     settings = dict(searcher.settings())
     assert read_back(settings) == settings, "the settings survive JSON"
     assert dict(make_searcher(domain).settings()) == settings, "a searcher made again has the same settings"
@@ -213,12 +206,10 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
             else:
                 completed.append(told)
                 values.append(float(objective(domain.present(told))))
-    if len(values):
+    if len(values) and schedule.asks_all:
         history = _freeze(History.of(domain, completed, values, running, failed))
-        if has_capability(searcher, HasAppraisal):
-            check_appraisal(searcher, history, state, schedule.seed)
-        if has_capability(searcher, HasPrediction):
-            check_predicted(searcher, history, state, schedule.seed)
+        for law in MEMBER_LAWS.values():
+            law(searcher, history, state, schedule.seed)
     return steps
 
 
@@ -239,6 +230,151 @@ def _suggest(searcher: Searcher, history: History, state: Any, seed: list[int]) 
     assert info.get("origin") in ORIGINS, f"origin is one of {', '.join(ORIGINS)}, not {info.get('origin')!r}"
     assert info["origin"] != "fallback" or info.get("why"), "a fallback must say why"
     return x, new_state, info["origin"]
+
+
+def check_joint(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that points of one fit are the one of the default, which asks `suggest`, first, and then new ones.
+
+    searcher: any.
+    history: at least one completed point, and at least one unseen point left.
+    state: of the searcher's last suggestion.
+    seed: of the generators.
+    """
+    domain = searcher.domain
+    alone = next(Searcher.suggest_jointly(searcher, history, state, np.random.default_rng(seed)))
+    found = list(islice(searcher.suggest_jointly(history, state, np.random.default_rng(seed)), MOST_JOINT))
+    keys = domain.keys(domain.join([one.point for one in found]))
+    same = domain.key(alone.point), alone.state, alone.info
+    assert (keys[0], found[0].state, found[0].info) == same, "the first joint suggestion is that of suggest"
+    assert len(set(keys)) == len(keys), "joint suggestions differ from each other"
+    assert not any(key in history.seen for key in keys), "joint suggestions were not seen before"
+    check_valid(domain, [one.point for one in found], "suggest_jointly")
+    plain = all(read_back(one.state) == one.state and read_back(one.info) == one.info for one in found)
+    assert plain, "states and info of joint suggestions survive JSON"
+
+
+def check_appraisal(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that an appraisal speaks of each completed point, and is the same for the same seed.
+
+    searcher: any.
+    history: at least one completed point.
+    state: of the searcher's last suggestion.
+    seed: of the generator given.
+    """
+    pair = _ask_twice(partial(searcher.appraise, history, state), seed)
+    if pair is None:
+        return
+    first, again = pair
+    assert isinstance(first, Appraisal), f"appraise returns an Appraisal: got {short_repr(first)}"
+    n = len(history.values)
+    eligible = check_array(first.eligible, 1, "eligible is one bool a completed point (n,)")
+    is_right = eligible.dtype == np.bool_ and eligible.shape == (n,)
+    assert is_right, f"eligible is one bool a completed point: expected {n}, got {eligible.shape} of {eligible.dtype}"
+    assert eligible.any(), "at least one completed point is eligible"
+    assert np.array_equal(again.eligible, eligible), "appraise with the same generator finds the same points eligible"
+    if first.prediction is not None:
+        _check_prediction(first.prediction, n, "of an appraisal")
+        assert again.prediction is not None, "appraise with the same generator predicts each time"
+        law = "appraise with the same generator predicts the same"
+        assert_close(again.prediction.mean, first.prediction.mean, 0.0, law)
+
+
+def check_predicted(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that a searcher with a model predicts each point asked for, the same for the same seed; any other refuses.
+
+    searcher: any.
+    history: whatever was told.
+    state: of the searcher's last suggestion.
+    seed: of the generators.
+    """
+    xs = searcher.domain.sample(3, np.random.default_rng(seed))
+    if not searcher.has_model:
+        law = "a searcher that predicts says so by has_model = True; any other raises BostructError"
+        ask = partial(searcher.predict, history, state, xs, np.random.default_rng(seed))
+        assert is_raised(BostructError, ask), law
+        return
+    pair = _ask_twice(partial(searcher.predict, history, state, xs), seed)
+    if pair is None:
+        return
+    first, again = pair
+    assert isinstance(first, Predicted), f"predict returns a Predicted: got {short_repr(first)}"
+    for array, other, name in zip(first, again, Predicted._fields, strict=True):
+        shape = "(m,)" if name == "log_chance" else "(k, s, m)"
+        array = check_array(array, 1 if name == "log_chance" else 3, f"the {name} predicted is {shape}")
+        assert array.shape[-1] == 3, f"the {name} predicted is {shape}: expected m = 3, got {array.shape}"
+        assert np.array_equal(array, other), f"predict with the same generator finds the same {name}"
+    assert np.all(np.isfinite(first.mean)), "the mean predicted is finite"
+    assert np.all(np.isfinite(first.variance) & (first.variance >= 0.0)), "the variance predicted is at least 0"
+    assert np.all(first.log_chance <= 0.0), "the log chance predicted is at most 0"
+
+
+def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that a bound of the regret is a probability, at most the default's, and smaller the larger the regret.
+
+    searcher: any; nothing is checked of one that says that it bounds none.
+    history: at least one completed point.
+    state: of the searcher's last suggestion.
+    seed: of the generators.
+    """
+    asked = [(history, state, regret) for regret in (0.0, float(np.ptp(history.values)))]
+    if not searcher.bounds_regret:
+        return
+    try:
+        found = [searcher.bound_regret_probability(*one, np.random.default_rng(seed)) for one in asked]
+    except NumericalError:  # which a model that cannot be fitted may say
+        return
+    most = [Searcher.bound_regret_probability(searcher, *one, np.random.default_rng(seed)) for one in asked]
+    for bound, default in zip(found, most, strict=True):
+        assert 0.0 <= bound <= default, f"the bound of the regret is a probability: got {bound}, of at most {default}"
+    assert found[1] <= found[0], f"a larger regret is no more probable: expected at most {found[0]}, got {found[1]}"
+
+
+def check_left_out(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that a searcher that cross-validates predicts some of the values told, each once; any other refuses.
+
+    searcher: any.
+    history: at least one completed point.
+    state: of the searcher's last suggestion.
+    seed: of the generator given.
+    """
+    try:
+        found = searcher.cross_validate(history, state, 0, np.random.default_rng(seed))
+    except BostructError:  # which a model that cannot may say
+        return
+    law = "a searcher that predicts values left out says so by cross_validates = True; any other raises BostructError"
+    assert searcher.cross_validates, law
+    assert isinstance(found, LeftOut), f"cross_validate returns a LeftOut: got {short_repr(found)}"
+    positions = check_array(found.positions, 1, "positions are of completed points (n,)")
+    is_right = np.all(np.diff(positions) > 0) and np.isin(positions, np.arange(len(history.values))).all()
+    assert is_right, f"positions are of completed points, ascending: got {short_repr(positions)}"
+    _check_prediction(found.prediction, len(positions), "of values left out")
+
+
+MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
+    "suggest_jointly": check_joint,
+    "appraise": check_appraisal,
+    "predict": check_predicted,
+    "bound_regret_probability": check_regret_bound,
+    "cross_validate": check_left_out,
+}
+"""The members of `Searcher` that have a default, and their laws."""
+
+
+def _ask_twice(ask: Callable[[np.random.Generator], Any], seed: int) -> tuple[Any, Any] | None:
+    """Return two answers of equal generators; None where the model cannot be fitted, as it may say."""
+    try:
+        with no_global_randomness():
+            return ask(np.random.default_rng(seed)), ask(np.random.default_rng(seed))
+    except NumericalError:
+        return None
+
+
+def _check_prediction(prediction: Prediction, n: int, of_what: str) -> None:
+    for array, name in zip(prediction, Prediction._fields, strict=True):
+        array = check_array(array, 2, f"the {name} {of_what} is (s, n)")
+        assert array.shape[1] == n, f"the {name} {of_what} is (s, n): expected n = {n}, got {array.shape}"
+        assert np.all(np.isfinite(array)), f"the {name} {of_what} is finite"
+    assert np.all(prediction.variance >= 0.0), f"the variance {of_what} is at least 0"
 
 
 def _freeze(history: History) -> History:

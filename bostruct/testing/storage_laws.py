@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from time import sleep
 
-from bostruct.checks import missing_members
+from bostruct.checks import check_part
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import (
     SpaceChange,
@@ -21,6 +22,7 @@ from bostruct.testing.common import naming
 from bostruct.testing.sharing_laws import check_sharing
 
 MakeStorage = Callable[[], Storage]
+TICK_SECONDS = 0.02  # after which a file system gives a file that is written another time
 
 STUDY = StudyRow(
     name='law "1"\N{SNOWMAN}\n',
@@ -42,41 +44,15 @@ OUTCOMES = (
 )
 
 
-def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
-    """Check every law of a storage; raise AssertionError, which names the first that is broken.
-
-    make: returns the same place each time, as another process would open it; it holds no study at first.
-    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
-        place is not used after it.
-    """
-    with naming(make()):
-        check_members(make)
-        check_round_trip(make)
-        check_place_names(make)
-        check_steps(make)
-        check_refusals(make)
-        check_writers(make)
-        check_closed(make)
-        check_readers(make)
-        check_space_changes(make)
-        check_saved(make)
-        if lose is not None:
-            check_lost(make, lose)
-
-
 def check_members(make: MakeStorage) -> None:
-    """Check that a storage and its writer have all that the protocols say.
+    """Check that a storage and its writer are made of their bases.
 
     make: as of `check_storage`.
     """
-    storage = make()
-    missing = missing_members(storage, Storage)
-    missing = [name for name in missing if name != "where" or not hasattr(storage, "where")]  # which may be None
-    assert not missing, f"a Storage has {', '.join(missing)}"
-    writer = storage.begin(STUDY)[1]
-    missing = [name for name in missing_members(writer, StudyWriter) if name != "lost" or not hasattr(writer, "lost")]
-    assert not missing, f"a StudyWriter has {', '.join(missing)}: {type(writer).__name__} lacks them"
+    check_part("storage", make(), Storage)
+    writer = check_part("storage: its writer", make().begin(STUDY)[1], StudyWriter)
     assert writer.lost is None, f"lost is None as long as the storage is there: got {writer.lost!r}"
+    writer.check_place()
     writer.close()
 
 
@@ -122,6 +98,7 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
     lose()
     steps = {
         "check_place": writer.check_place,
+        "check_place of the base, which reads lost,": lambda: StudyWriter.check_place(writer),
         "insert": lambda: writer.insert(_running(1)),
         "update": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
     }
@@ -288,6 +265,83 @@ def check_saved(make: MakeStorage) -> None:
     before = make().read("saved")
     assert _is_refused(lambda: make().save(stored)), "StorageError is raised where a study of the name is there"
     assert make().read("saved") == before, "a study that is there stays"
+
+
+def check_defaults(make: MakeStorage) -> None:
+    """Check that what a storage or a writer overrides agrees with what the base does.
+
+    make: as of `check_storage`.
+    """
+    with_base, with_own = (make().begin(STUDY._replace(name=name))[1] for name in ("of the base", "of its own"))
+    for row in (_running(0), _running(1)):
+        with_base.insert(row)
+        with_own.insert(row)
+    failed = _finish(_running(0), Outcome(failed="rain"), 0)
+    StudyWriter.update(with_base, failed)
+    with_own.update(failed)
+    _agree(make, "update changes what the base changes")
+    StudyWriter.reopen(with_base, _running(0))
+    with_own.reopen(_running(0))
+    _agree(make, "reopen changes what the base changes")
+    with_base.close()
+    others, news = with_own.find_gone({"nobody"}), with_own.look()
+    assert others == StudyWriter.find_gone(with_own, {"nobody"}), f"who is not there is gone: got {others}"
+    assert news is None or not news.trials, f"there are no news as long as nobody else writes: got {news}"
+    present = make().find_writers()
+    is_present = present is None or with_own.owner in present
+    assert is_present, f"find_writers names the writer {with_own.owner!r}, or returns None: got {present}"
+    _check_revisions(make, with_own)
+    with_own.close()
+    present = make().find_writers()
+    is_gone = present is None or with_own.owner not in present
+    assert is_gone, f"find_writers leaves out a writer that has closed: got {present}"
+
+
+def _agree(make: MakeStorage, law: str) -> None:
+    found, expected = (make().read(name).trials for name in ("of its own", "of the base"))
+    assert found == expected, f"{law}: got {found}, expected {expected}"
+
+
+def _check_revisions(make: MakeStorage, writer: StudyWriter) -> None:
+    def look() -> tuple[object, object]:
+        return make().find_revisions(), Storage.find_revisions(make())
+
+    before = look()
+    assert look() == before, "find_revisions returns the same as long as nothing is written"
+    sleep(TICK_SECONDS)
+    writer.take_back(1)
+    after = look()
+    assert after[1] != before[1], "what is written is read"
+    assert after[0] != before[0], f"find_revisions returns something else once anything was written: got {after[0]}"
+
+
+LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
+    ("lost check_place", check_members),
+    ("insert change update read", check_round_trip),
+    ("label where", check_place_names),
+    ("insert update reopen take_back close", check_steps),
+    ("insert change update reopen read", check_refusals),
+    ("begin is_open close owner deciding changing look find_gone", check_writers),
+    ("insert update close", check_closed),
+    ("studies read", check_readers),
+    ("change_space", check_space_changes),
+    ("save", check_saved),
+    ("update reopen look find_gone find_writers find_revisions", check_defaults),
+)  # the members that a law is about, and the law
+
+
+def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
+    """Check every law of a storage; raise AssertionError, which names the first that is broken.
+
+    make: returns the same place each time, as another process would open it; it holds no study at first.
+    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
+        place is not used after it.
+    """
+    with naming(make()):
+        for _, law in LAWS:
+            law(make)
+        if lose is not None:
+            check_lost(make, lose)
 
 
 def _running(number: int) -> TrialRow:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
-from bostruct.contracts import Batch, DomainError, HasArchitectures, HasContinuous, HasParts, HasVariables, PointError
+from bostruct.checks import short_repr
+from bostruct.contracts import Batch, Domain, DomainError, PointError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.variable import ABSENT, Variable
@@ -14,16 +14,18 @@ from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.ownership_laws import unchanged
 
 
-def check_variables(domain: HasVariables[Variable], xs: Batch) -> None:
+def check_variables(domain: Domain, xs: Batch) -> None:
     """Check that a batch is an integer array whose columns hold values of the variables, or none of a variable.
 
     domain: of variables.
     xs: some of its points, at least 2.
     """
-    variables, n_columns = list(domain.variables.values()), domain.n_columns
+    variables, n_columns = list(domain.variables.values()), np.asarray(xs).shape[1]
     assert all(isinstance(one, Variable) for one in variables), "variables are of classes derived from Variable"
     widths = [one.width for one in variables]
-    assert sum(widths) == n_columns, f"n_columns is the sum of the variables' widths: {sum(widths)}, got {n_columns}"
+    assert sum(widths) == n_columns, (
+        f"a row has as many columns as the variables are wide: {sum(widths)}, got {n_columns}"
+    )
     for rows in map(np.asarray, (xs, domain.take(xs, [1, 0]), domain.join(xs, xs))):
         assert rows.dtype.kind == "i", f"a batch is an array of integers: got one of {rows.dtype}"
         assert rows.shape == (len(rows), n_columns), f"a batch is (m, {n_columns}): got {rows.shape}"
@@ -31,11 +33,10 @@ def check_variables(domain: HasVariables[Variable], xs: Batch) -> None:
     for row in np.asarray(xs):
         for name, columns in zip(domain.variables, np.split(row, ends[:-1]), strict=True):
             _check_columns(name, domain.variables[name], columns.tolist())
-    if has_capability(domain, HasContinuous):
-        n_numbers = sum(number_grid(one) is not None for one in variables)
-        assert domain.n_continuous == n_numbers, (
-            f"the continuous coordinates are the numbers too many to list: {n_numbers}, got {domain.n_continuous}"
-        )
+    n_numbers = sum(number_grid(one) is not None for one in variables)
+    assert domain.n_continuous == n_numbers, (
+        f"the continuous coordinates are the numbers too many to list: {n_numbers}, got {domain.n_continuous}"
+    )
 
 
 def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
@@ -47,7 +48,7 @@ def _check_columns(name: str, variable: Variable, columns: list[int]) -> None:
         raise AssertionError(f"the columns of a variable hold one of its values: {name}: {error}") from error
 
 
-def check_parts(domain: HasParts, xs: Batch) -> None:
+def check_parts(domain: Domain, xs: Batch) -> None:
     """Check that parts are valid points of their domains, do not depend on the batch, and tell points apart.
 
     domain: of parts.
@@ -68,7 +69,7 @@ def check_parts(domain: HasParts, xs: Batch) -> None:
             assert (keys[i] == keys[j]) == (parts[i] == parts[j]), "points are equal exactly where all their parts are"
 
 
-def check_architectures(domain: HasArchitectures[Architecture], xs: Batch) -> None:
+def check_architectures(domain: Domain, xs: Batch) -> None:
     """Check that each point stands for one `Architecture`, the same whatever else is in the batch.
 
     domain: of architectures; one whose points may stand for none raises DomainError for these.

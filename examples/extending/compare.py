@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import bostruct as bo
-from bostruct.contracts import Suggestion
+from bostruct.contracts import Searcher, Suggestion
 from bostruct.testing import check_searcher
 
 WEIGHTS = {"flour": 3.0, "water": 2.0, "salt": 0.3, "yeast": 0.5}
@@ -26,16 +26,10 @@ problem = bo.Problem(taste, SPACE, name="dough", initial=5)
 
 
 @dataclass(frozen=True)
-class Climb:
+class Climb(Searcher):
     """Mutations of the best point told."""
 
     domain: Any
-
-    def settings(self):
-        return {}
-
-    def initial_state(self):
-        return None
 
     def suggest(self, history, state, rng):
         if len(history.values):

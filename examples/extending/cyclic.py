@@ -6,6 +6,7 @@ import bostruct as bo
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import VariableKernels, product_kernel
 from bostruct.surrogates.priors import Normal
@@ -25,14 +26,14 @@ class Cyclic(ChoiceVariable):
         return cls(choices_from_json(data["choices"]))
 
 
-class CircleFactor:
-    """The product of one kernel for each of c cyclic variables, as logarithms."""
+class CircleFactor(Factor):
+    """The product of one kernel for each of c cyclic variables, as logarithms. The base has slower defaults."""
 
     has_unit_diagonal = True
 
     def __init__(self, sizes):
         self.sizes = np.array(sizes)
-        self.n_variables = self.n_parameters = len(sizes)
+        self.n_variables = len(sizes)
 
     def prepare(self, xs, ys=None):
         """1 - cos(angle) for each variable (c, n, m)."""
@@ -45,25 +46,8 @@ class CircleFactor:
             rates[without] = 0.0
         return -np.tensordot(rates, prepared, 1)
 
-    def log_diag(self, theta, xs):
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta, prepared, weighted):
         return -np.exp(theta) * np.tensordot(prepared, weighted, 2)
-
-    def line(self, i, theta, prepared, gram, *, carried):
-        now = np.exp(theta[i]) if carried else 0.0
-        return lambda t: gram * np.exp((now - np.exp(t)) * prepared[i])
-
-    def prepare_changes(self, changes, ys):
-        sizes, theirs = self.sizes[changes.which][:, None], ys.T[changes.which]
-        after, before = (np.cos(2.0 * np.pi * (own[:, :1] - theirs) / sizes) for own in (changes.after, changes.before))
-        return changes.which, before - after
-
-    def log_change(self, theta, prepared):
-        which, change = prepared
-        return -np.exp(theta)[which][:, None] * change
 
 
 def circle_factors(variables, settings):

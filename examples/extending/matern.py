@@ -7,7 +7,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Parameter
+from bostruct.contracts import Kernel, Parameter
 from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_kernel
 
@@ -15,7 +15,7 @@ ROOT_5 = math.sqrt(5.0)
 
 
 @dataclass(frozen=True)
-class Matern52:
+class Matern52(Kernel):
     """(1 + sqrt(5) r + 5 r^2 / 3) exp(-sqrt(5) r), where r is a distance in lengthscales, one for each variable.
 
     A `Space` holds a Real variable as a position on a fine grid, so positions over sizes are numbers in [0, 1].

@@ -1,63 +1,37 @@
 """A domain of your own, the orders in which jobs are done, with a Mallows kernel (Jiao and Vert 2015)."""
 
 import itertools
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import PointError, SpaceExhausted
+from bostruct.contracts import LocalDomain, PointError
 from bostruct.kernels.distance import DistanceKernel
 from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_domain, check_kernel
 
 
 @dataclass(frozen=True)
-class Orders:
-    """The orders of n jobs, as tuples; a batch is a list. A mutation swaps two jobs."""
+class Orders(LocalDomain):
+    """The orders of n jobs, as tuples. A neighbor has two jobs swapped."""
 
     n: int
-
-    @property
-    def size(self):
-        return math.factorial(self.n)
 
     def sample(self, m, rng):
         return [tuple(rng.permutation(self.n).tolist()) for _ in range(m)]
 
-    def sample_unseen(self, seen, rng):
-        for x in itertools.chain(self.sample(1_000, rng), itertools.permutations(range(self.n))):
-            if x not in seen:
-                return x
-        raise SpaceExhausted(f"all {self.size} orders have been seen")
+    def neighbors(self, x):
+        pairs = itertools.combinations(range(self.n), 2)
+        return [(*x[:i], x[j], *x[i + 1 : j], x[i], *x[j + 1 :]) for i, j in pairs]
 
     def check(self, x):
         if not isinstance(x, tuple) or len(x) != self.n or any(job not in x for job in range(self.n)):
             raise PointError(f"point: expected an order of {self.n} jobs, got {x!r}")
 
-    def parse(self, point):
-        x = tuple(point) if isinstance(point, list) else point
-        self.check(x)
-        return x
-
-    def present(self, x):
-        return list(x)
-
-    def mutate(self, x, rng):
-        i, j = sorted(rng.choice(self.n, size=2, replace=False).tolist())
-        return (*x[:i], x[j], *x[i + 1 : j], x[i], *x[j + 1 :])
-
     def to_json(self):
         return {"domain": "orders", "n": self.n}
-
-    encode = staticmethod(list)  # a point is a tuple, its JSON a list, and it is its own key
-    decode = staticmethod(tuple)
-    key = staticmethod(tuple)
-    keys = staticmethod(list)
-    take = staticmethod(lambda batch, positions: [batch[i] for i in positions])
-    join = staticmethod(lambda *batches: list(itertools.chain(*batches)))
 
 
 def discordance(xs, ys):

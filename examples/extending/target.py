@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
+from scipy.special import log_ndtr
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.contracts import AcquisitionFunction
 from bostruct.testing import check_acquisition
 
 
 @dataclass(frozen=True)
-class ChanceOfTarget:
+class ChanceOfTarget(AcquisitionFunction):
     """The logarithm of the probability that the objective is below a target, whatever the best value told is."""
 
     target: float
-    is_logarithm: bool = True
+    is_logarithm = True
 
     def __call__(self, prediction, incumbent):
         del incumbent  # the specification does not move
@@ -25,9 +26,6 @@ class ChanceOfTarget:
         """A wider posterior helps above the target; below it certainty does, and the chance is at most 1."""
         worth = self(prediction, incumbent)
         return np.where(prediction.mean < self.target, 0.0, worth + 1e-13 * (1.0 + np.abs(worth)))
-
-    def average(self, scores):
-        return logsumexp(scores, axis=0) - np.log(len(scores))
 
 
 def beam_weight(beam):

@@ -7,6 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
+from bostruct.contracts import Score
 from bostruct.testing import check_maximizer
 
 ORDERS = bo.Space({"p": bo.Permutation({"a": 3, "b": 3}, resources={"a": [0, 1, 0], "b": [1, 0, 1]})})
@@ -21,7 +22,7 @@ def test_laws(space):
 SEED = 6  # of which the candidate drawn is on the low side
 
 
-class Valley:
+class Valley(Score):
     """A score of integers: 0 at its ends, and lower the nearer to the middle."""
 
     def __call__(self, xs):
@@ -40,7 +41,7 @@ def test_a_warm_walk_crosses_a_valley(temperature, crosses):
     assert len({x.tobytes() for x in np.asarray(ends)}) == len(ends)
 
 
-class Cliff:
+class Cliff(Score):
     """A score of -inf everywhere but at one point, as of points that surely fail."""
 
     def __call__(self, xs):

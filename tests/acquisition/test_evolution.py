@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from bostruct.acquisition.evolution import Evolution
+from bostruct.contracts import Score
 from tests.architectures import GOLDEN, SMALL_CNN
 from tests.fakes import StuckDomain
 
 
-class Counting:
+class Counting(Score):
     """A score of architectures that counts: more layers are better, up to a number."""
 
     def __init__(self, best: int = 14) -> None:

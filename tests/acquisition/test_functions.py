@@ -13,15 +13,14 @@ from scipy.stats import norm
 
 from bostruct.acquisition.functions import (
     LOG_EI,
-    SERIES_FROM,
     ExpectedImprovement,
     LogAugmentedExpectedImprovement,
     LogExpectedImprovement,
     LowerConfidenceBound,
     ProbabilityOfImprovement,
-    log_h,
 )
 from bostruct.contracts import Prediction
+from bostruct.goals.logarithms import SERIES_FROM, log_h
 
 ALL = (
     ExpectedImprovement(),

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 import bostruct as bo
 from bostruct.acquisition.joint_ascent import JointAscent, list_counts
 from bostruct.acquisition.local_search import LocalSearch
+from bostruct.contracts import Score
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs
 
 
-class Additive:
+class Additive(Score):
     """A sum of one random number for each bit that is set, which counts its calls."""
 
     def __init__(self, weights: np.ndarray) -> None:
@@ -81,7 +82,7 @@ def test_it_works_under_conditions_and_without_starts():
         space.check(x)
 
 
-class Peak:
+class Peak(Score):
     """The value of the last column, and no bound."""
 
     def __call__(self, xs):

@@ -22,6 +22,7 @@ from bostruct.acquisition.local_search import (
     draw_with_neighbors,
 )
 from bostruct.checks import first_occurrences
+from bostruct.contracts import Score
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.methods import auto, combo
@@ -75,7 +76,7 @@ def test_ends_are_local_maxima_reached_by_ascent(space, rng):
             assert np.all(neighbors_score(score, space, x) <= own)
 
 
-class Peak:
+class Peak(Score):
     """The negative distance from a point, and no bound."""
 
     def __call__(self, xs):
@@ -239,7 +240,7 @@ def space_index(space: bo.Space, xs: np.ndarray) -> np.ndarray:
     return np.ravel_multi_index(xs.T, tuple(space.n_choices))
 
 
-class Order:
+class Order(Score):
     """A score of permutations, best for the one that counts down; its bounds hold, and are loose."""
 
     def __init__(self):
@@ -309,7 +310,7 @@ def test_combo_scores_a_small_space_whole():
     np.testing.assert_array_equal(maxima[0], space.enumerate()[np.argmax(score(space.enumerate()))])
 
 
-class LargestBatch:
+class LargestBatch(Score):
     """A linear score without bounds, which notes the largest number of points scored in one call."""
 
     def __init__(self, weights: np.ndarray) -> None:

@@ -8,13 +8,14 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.mixed_search import MixedSearch
+from bostruct.contracts import Score
 from bostruct.testing.maximizer_laws import check_maximizer
 
 SPACE = bo.Space({"x": bo.Real(-1, 1), "c": list("abcd"), "y": bo.Real(1e-3, 1e3, log=True), "n": bo.Integer(0, 5_000)})
 TOP = np.array([0.3, 0.8, 0.6])  # shares of x, y and n
 
 
-class Bowl:
+class Bowl(Score):
     """A score with one maximum in shares, and a worth of each choice; coarse: integers count as they are rounded."""
 
     def __init__(self, space: bo.Space = SPACE) -> None:
@@ -55,7 +56,7 @@ CONDITIONAL = bo.Space(
 )
 
 
-class Branches:
+class Branches(Score):
     """A score of each number that a point has; z is worth having, where it is low."""
 
     def __call__(self, xs):
@@ -91,7 +92,7 @@ def test_each_point_climbs_in_the_numbers_that_it_has():
 def test_points_without_any_number_climb_by_neighbors():
     space = bo.Space({"c": list("abc"), "x": bo.Real(0, 1, when={"c": "a"})})
 
-    class OfChoice:
+    class OfChoice(Score):
         def __call__(self, xs):
             return np.asarray(xs)[:, 0].astype(float)
 

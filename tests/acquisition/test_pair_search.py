@@ -12,13 +12,14 @@ from hypothesis import given, settings
 import bostruct as bo
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pair_search import PairSearch
+from bostruct.contracts import Score
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs
 
 ONE = LocalSearch(random=1, spray=0, ascents=1)
 
 
-class Packing:
+class Packing(Score):
     """The worth of the items that are packed, less much for each one over three."""
 
     def __init__(self, worth: np.ndarray) -> None:

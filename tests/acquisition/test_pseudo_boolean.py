@@ -26,7 +26,7 @@ def test_minimizers_find_the_minimum_of_small_polynomials(space, minimizer):
     for seed in range(20):
         polynomial = random_polynomial(space, seed)
         best = polynomial(space.enumerate()).min()
-        xs = minimizer.minimize(polynomial, space, np.random.default_rng(seed))
+        xs = minimizer(polynomial, space, np.random.default_rng(seed))
         energies = polynomial(xs)
         assert (np.diff(energies) >= 0).all()
         assert len(np.unique(xs, axis=0)) == len(xs)
@@ -51,10 +51,10 @@ def test_the_relaxation_is_a_bound_and_tight_where_pairs_attract():
 
 def test_third_order_is_annealed():
     polynomial = random_polynomial(BITS, 0, order=3)
-    xs = SimulatedAnnealing(chains=10, steps=40).minimize(polynomial, BITS, np.random.default_rng(0))
+    xs = SimulatedAnnealing(chains=10, steps=40)(polynomial, BITS, np.random.default_rng(0))
     assert polynomial(xs)[0] == pytest.approx(polynomial(BITS.enumerate()).min())
     with pytest.raises(ValueError, match="order: expected at most 2, got 3"):
-        SemidefiniteRelaxation().minimize(polynomial, BITS, np.random.default_rng(0))
+        SemidefiniteRelaxation()(polynomial, BITS, np.random.default_rng(0))
 
 
 def test_a_penalty_keeps_the_minimum_where_one_choice_is_taken():
@@ -84,7 +84,7 @@ def test_no_candidate_breaks_a_constraint(minimizer):
     space = bo.Space(BITS.variables, [lambda p: p["b0"] or p["b1"], lambda p: not p["b6"] or p["b2"]])
     met = 0
     for seed in range(10):
-        xs = minimizer.minimize(random_polynomial(BITS, seed), space, np.random.default_rng(seed))
+        xs = minimizer(random_polynomial(BITS, seed), space, np.random.default_rng(seed))
         assert all((x[0] or x[1]) and (not x[6] or x[2]) for x in xs.tolist())
         met += len(xs) > 0
     assert met >= 5
@@ -96,7 +96,7 @@ def test_no_candidate_breaks_a_constraint(minimizer):
 def test_a_relaxation_that_meets_no_valid_point_returns_none():
     space = bo.Space(BITS.variables, [lambda p: all(p.values())])
     zero_is_best = Polynomial(random_polynomial(BITS, 0).monomials, np.full(28, 1.0))
-    assert len(SemidefiniteRelaxation(roundings=3).minimize(zero_is_best, space, np.random.default_rng(0))) == 0
+    assert len(SemidefiniteRelaxation(roundings=3)(zero_is_best, space, np.random.default_rng(0))) == 0
 
 
 def test_distinct_points_are_ranked_by_their_energy():
@@ -127,12 +127,12 @@ def test_annealing_keeps_to_the_limit_of_calls_and_asks_only_about_what_it_would
     assert len(space.survey.points)  # made before, so that the calls counted are those of the search
     climb = lambda xs: np.arange(len(xs), dtype=float) - xs.sum(axis=1)  # noqa: E731
     calls.clear()
-    SimulatedAnnealing(coldest=1e-6, hottest=1e-6).minimize(climb, space, np.random.default_rng(0))
+    SimulatedAnnealing(coldest=1e-6, hottest=1e-6)(climb, space, np.random.default_rng(0))
     unlimited = len(calls)
     assert 0 < unlimited < 2 * 5 * 20 * 60 / 2  # fewer than half of all proposals
     calls.clear()
     with limit_calls(300, reserved=50):
-        found = SimulatedAnnealing().minimize(climb, space, np.random.default_rng(0))
+        found = SimulatedAnnealing()(climb, space, np.random.default_rng(0))
     assert len(calls) <= 300 - 50 + len(rules)
     assert len(found)
     assert (space.count_satisfied_constraints(found) == 2).all()

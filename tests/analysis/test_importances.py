@@ -12,7 +12,6 @@ from bostruct.contracts import BostructError
 from bostruct.language import SearchSpace
 from tests.architectures import SMALL_CNN
 from tests.domains.language.more_programs import layers_of_kinds
-from tests.methods.test_descriptions import Wrapped
 from tests.wide_variable import Order
 
 LEFT_OUT = "left out, for not being made of named choices:"
@@ -133,15 +132,6 @@ def test_a_name_with_dots_and_a_part_are_told_apart():
     found = importance(study_of(space, lambda point: 3.0 * point["s"]["u"] + point["s.u"]))
     assert (list(found.main), found.left_out) == (["s..u", "s.u"], ("net",))
     assert found.main["s..u"].share > 0.7
-
-
-def test_parts_are_asked_for_and_types_are_not(monkeypatch):
-    monkeypatch.setattr(importances, "DRAWS", 256)
-    plain, wrapped = (
-        study_of(space, lambda point: 3.0 * point["inner"]["a"] + point["rate"], 12)
-        for space in (MIXED, Wrapped(MIXED))
-    )
-    assert importance(wrapped) == importance(plain)
 
 
 def test_variables_that_are_no_single_choices_are_left_out_beside_parts():

@@ -11,13 +11,13 @@ import pytest
 import bostruct as bo
 from benchmarks import nasbot_steps
 from benchmarks import nasbot_variants as script
-from bostruct.contracts import Prediction
+from bostruct.contracts import Posterior, Prediction, Surrogate
 
 DOMAIN = script.mass().space
 
 
 @dataclass(frozen=True)
-class Nothing:
+class Nothing(Surrogate, Posterior):
     """A surrogate, and its posterior, that learns nothing and predicts 0."""
 
     def initial_state(self) -> None:

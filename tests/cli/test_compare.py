@@ -163,7 +163,7 @@ def test_the_report_covers_what_earlier_lines_left(tmp_path):
 
 def test_a_method_that_cannot_search_the_problem_is_refused_before_any_run(tmp_path):
     result = call(PROBLEM, "--methods", "random,nasbot", "--out", tmp_path / "new", code=2)
-    assert "cannot be searched by nasbot: method: nasbot needs a domain of architectures" in result.output
+    assert "cannot be searched by nasbot: method: nasbot needs architectures" in result.output
     assert not (tmp_path / "new").exists()
 
 

@@ -260,7 +260,7 @@ def test_nothing_is_left_without_storage(monkeypatch, tmp_path):
         ),
         (
             ((cost, SPACE), ["random", "nasbot"]),
-            "cost cannot be searched by nasbot: method: nasbot needs a domain of arch",
+            "cost cannot be searched by nasbot: method: nasbot needs arch",
         ),
     ],
 )

@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.checks import has_capability
 from bostruct.contracts import (
     DomainError,
-    HasMutation,
-    HasNeighbors,
     Infeasible,
     PointError,
     PredicateError,
@@ -29,7 +26,6 @@ from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.methods.mixed_space import NESTED, nested_objective
-from tests.permutations import Permutations
 
 WIDE = bo.OneOf({"depth": 2, "wide": True}, {"depth": 3, "wide": True})
 
@@ -221,11 +217,9 @@ class TestForm:
         assert not isinstance(SMALL, Space)
 
     def test_neighbors_are_there_where_all_parts_have_them(self):
-        found = [
-            has_capability(SMALL, HasNeighbors),
-            *(has_capability(TRAINED, one) for one in (HasMutation, HasNeighbors)),
-        ]
-        assert found == [True, True, False]
+        assert SMALL.traits.local is SMALL
+        assert TRAINED.traits.mutable
+        assert TRAINED.traits.local is None
 
     def test_rare_points_are_reached_by_changes(self, rng):
         def is_rare(point: dict) -> bool:
@@ -238,7 +232,6 @@ class TestForm:
 
 
 REFUSED = [
-    ({"a": bool, "b": Permutations(3)}, "b is Permutations.*, which lacks mutate"),
     ({"a": 7, "b": INNER}, "a: expected Binary.*another domain.*got 7"),
     ({"": INNER}, "variables: expected names that are non-empty strings, got ''"),
     ({"a": bo.Real(0, 1, when={"c": True}), "b": INNER}, "a: when: there is no variable 'c'"),
@@ -259,7 +252,6 @@ REFUSED = [
     ({"a": {}}, "^a: variables: expected 1 to 10000, got 0"),
     ({"a": {"b": ["x"]}}, "^a: b: Categorical: expected"),
     ({"a": {"b": {"c": 7}}}, "^a: b: c: expected Binary"),
-    ({"a": {"b": Permutations(3), "c": INNER}}, "^a: parts: .* b is Permutations.*, which lacks mutate"),
     ({"a": bo.Real(0, 1, when={"b": {"depth": 9, "wide": True}}), "b": INNER}, "a: when: b: depth: expected one of"),
 ]
 

@@ -12,6 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.execution.pools import ExecutorError
+from bostruct.study.stopping import StoppingRule
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -90,7 +91,7 @@ def test_what_the_study_says_of_a_trial_holds_on_dask(cluster, tmp_path):
             raise bo.Transient("try again")
         return point["a"]
 
-    class Rule:
+    class Rule(StoppingRule):
         def judge(self, curves):
             del curves
             return lambda step, value: step == 2 and value > 15

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.execution.evaluation import evaluate
 from bostruct.execution.reporting import MAX_REPORTS, Reporter, TrialStopped, WatchedPoint, report
+from bostruct.study.stopping import StoppingRule
 
 SPACE = bo.Space({"x": bo.Integer(0, 7)})
 
 
 @dataclass(frozen=True)
-class FromThree:
+class FromThree(StoppingRule):
     """Stops every trial of x above 3 at its third step."""
 
     def judge(self, curves: object) -> Any:

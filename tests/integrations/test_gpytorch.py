@@ -15,9 +15,9 @@ import torch
 from torch.func import functional_call
 
 import bostruct as bo
-from bostruct.contracts import DomainError, Parameter, Prior
+from bostruct.contracts import Parameter, Prior
 from bostruct.domains.space.space import Space
-from bostruct.integrations.gpytorch import GramKernel, diffusion_kernel
+from bostruct.integrations.gpytorch import BlockPrior, GramKernel, diffusion_kernel
 from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
@@ -260,16 +260,18 @@ def test_columns_cannot_be_split() -> None:
         diffusion_kernel(SPACE).forward(torch.zeros(2, 5), torch.zeros(2, 5), last_dim_is_batch=True)
 
 
-def test_a_prior_without_a_gradient_is_refused() -> None:
-    class Flat:
+def test_a_prior_without_a_gradient_of_its_own_has_that_of_differences() -> None:
+    class Flat(Prior):
         def log_density(self, theta: float) -> float:
-            return 0.0 * theta
+            return -2.0 * theta
 
     flat: Prior = Flat()
     kernel = ard_diffusion(variable_graphs(SPACE), flat, LogEdgeWeight())
     assert kernel.parameters == (Parameter(NAME, SPACE.d, flat, 0.0),)
-    with pytest.raises(DomainError, match="expected one with a gradient for log_edge_weight, got Flat"):
-        GramKernel(kernel, priors=True)
+    theta = torch.zeros(3, dtype=torch.float64, requires_grad=True)
+    BlockPrior(kernel.parameters[0]).log_prob(theta).sum().backward()
+    np.testing.assert_allclose(theta.grad, -2.0, rtol=1e-6)
+    assert GramKernel(kernel, priors=True).kernel is kernel
 
 
 def test_the_kernel_of_combo_is_served_too() -> None:

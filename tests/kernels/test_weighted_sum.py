@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Array, IntArray, Parameter
+from bostruct.contracts import Array, IntArray, Kernel, Parameter
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.surrogates.priors import Normal
 from bostruct.testing.kernel_laws import check_gram, check_pullback, near_initial
@@ -18,7 +18,7 @@ SPACE = bo.Space({"a": ["x", "y", "z"], "b": bool, "c": range(4)})
 
 
 @dataclass(frozen=True)
-class Hamming:
+class Hamming(Kernel):
     """exp(s - exp(r) d), theta = (s, r), where d counts those of some columns in which two points differ."""
 
     columns: tuple[int, ...]

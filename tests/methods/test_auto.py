@@ -16,8 +16,7 @@ from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasAppraisal
+from bostruct.contracts import ChoiceDomain, DistanceDomain, DomainError
 from bostruct.domains.space.decisions import coordinate
 from bostruct.methods import auto, bayesian, model_based_hyperband
 from bostruct.searchers.bayesian import BayesianSearch
@@ -43,7 +42,7 @@ def disorder(point):
     return float(sum(abs(i - v) * (1 + i) for i, v in enumerate(reversed(point))))
 
 
-class TwoSided(Mutable):
+class TwoSided(Mutable, DistanceDomain):
     """The distances of a complete bipartite graph, 1 across and 2 within a side: no kernel exp(-rate d) is definite."""
 
     def distances(self, xs, ys):
@@ -52,7 +51,7 @@ class TwoSided(Mutable):
         return np.array(far).reshape(len(xs), len(ys))
 
 
-class Chosen(Permutations):
+class Chosen(Permutations, ChoiceDomain):
     """Named choices without mutations."""
 
     def coordinates(self, x):
@@ -64,37 +63,6 @@ class Chosen(Permutations):
 
     def resample(self, x, names, rng):
         raise AssertionError((x, names, rng))
-
-
-class Wrapped:
-    """A domain of somebody else: it answers as one of ours does, and is none of our classes."""
-
-    hidden = ("sample_neighborhoods", "neighbors", "sample_neighbors", "coordinates")
-
-    def __init__(self, inner):
-        self.inner = inner
-
-    def __getattr__(self, name):
-        if name in self.hidden or name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.inner, name)
-
-
-STRUCTURED = [
-    (Wrapped(bo.Space({"a": bool, "b": ["p", "q", "r"], "rate": bo.Real(0.0, 1.0)})), "variables"),
-    (Wrapped(SMALL_CNN), "architectures"),
-    (Wrapped(joint(bo.Space({"a": bool}), SMALL_CNN)), "parts"),
-]
-
-
-@pytest.mark.parametrize(("domain", "structure"), STRUCTURED, ids=[case[1] for case in STRUCTURED])
-def test_structure_is_asked_for_and_types_are_not(domain, structure):
-    assert not isinstance(domain, type(domain.inner))
-    found, ours = auto(domain), auto(domain.inner)
-    assert isinstance(found, BayesianSearch)
-    assert str(found.surrogate) == str(ours.surrogate) or structure != "variables"
-    result = bo.minimize(lambda point: float(len(str(point))), domain, n_trials=14, method=found, seed=0)
-    assert [trial.info.get("auto") for trial in result.trials] == [None] * 14
 
 
 CASES = [
@@ -114,7 +82,7 @@ def test_the_record_says_which_method_and_why(domain, kind, note, caplog):
     assert type(found.searcher) is kind
     assert found.note.startswith(note)
     assert caplog.messages == [f"auto: {found.note}"]
-    assert has_capability(found, HasAppraisal) == (kind is BayesianSearch)
+    assert found.has_model == (kind is BayesianSearch)
     study = bo.Study(domain, seed=0)
     result = study.optimize(lambda point: float(len(str(point))), 3)
     assert {trial.info["auto"] for trial in result.trials} == {found.note}
@@ -188,7 +156,7 @@ def test_coarse_fits_lose_next_to_nothing(variables):
 
 
 def test_what_is_no_domain_or_has_no_kernel_is_refused():
-    with pytest.raises(DomainError, match="bayesian needs a set of points, got int, which lacks"):
+    with pytest.raises(TypeError, match=r"subclasses bostruct\.contracts\.Domain, got 3"):
         bayesian(3)
     with pytest.raises(DomainError, match="knows none for Mutable"):
         bayesian(Mutable(4))

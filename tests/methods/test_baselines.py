@@ -98,13 +98,9 @@ def test_hill_climbing_ends_where_no_neighbor_is_better(best_improvement):
 
 
 def test_hill_climbing_refuses_a_domain_without_neighbors():
-    class Listless:
-        def sample_unseen(self, seen, rng):
-            raise NotImplementedError
-
-    with pytest.raises(DomainError, match="hill-climbing needs a domain whose points can be changed at random, got L"):
-        hill_climbing(Listless())
-    with pytest.raises(DomainError, match="hill-climbing needs a domain whose neighbors can be listed, got Arch"):
+    with pytest.raises(
+        DomainError, match="hill-climbing with best_improvement needs a domain whose neighbors can be listed, got Arch"
+    ):
         hill_climbing(bo.mlp_domain(), best_improvement=True)
 
 

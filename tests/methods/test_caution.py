@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bostruct as bo
+from bostruct.contracts import Feasibility
 from bostruct.searchers.scores import CAUTION, LOG_HALF, CautiousChance
 
 SPACE = {"threads": [1, 2, 4, 8, 16, 32], "width": range(8, 65, 8), "unroll": range(1, 5), "cache": bool}
@@ -17,7 +18,7 @@ def launch(point: dict[str, int]) -> float:
     return -np.log2(point["threads"]) - point["width"] / 16 - 0.3 * point["unroll"] * point["cache"]
 
 
-class Given:
+class Given(Feasibility):
     """Chances that are the points themselves."""
 
     def log_chance(self, xs: np.ndarray) -> np.ndarray:

@@ -33,7 +33,6 @@ def test_published_settings():
 @pytest.mark.parametrize(
     ("make", "domain", "why"),
     [
-        (smbo, bo.mlp_domain(), "smbo needs a domain whose points have tokens, got ArchitectureDomain"),
         (mcts, bo.mlp_domain(), "mcts needs a domain of decisions one after another, got ArchitectureDomain"),
         (
             mcts,

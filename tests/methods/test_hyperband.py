@@ -9,8 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasPrediction
+from bostruct.contracts import DomainError
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving
 from bostruct.searchers.scores import Feasible, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
@@ -127,7 +126,7 @@ def test_a_model_predicts_at_the_top_in_the_units_of_the_user() -> None:
     low, high = (study.predict(points) for points in at_all)
     np.testing.assert_array_equal(low.mean, high.mean)
     np.testing.assert_allclose(high.mean, [loss(point) for point in at_all[1]], rtol=0.3, atol=1.5)
-    assert not has_capability(hyperband(space), HasPrediction)
+    assert not hyperband(space).has_model
     plain = bo.Study(space, method="hyperband", seed=0)
     plain.optimize(loss, 3)
     with pytest.raises(bo.BostructError, match="predict: hyperband has no model"):

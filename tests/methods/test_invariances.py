@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
+from bostruct.contracts import Surrogate
 from bostruct.domains.space.space import Space
 from bostruct.methods import auto
 from bostruct.study.history import History
@@ -117,7 +118,7 @@ def check_variables(seed: int, variables: dict, make: Callable = auto) -> None:
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(Surrogate):
     """A surrogate that is told values in other units, or sees the first column of points."""
 
     surrogate: Any

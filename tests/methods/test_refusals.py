@@ -8,11 +8,10 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import DomainError
+from bostruct.contracts import Domain, DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.refusals import domain_label, list_methods, refuse_conditions, refuse_numbers
+from bostruct.methods.refusals import domain_label, list_methods, refuse_numbers
 from examples.language_figures import figure_4
-from tests.methods.test_descriptions import Wrapped
 from tests.permutations import Swaps
 
 BITS = bo.Space({f"b{i}": bool for i in range(6)})
@@ -20,18 +19,22 @@ RATES = bo.Space({"b": bool, "rate": bo.Real(0.0, 1.0), "other": bo.Real(0.0, 1.
 PROGRAMS = SearchSpace(figure_4)
 
 
-@pytest.mark.parametrize(("given", "hint"), [(3, ""), (methods.METHODS["random"], "; call it with the space first")])
-def test_what_is_no_method_is_refused(given, hint):
-    with pytest.raises(TypeError, match=f"^method: expected a name or a searcher, got .*{re.escape(hint)}$"):
-        methods.searcher(given, BITS)
-
-
-class Words:
+class Words(Domain):
     """A domain of the user's own, of words."""
 
     def sample(self, m, rng):
         del rng
         return ["word"] * m
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"), [(3, ""), (Words(), ""), (methods.METHODS["random"], "; call it with the space first")]
+)
+def test_what_is_no_method_is_refused(given, hint):
+    with pytest.raises(
+        TypeError, match=rf"^method: expected a name or a bostruct\.contracts\.Searcher .*, got .*{re.escape(hint)}$"
+    ):
+        methods.searcher(given, BITS)
 
 
 class Changing(Words):
@@ -110,15 +113,6 @@ def test_a_real_variable_of_a_part_is_named():
     named = r"the Real variable 'b\.c\.rate' and the Real variable 'b\.c\.other'"
     with pytest.raises(DomainError, match=rf"mcts cannot search {named}; auto, .* can, .*numbers$"):
         methods.searcher("mcts", bo.joint_domain({"a": BITS, "b": bo.joint_domain({"c": RATES})}))
-
-
-def test_parts_and_variables_are_asked_for_and_types_are_not():
-    with pytest.raises(DomainError, match=r"mcts cannot search the Real variable 'b\.rate'"):
-        refuse_numbers("mcts", Wrapped(bo.joint_domain({"a": BITS, "b": RATES})))
-    with pytest.raises(DomainError, match="'n' has when="):
-        refuse_conditions("combo", Wrapped(bo.Space({"b": bool, "n": bo.Integer(1, 3, when={"b": True})})))
-    with pytest.raises(DomainError, match="got ArchitectureDomain as the part 'net'"):
-        methods.searcher("wrs", Wrapped(bo.Space({"b": bool, "net": bo.mlp_domain()})))
 
 
 @pytest.mark.parametrize(

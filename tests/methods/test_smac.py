@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import DomainError
+from bostruct.contracts import DomainError, FeatureDomain
 from bostruct.domains.architecture.summary import summarize
 from bostruct.language import SearchSpace
 from bostruct.methods.smac import smac
@@ -80,7 +80,7 @@ def test_summaries_of_architectures_tell_changes_apart():
     assert summarize(GOLDEN["a"])["units"] == pytest.approx(np.log1p(16 + 16 + 32 + 32 + 16))
 
 
-class Featured(Mutable):
+class Featured(Mutable, FeatureDomain):
     def features(self, xs):
         return np.array(xs, dtype=np.float64) * 1e200
 

@@ -54,11 +54,11 @@ def test_a_choice_may_have_as_many_values_as_another_choice_says():
 @pytest.mark.parametrize(
     ("domain", "part"),
     [
-        (bo.mlp_domain(), "got ArchitectureDomain, which lacks decisions"),
+        (bo.mlp_domain(), "got ArchitectureDomain, which is no bostruct.contracts.TreeDomain"),
         (bo.Space({"a": bool, "net": bo.mlp_domain()}), "got ArchitectureDomain as the part 'net'"),
         (bo.joint_domain({"a": {"x": bool}, "b": bo.joint_domain({"c": bo.mlp_domain()})}), "as the part 'c'"),
     ],
 )
 def test_a_domain_without_named_decisions_is_refused(domain, part):
-    with pytest.raises(DomainError, match=f"tpe needs a domain of named choices, decided one after another.*{part}"):
+    with pytest.raises(DomainError, match=f"tpe needs a domain of decisions one after another.*{part}"):
         tpe(domain)

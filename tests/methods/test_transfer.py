@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.contracts import Array, DomainError, IntArray, Kernel
 from bostruct.kernels.distance import DistanceKernel
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.language import D, SearchSpace, siso_module, siso_or, siso_repeat
@@ -18,6 +18,7 @@ from bostruct.methods.transfer import N_BEST, N_INITIAL, PriorTask, learn_from
 from bostruct.study.history import History
 from bostruct.surrogates.priors import Normal
 from bostruct.testing import check_searcher
+from bostruct.testing.kernel_laws import check_line
 from tests.architectures import SMALL_CNN
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
@@ -150,21 +151,17 @@ def test_methods_without_such_a_model_are_refused(method: str) -> None:
         learn_from(methods.searcher(method, BITS), [make_task(BITS, make_quadratic(1))])
 
 
-class Changing(NamedTuple):
-    """A kernel that is another for other training points, and is not clipped from a similarity."""
+class Changing(Kernel):
+    """A kernel that is another one for other training points, and is not clipped from a similarity."""
 
-    kernel: Any
+    depends_on_training = True
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.kernel, name)
-
-    def gram_and_diag(self, theta: Array, xs: Any, prepared: Any) -> Any:
-        return self.kernel.gram(theta, prepared), self.kernel.diag(theta, xs)
+    def gram(self, theta: Array, prepared: Any) -> Array:
+        raise NotImplementedError
 
 
 def test_a_kernel_that_changes_with_the_training_points_is_refused() -> None:
-    searcher: Any = methods.auto(BITS)
-    changing = methods.bayesian(BITS, kernel=cast(Any, Changing(searcher.surrogate.surrogate.quiet.kernel.second)))
+    changing = methods.bayesian(BITS, kernel=Changing())
     with pytest.raises(
         DomainError, match=r"got BayesianSearch on Space, whose kernel changes with the training points"
     ):
@@ -207,8 +204,7 @@ def test_a_clipped_similarity_is_clipped_over_all_tasks_together() -> None:
     raw = kernel.similarity.gram(theta, kernel.similarity.prepare(both))
     assert np.linalg.eigvalsh(raw)[0] < -0.01
     assert np.linalg.eigvalsh(kernel.gram(theta, kernel.prepare(both)))[0] > -1e-9
-    with pytest.raises(TypeError, match="similarity: expected a method line, which TaskKernel lacks"):
-        kernel.line(theta, 0, kernel.prepare(both))
+    check_line(kernel, both, both[:3], theta, theta + 0.5)
 
 
 def test_a_search_without_warping_learns_values_as_they_are() -> None:

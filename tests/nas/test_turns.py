@@ -37,7 +37,7 @@ class Counter:
 
 def make_group(seeds, device=DeviceContext, fails_alone=True, all_or_none=False):
     contexts = [TrainingContext(device(CPU, seed), Clock()) for seed in seeds]
-    return TurnTaking(contexts, fails_alone=fails_alone, all_or_none=all_or_none)
+    return TurnTaking(contexts, Counter.close, fails_alone=fails_alone, all_or_none=all_or_none)
 
 
 def go_on(group, then=None):

@@ -23,15 +23,14 @@ class Known:
 
     solvable: bool = True
 
-    def initial_state(self) -> int:
-        return 0
-
-    def draw(self, xs: Any, values: Any, state: int, rng: np.random.Generator) -> tuple[Any, int, dict[str, Any]]:
+    def __call__(
+        self, xs: Any, values: Any, state: int | None, rng: np.random.Generator
+    ) -> tuple[Any, int, dict[str, Any]]:
         del rng
         assert len(xs) == len(values) > 0
         if not self.solvable:
             raise NumericalError("no solution here")
-        return (lambda rows: np.asarray(rows) @ np.array([2.0, 1.0])), state + 1, {"noise": 0.5}
+        return (lambda rows: np.asarray(rows) @ np.array([2.0, 1.0])), (state or 0) + 1, {"noise": 0.5}
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class FirstCandidates:
 
     m: int
 
-    def minimize(self, objective: Any, space: Any, rng: np.random.Generator) -> Any:
+    def __call__(self, objective: Any, space: Any, rng: np.random.Generator) -> Any:
         del space, rng
         return EVERY[np.argsort(objective(EVERY), kind="stable")][: self.m]
 

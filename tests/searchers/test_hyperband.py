@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import Appraisal, Prediction, Suggestion
+from bostruct.contracts import Appraisal, Prediction, Searcher, Suggestion
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import merit
 from bostruct.searchers.hyperband import Hyperband, Rungs
@@ -117,7 +117,7 @@ def test_rungs_know_bracket_highest_level_and_values():
     assert rungs.completed(2, 2) == []
 
 
-class Proposes:
+class Proposes(Searcher):
     """A searcher that proposes one point, whatever it is told, and appraises it."""
 
     def __init__(self, *row: int) -> None:

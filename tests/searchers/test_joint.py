@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Array, Batch
+from bostruct.contracts import Array, Batch, Score
 from bostruct.searchers.joint import MOST_JOINT, choose_beside
 from bostruct.searchers.proposals import neighbors_of
 
@@ -17,7 +17,7 @@ POINTS = SPACE.enumerate()
 RNG = np.random.default_rng(0)
 
 
-class Hill:
+class Hill(Score):
     """A score that falls with the distance to the one maximum, and near points that run."""
 
     def __init__(self, running: Batch = ()) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement, ProbabilityOfImprovement
-from bostruct.contracts import Prediction
+from bostruct.contracts import Posterior, Prediction, ScoreBuilder
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals
 from bostruct.searchers.limits import LEAST_CHANCE, ProductScore, WithinLimits, find_kept
@@ -58,7 +58,7 @@ def test_without_a_feasible_point_feasibility_is_all_that_counts():
 def test_the_builder_sees_feasible_points_and_running_ones_believed_to_be():
     seen = []
 
-    class Builder:
+    class Builder(ScoreBuilder):
         is_logarithm = True
 
         def __call__(self, posterior, history, rng):
@@ -76,11 +76,9 @@ def test_the_builder_sees_feasible_points_and_running_ones_believed_to_be():
 
 
 def test_chances_are_averaged_over_samples_before_they_are_multiplied():
-    class Two:
+    class Two(Posterior):
         def predict(self, xs):
             return Prediction(np.tile([[-1.0], [9.0]], len(xs)), np.ones((2, len(xs))))
-
-        screen = predict
 
     score = ProductScore([AcquisitionScore(Two(), CHANCE, 0.0)] * 2)
     assert score(POINTS[:1])[0] == pytest.approx(2.0 * np.log(0.5 * 0.841344746))

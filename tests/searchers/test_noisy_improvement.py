@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
-from bostruct.contracts import Array
+from bostruct.contracts import Array, Posterior
 from bostruct.methods import auto
 from bostruct.searchers.noisy_improvement import NoisyImprovement, noise_share
 from bostruct.searchers.scores import AcquisitionScore, Improvement, best_predicted
@@ -61,7 +61,7 @@ def test_points_whose_latent_value_was_drawn_are_worth_nothing_more() -> None:
 
 def test_a_posterior_without_noise_or_draws_has_the_plain_score() -> None:
     @dataclasses.dataclass
-    class Forest:
+    class Forest(Posterior):
         """A posterior of another kind."""
 
         mean: Array

@@ -12,8 +12,7 @@ from scipy.stats import beta, norm
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, Batch, BostructError, HasRegretBound, NumericalError, Prediction
+from bostruct.contracts import Array, Batch, BostructError, Feasibility, NumericalError, Posterior, Prediction
 from bostruct.searchers.proposals import neighbors_of
 from bostruct.searchers.regret import CONFIDENCE, N_DRAWS, ToldChance, _bound_share, bound_regret_probability
 from bostruct.study.callbacks import LEAST_PROBABILITY
@@ -21,7 +20,7 @@ from bostruct.study.history import History
 
 
 @dataclass
-class Known:
+class Known(Posterior):
     """A posterior of known means and covariances, by the first variable."""
 
     mean: Array
@@ -80,7 +79,7 @@ def test_the_bound_is_that_of_clopper_and_pearson(n_found: int) -> None:
 
 
 def test_a_posterior_without_covariances_or_with_indefinite_ones_is_refused() -> None:
-    class Bare:
+    class Bare(Posterior):
         def predict(self, xs: Batch) -> Prediction:
             return Prediction(np.zeros((1, len(xs))), np.ones((1, len(xs))))
 
@@ -91,7 +90,7 @@ def test_a_posterior_without_covariances_or_with_indefinite_ones_is_refused() ->
         bound(THREE, Known(np.zeros(3), indefinite), [0, 1], 0.1)
 
 
-class Linear:
+class Linear(Posterior):
     """Nearly certain that the value is the number of ones."""
 
     def predict(self, xs: Batch) -> Prediction:
@@ -112,7 +111,7 @@ def test_the_best_point_of_a_large_space_is_looked_for(ones: int, expected: floa
 
 
 @dataclass
-class Succeeds:
+class Succeeds(Feasibility):
     """The chance of success by the first variable."""
 
     shares: tuple[float, ...]
@@ -157,16 +156,14 @@ def test_methods_with_a_model_bound_the_regret() -> None:
     bits = bo.Space({name: bool for name in "abcd"})
     for method, can in (("auto", True), ("combo", True), ("smac", False), ("random", False), ("evolution", False)):
         searcher = methods.searcher(method, bits)
-        assert (has_capability(searcher, HasRegretBound) and searcher.bounds_regret) == can
+        assert searcher.bounds_regret == can
     searcher = methods.searcher("auto", bo.cnn_domain())
-    assert has_capability(searcher, HasRegretBound)
     assert searcher.bounds_regret
 
 
 def test_there_is_no_bound_before_the_model_is_asked() -> None:
     bits = bo.Space({name: bool for name in "abcdef"})
     searcher = methods.searcher("auto", bits)
-    assert isinstance(searcher, HasRegretBound)
     rng = np.random.default_rng(0)
     points = bits.list_few(64)
     assert points is not None

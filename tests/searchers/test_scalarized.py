@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bostruct.contracts import Searcher
 from bostruct.goals.pareto import find_nondominated
 from bostruct.methods import evolution
 from bostruct.searchers.scalarized import Scalarized, scalarize
@@ -55,7 +56,7 @@ def test_the_largest_numbers_are_no_trouble():
 def test_the_searcher_sees_another_weighting_each_time():
     seen = []
 
-    class Recorded:
+    class Recorded(Searcher):
         domain = SPACE
 
         def suggest(self, history, state, rng):

@@ -8,7 +8,7 @@ import pytest
 
 from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.contracts import NumericalError
+from bostruct.contracts import NumericalError, Posterior, Score, ScoreBuilder
 from bostruct.methods import auto
 from bostruct.searchers.scores import (
     Feasible,
@@ -23,8 +23,8 @@ SPACE = bits(5)
 POINTS = SPACE.enumerate()
 
 
-class Draw:
-    """One joint draw of the posterior at all points: Thompson sampling, by `HasCovariance`."""
+class Draw(Score):
+    """One joint draw of the posterior at all points: Thompson sampling, by the covariances."""
 
     def __init__(self, posterior, rng):
         mean = posterior.predict(POINTS).mean[0]
@@ -33,17 +33,17 @@ class Draw:
     def __call__(self, xs):
         return -self.values[np.asarray(xs) @ (1 << np.arange(5)[::-1])]
 
-    def upper_bounds(self, xs):
-        return np.full(len(xs), np.inf)
 
+class Thompson(ScoreBuilder):
+    """A builder of draws."""
 
-def thompson(posterior, history, rng):
-    del history
-    return Draw(posterior, rng)
+    def __call__(self, posterior, history, rng):
+        del history
+        return Draw(posterior, rng)
 
 
 def sampler(space):
-    return dataclasses.replace(auto(space), score=thompson, n_initial=4, maximizer=LocalSearch(100, 5, 3))
+    return dataclasses.replace(auto(space), score=Thompson(), n_initial=4, maximizer=LocalSearch(100, 5, 3))
 
 
 def cost(point):
@@ -65,10 +65,11 @@ def test_its_generator_decides():
 
 
 def test_a_score_that_cannot_be_built_is_a_fallback():
-    def refuse(*_):
-        raise NumericalError("no score, on purpose")
+    class Refusing(ScoreBuilder):
+        def __call__(self, *_):
+            raise NumericalError("no score, on purpose")
 
-    searcher = dataclasses.replace(sampler(SPACE), score=refuse)
+    searcher = dataclasses.replace(sampler(SPACE), score=Refusing())
     history = History.of(SPACE, POINTS[:4], np.arange(4.0))
     found = searcher.suggest(history, searcher.initial_state(), np.random.default_rng(0))
     assert found.info == {"origin": "fallback", "why": "no score, on purpose", "model": "failed"}
@@ -135,10 +136,12 @@ def test_augmented_improvement_takes_the_noise_of_the_posterior():
     incumbent = best_predicted(history, posterior)
     prediction = posterior.predict(POINTS)
 
-    class Noiseless:
-        def __init__(self):
-            self.predict, self.find_training_means = posterior.predict, posterior.find_training_means
-            self.screen = posterior.screen
+    class Noiseless(Posterior):
+        def predict(self, xs):
+            return posterior.predict(xs)
+
+        def find_training_means(self, xs):
+            return posterior.find_training_means(xs)
 
     for told, expected in (
         (posterior, LogAugmentedExpectedImprovement(posterior.noise)),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import NumericalError, Suggestion
+from bostruct.contracts import NumericalError, Suggestion, Surrogate
 from bostruct.searchers.proposals import PoolFirst
 from bostruct.searchers.smbo import SMBO
 from bostruct.study.history import History
@@ -22,7 +22,7 @@ EVERY = SPACE.enumerate()
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Surrogate):
     """A surrogate that knows a mean for each point, or fails; it counts in its state what it was asked."""
 
     fails: bool = False

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Suggestion
+from bostruct.contracts import Searcher, Suggestion
 from bostruct.serving.leases import Leases
 from bostruct.serving.refusals import Refusal
 from bostruct.serving.served_study import ServedStudy
@@ -166,7 +166,7 @@ def test_pages_of_trials_are_all_trials(served):
     assert numbers(served.list_trials(3, 9)) == [3, 4]
 
 
-class Waiting:
+class Waiting(Searcher):
     """A searcher that waits to be let on, and then draws a point."""
 
     def __init__(self, domain):
@@ -174,9 +174,6 @@ class Waiting:
         self.entered, self.leave = threading.Semaphore(0), threading.Semaphore(0)
 
     def settings(self):
-        return {}
-
-    def initial_state(self):
         return {}
 
     def suggest(self, history, state, rng):

@@ -14,7 +14,6 @@ from bostruct.cli.live_page import LivePage
 from bostruct.storage import seats
 from bostruct.storage.backends import open_storage
 from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.protocol import find_writers
 from tests.cli.invoke import as_json
 from tests.programs import start
 
@@ -57,15 +56,15 @@ def test_trials_of_a_killed_process_wait_for_who_only_looks(file: Path) -> None:
 def test_the_writers_of_a_file_are_those_that_have_it_open(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     storage = open_storage(file)
     with bo.Study(SPACE, storage=file) as one, bo.Study(SPACE, storage=file, name="other") as other:
-        assert find_writers(storage) == {one._ledger.owner, other._ledger.owner}
+        assert storage.find_writers() == {one._ledger.owner, other._ledger.owner}
         with bo.Study(SPACE, storage=file.with_name(f"{file.name}.x")):
             link = file.with_name("link.db")
             link.symlink_to(file)
-            found = find_writers(open_storage(link))
+            found = open_storage(link).find_writers()
             assert found is not None
             assert {one._ledger.owner, other._ledger.owner} <= found
         monkeypatch.setattr(seats, "find_network_filesystem", lambda _: "nfs")
-        assert find_writers(storage) is None
+        assert storage.find_writers() is None
     monkeypatch.undo()
-    assert find_writers(storage) == frozenset()
-    assert find_writers(MemoryStorage()) is None
+    assert storage.find_writers() == frozenset()
+    assert MemoryStorage().find_writers() is None

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import BostructError, DomainError, Suggestion
+from bostruct.contracts import BostructError, DomainError, Searcher, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage.sqlite import SqliteStorage
 from tests.programs import finish, start
@@ -24,7 +24,7 @@ N = 9
 
 
 @dataclass(frozen=True)
-class Remembering:
+class Remembering(Searcher):
     """Everything that it has seen changes its state, and its state chooses its points."""
 
     domain: bo.Space

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 import bostruct as bo
-from bostruct.storage.protocol import SharedWriter
+from bostruct.storage.protocol import StudyWriter
 from bostruct.study.ledger import Ledger
 
 SPACE = {"a": range(99), "b": range(99)}
@@ -67,7 +67,7 @@ def test_news_that_a_writer_has_not_heard_are_not_lost_by_a_step_of_its_own(tmp_
     path = tmp_path / "runs.db"
     with bo.Study(SPACE, method="random", seed=0, storage=path) as mine, bo.Study.load(path) as other:
         own, store = mine.ask(), mine._ledger.store
-        assert isinstance(store, SharedWriter)
+        assert isinstance(store, StudyWriter)
         other.sync()
         new = other.ask()
         store.take_back(own.number)  # a step without a look

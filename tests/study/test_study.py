@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.contracts import BostructError, PointError, SpaceExhausted, Suggestion
+from bostruct.contracts import BostructError, PointError, Searcher, SpaceExhausted, Suggestion
 from bostruct.study.callbacks import Deadline, Patience, TargetValue
 from bostruct.study.failures import ObjectiveError
 from bostruct.study.study import Study
@@ -51,7 +51,7 @@ def study(**settings):
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(Searcher):
     """Suggests what it is told to, whether it may or not."""
 
     domain: object

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import BostructError, NumericalError, Suggestion
+from bostruct.contracts import BostructError, NumericalError, Searcher, Suggestion
 from bostruct.goals.declared import Goals
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
@@ -45,7 +45,7 @@ class Kept:
         return History.of(SPACE, self.points, np.zeros(len(self.points)))
 
 
-class Says:
+class Says(Searcher):
     """A searcher that suggests what it is told to, and keeps what it was given."""
 
     domain = SPACE

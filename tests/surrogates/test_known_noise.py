@@ -19,7 +19,7 @@ from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.methods.default_kernels import variable_graphs
 from bostruct.surrogates.block_evidence import block_evidence
-from bostruct.surrogates.known_noise import with_variances
+from bostruct.surrogates.known_noise import check_variances
 from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.output_warping import Compression, OutputWarping
 from bostruct.surrogates.posterior import GaussianPosterior
@@ -153,7 +153,7 @@ def test_bounds_with_components_hold_with_noise_that_differs() -> None:
 def test_without_known_noise_nothing_changes() -> None:
     xs, values, _ = make_data(2)
     for surrogate in (model_of(methods.auto(SPACE)), model_of(methods.combo(SPACE))):
-        told = with_variances(surrogate, np.full(len(values), np.nan))
+        told = surrogate.with_variances(np.full(len(values), np.nan))
         first, state, _ = surrogate.condition(xs, values, surrogate.initial_state(), np.random.default_rng(0))
         second, same, _ = told.condition(xs, values, surrogate.initial_state(), np.random.default_rng(0))
         assert same == state
@@ -239,7 +239,9 @@ def test_the_evidence_in_blocks_has_the_noise_of_each_point() -> None:
 def test_noise_that_is_none_is_refused(wrong: Any) -> None:
     for surrogate in (plain(), OutputWarping(plain()), model_of(methods.auto(SPACE))):
         with pytest.raises(ValueError, match="variances: expected numbers of at least 0, or NaN, one for each value"):
-            with_variances(surrogate, wrong)
+            surrogate.with_variances(wrong)
+    with pytest.raises(ValueError, match="variances: expected numbers of at least 0, or NaN, one for each value"):
+        check_variances(wrong)
 
 
 def test_as_many_variances_as_values_are_asked_for() -> None:

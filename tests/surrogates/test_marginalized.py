@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Array, NumericalError
+from bostruct.contracts import Array, Kernel, NumericalError, Parameter
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods import combo
 from bostruct.study.threads import ThreadLimit
@@ -152,13 +152,16 @@ def test_chain_is_that_of_the_plain_algorithm(n, kinds):
     assert ours_rng.random() == plain_rng.random()
 
 
-class CountedKernel:
+class CountedKernel(Kernel):
     """The kernel of a space, which counts what is asked of it."""
 
     def __init__(self, space: bo.Space) -> None:
         self.kernel: SpaceKernel = kernel_of(space)
-        self.parameters = self.kernel.parameters
         self.calls: dict[str, int] = {"prepare": 0, "gram": 0, "line": 0, "along": 0}
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.kernel.parameters
 
     def prepare(self, xs: Array, ys: Array | None = None) -> Any:
         self.calls["prepare"] += 1

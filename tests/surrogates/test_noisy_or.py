@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.domains.space.codes import ChoiceCodes, find_codes
+from bostruct.methods.success import find_codes
 from bostruct.surrogates import noisy_or
-from bostruct.surrogates.noisy_or import PRIOR_COUNT, NoisyOr
+from bostruct.surrogates.noisy_or import PRIOR_COUNT, ChoiceCodes, NoisyOr
 
 LETTERS = list("abcdef")
 

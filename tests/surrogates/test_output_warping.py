@@ -12,12 +12,12 @@ from hypothesis.extra.numpy import arrays
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Prediction
+from bostruct.contracts import Prediction, Surrogate
 from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
+class Told(Surrogate):
     """A surrogate whose posterior is what it was told."""
 
     def initial_state(self):
@@ -151,7 +151,7 @@ def test_predictions_of_what_was_told_are_restored(values, of_distinct):
 
 
 @dataclasses.dataclass(frozen=True)
-class Noted:
+class Noted(Surrogate):
     """A surrogate whose posterior is the noise that it knows of."""
 
     variances: np.ndarray | None = None

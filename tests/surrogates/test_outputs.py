@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from bostruct.checks import has_capability
-from bostruct.contracts import HasOutputs, LearnsNoise, LearnsOutputs
+from bostruct.contracts import Surrogate
 from bostruct.methods import auto
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
@@ -23,8 +22,6 @@ SURROGATE = Outputs(MODEL, SlackWarping(MODEL.surrogate), 2, 1)
 def test_each_output_is_learned_as_alone():
     generator = np.random.default_rng(0)
     posterior, state, info = SURROGATE.condition(POINTS, VALUES, SURROGATE.initial_state(), generator)
-    assert has_capability(SURROGATE, LearnsOutputs)
-    assert has_capability(posterior, HasOutputs)
     assert len(info["outputs"]) == len(state) == SURROGATE.n_outputs == 3
     for j, surrogate in enumerate(SURROGATE.surrogates):
         alone, own, told = surrogate.condition(POINTS, VALUES[:, j], surrogate.initial_state(), generator)
@@ -60,7 +57,7 @@ def test_numbers_of_outputs_are_checked(numbers):
 
 
 @dataclass(frozen=True)
-class Noisy:
+class Noisy(Surrogate):
     """A surrogate that is told the noise."""
 
     known: tuple[float, ...] = ()
@@ -77,5 +74,4 @@ class Noisy:
 
 def test_noise_is_that_of_the_objective():
     told = Outputs(Noisy(), MODEL, 1, 1).with_variances(np.ones(2))
-    assert has_capability(told, LearnsNoise)
     assert (told.objective, told.slack) == (Noisy((1.0, 1.0)), MODEL)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bostruct.contracts import Kernel, Surrogate
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics, psd_diagnostics
 
 
@@ -31,7 +32,7 @@ def test_the_worst_of_several_matrices_is_reported():
 
 
 @dataclass
-class Similarity:
+class Similarity(Kernel):
     """Two points whose similarity is theta; counts how often it is prepared."""
 
     prepared: list[Any] = field(default_factory=list)
@@ -45,7 +46,7 @@ class Similarity:
         return pair(float(theta[0]))
 
 
-class Sampled:
+class Sampled(Surrogate):
     """A surrogate whose posterior has a member for each of some thetas."""
 
     def __init__(self, *thetas: float) -> None:

@@ -10,13 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
+from bostruct.contracts import Feasibility, Posterior, SuccessModel, Surrogate
 from bostruct.methods import auto
 from bostruct.methods.success import success_model
 from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess, _keep_last
 
 
 @dataclass(frozen=True)
-class Says:
+class Says(SuccessModel, Feasibility):
     """A model whose chance of success is one number where the point is 1, and another where it is 0."""
 
     at_one: float
@@ -163,21 +164,28 @@ def test_bounds_of_a_chance_are_never_below_it(n, names):
     assert n < 300 or np.any(bounds < -0.01)
 
 
-def test_a_posterior_without_bounds_from_above_gives_the_chance_itself():
+def test_a_posterior_without_quick_bounds_has_bounds_by_its_predictions():
     space = bo.Space({"r": bo.Real(0, 1)})
 
-    class Label:
+    class Label(Posterior):
         def __init__(self, posterior):
-            self.predict, self.screen = posterior.predict, posterior.screen
+            self.posterior = posterior
 
-    class Plain:
+        def predict(self, xs):
+            return self.posterior.predict(xs)
+
+    class Plain(Surrogate):
         def condition(self, xs, values, state, rng):
             posterior, state, info = auto(space).score.success.surrogate.condition(xs, values, state, rng)
             return Label(posterior), state, info
 
     xs = space.sample(20, np.random.default_rng(0))
     found, _ = success_model(space, Plain()).condition(xs, np.arange(20) % 3 > 0, None, np.random.default_rng(0))
-    np.testing.assert_array_equal(found.bound_log_chance(xs), found.log_chance(xs))
+    bounds, log_chance = found.bound_log_chance(xs), found.log_chance(xs)
+    assert np.all(bounds >= log_chance)
+    below = log_chance < np.log(0.5)
+    assert below.any()
+    assert_allclose(bounds[below], log_chance[below], rtol=1e-4)
 
 
 def test_of_many_points_the_last_of_each_outcome_are_learned_from():

@@ -6,6 +6,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct import methods
+from bostruct.contracts import Surrogate
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.surrogates.target_fidelity import AtTargetFidelity, TargetFidelityPosterior
 from tests.fakes import TablePosterior
@@ -54,7 +55,7 @@ def test_what_runs_is_believed_at_its_own_fidelity():
     assert posterior.believe(top).predict(low).variance[0, 0] < 1e-9
 
 
-class Recorded:
+class Recorded(Surrogate):
     """A surrogate that keeps what it is conditioned on, and adds one to its state."""
 
     def __init__(self) -> None:

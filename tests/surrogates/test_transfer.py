@@ -9,7 +9,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.contracts import Array, IntArray, NumericalError, Posterior
+from bostruct.contracts import Array, IntArray, NumericalError, Posterior, Surrogate
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.surrogates.transfer import TransferLearning
 from bostruct.testing.posterior_laws import check_posterior
@@ -80,7 +80,7 @@ def test_a_second_fit_starts_from_the_state_of_the_first() -> None:
 
 
 def test_the_target_alone_is_left_where_the_joint_model_fails() -> None:
-    class Failing:
+    class Failing(Surrogate):
         def initial_state(self) -> None:
             return None
 

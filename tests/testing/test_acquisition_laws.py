@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bostruct.acquisition.functions import LowerConfidenceBound, ProbabilityOfImprovement
-from bostruct.contracts import Array, Prediction
+from bostruct.contracts import AcquisitionFunction, Array, Prediction
 from bostruct.testing.acquisition_laws import check_acquisition
 from tests.acquisition.test_functions import ALL
 
@@ -21,7 +21,7 @@ def test_ours_obey(acquisition):
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(AcquisitionFunction):
     """An acquisition function, but for one fault."""
 
     one: Any
@@ -108,7 +108,7 @@ class NoPruning(LowerConfidenceBound):
 
 
 @dataclass(frozen=True)
-class Level:
+class Level(AcquisitionFunction):
     """The worth of knowing where the objective crosses a level; its bound need not grow with the variance's."""
 
     level: float = 0.0
@@ -124,6 +124,22 @@ class Level:
 
     def average(self, scores: Array) -> Array:
         return scores.mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Deaf(LowerConfidenceBound):
+    """A function that is none once it knows the noise, or is a logarithm then."""
+
+    fault: str = ""
+
+    def with_noise(self, noise: Array) -> Any:
+        return ProbabilityOfImprovement() if self.fault == "another scale" else noise
+
+
+@pytest.mark.parametrize("fault", ["none", "another scale"])
+def test_a_function_of_noise_is_a_function_on_the_same_scale(fault):
+    with pytest.raises(AssertionError, match=r"^Deaf: .*with_noise"):
+        check_acquisition(Deaf(1.0, fault), np.random.default_rng(0))
 
 
 def test_a_bound_may_be_infinite():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Appraisal, NumericalError, Predicted, Prediction
+from bostruct.contracts import Appraisal, BostructError, LeftOut, NumericalError, Predicted, Prediction, Searcher
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
-from bostruct.testing.appraisal_laws import check_appraisal, check_predicted
+from bostruct.testing.searcher_laws import MEMBER_LAWS, check_appraisal, check_left_out, check_predicted
 
 SEEDS = itertools.count()
 SPACE = bo.Space({"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)})
@@ -36,6 +36,8 @@ class Faulty(RandomSearch):
             raise NumericalError("too few")
         if self.fault == "one eligible":
             return Appraisal(np.ones(1, dtype=np.bool_), None)
+        if self.fault == "none eligible":
+            return Appraisal(np.zeros(n, dtype=np.bool_), None)
         if self.fault == "eligible numbers":
             return Appraisal(np.ones(n), None)
         if self.fault == "a pair":
@@ -65,6 +67,7 @@ def cost(point):
         ("flat means", r"the mean of an appraisal is \(s, n\): expected 2 dimensions, got shape \(30,\)"),
         ("not a number", "the mean of an appraisal is finite"),
         ("negative variance", "the variance of an appraisal is at least 0"),
+        ("none eligible", "at least one completed point is eligible"),
         ("own generator", "(global random state was used|appraise with the same generator)"),
     ],
 )
@@ -90,6 +93,7 @@ class Predicting(RandomSearch):
     """Random search with predictions, but for one fault."""
 
     fault: str = "none"
+    has_model = True
 
     def predict(self, history, state, xs, rng):
         del history, state
@@ -128,3 +132,82 @@ def test_faulty_predictions_are_found(fault, says):
         return
     with pytest.raises(AssertionError, match=says):
         check_predicted(searcher, history, None, 0)
+
+
+@pytest.mark.parametrize("member", ["predict", "cross_validate"])
+def test_a_model_that_no_member_tells_of_is_found(member):
+    class Silent(Judging):
+        has_model = cross_validates = False
+
+        def predict(self, history, state, xs, rng):
+            return Predicting(SPACE).predict(history, state, xs, rng)
+
+    says = {"predict": "has_model = True", "cross_validate": "cross_validates = True"}[member]
+    law = {"predict": check_predicted, "cross_validate": check_left_out}[member]
+    with pytest.raises(AssertionError, match=says):
+        law(Silent(SPACE), HISTORY, None, 0)
+
+
+HISTORY = History.of(SPACE, SPACE.sample(6, np.random.default_rng(0)), np.arange(6.0))
+
+
+@dataclass(frozen=True)
+class Judging(RandomSearch):
+    """Random search that bounds the regret and predicts values left out, but for one fault."""
+
+    fault: str = "none"
+    bounds_regret = cross_validates = True
+
+    def bound_regret_probability(self, history, state, regret, rng):
+        del history, state
+        drawn = 0.1 * rng.random()
+        if self.fault == "cannot be fitted":
+            raise NumericalError("too few")
+        found = {"too much": 1.5, "negative": -0.5, "upwards": regret / 10.0}
+        return found.get(self.fault, 0.5 / (1.0 + regret) + drawn)
+
+    def cross_validate(self, history, state, objective, rng):
+        del state, objective, rng
+        n = len(history.values) - 1
+        if self.fault == "cannot be fitted":
+            raise BostructError("too few")
+        found = LeftOut(np.arange(n), Prediction(np.zeros((2, n)), np.ones((2, n))))
+        if self.fault == "twice":
+            return found._replace(positions=np.zeros(n, dtype=np.int64))
+        if self.fault == "beyond":
+            return found._replace(positions=np.arange(n) + 2)
+        if self.fault == "a value too few":
+            return found._replace(prediction=Prediction(np.zeros((2, n - 1)), np.ones((2, n))))
+        if self.fault == "negative variance":
+            return found._replace(prediction=Prediction(np.zeros((2, n)), -np.ones((2, n))))
+        return tuple(found) if self.fault == "a tuple" else found
+
+
+@pytest.mark.parametrize(
+    ("fault", "says"),
+    [
+        ("too much", "the bound of the regret is a probability: got 1.5, of at most 1.0"),
+        ("negative", "the bound of the regret is a probability"),
+        ("upwards", "a larger regret is no more probable"),
+        ("twice", "positions are of completed points, ascending"),
+        ("beyond", "positions are of completed points, ascending"),
+        ("a value too few", r"the mean of values left out is \(s, n\): expected n = 29, got \(2, 28\)"),
+        ("negative variance", "the variance of values left out is at least 0"),
+        ("a tuple", "cross_validate returns a LeftOut"),
+    ],
+)
+def test_faulty_bounds_and_validations_are_found(fault, says):
+    with pytest.raises(AssertionError, match=rf"^Judging: {says}"):
+        check_searcher(lambda domain: Judging(domain, fault), SPACE, cost, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", ["none", "cannot be fitted"])
+def test_bounds_and_validations_without_fault_pass(kind):
+    check_searcher(lambda domain: Judging(domain, kind), SPACE, cost, np.random.default_rng(0))
+
+
+def test_every_member_of_a_searcher_with_a_default_has_a_law():
+    plain = {"domain", "n_initial", "repeats", "has_model", "bounds_regret", "cross_validates"}
+    others = {"suggest", "settings", "initial_state"}  # of each step, and before the first one
+    members = {name for name in {**vars(Searcher), **Searcher.__annotations__} if not name.startswith("_")}
+    assert members == {*MEMBER_LAWS} | plain | others

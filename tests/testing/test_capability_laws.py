@@ -189,7 +189,7 @@ def build(data):
 def test_a_domain_rebuilt_as_another_class_fails():
     bo.register_domain("orders of the capability laws", build)
     check_domain(Named(4), np.random.default_rng(0))
-    with pytest.raises(AssertionError, match="AlsoNamed has HasMutation, the rebuilt Named lacks it; two classes need"):
+    with pytest.raises(AssertionError, match="AlsoNamed has mutable, the rebuilt Named nothing; two classes need"):
         check_domain(AlsoNamed(4), np.random.default_rng(0))
     check_same_capabilities(AlsoNamed(4), Mutable(4))
 

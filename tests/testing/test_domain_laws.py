@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import DistanceDomain, FeatureDomain
 from bostruct.testing.domain_laws import check_continuous, check_domain, check_enumeration
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}
@@ -121,24 +122,24 @@ class Lazy(bo.Space):
         return np.repeat(np.asarray(x)[None], len(counts), axis=0)
 
 
-class OneSided(bo.Space):
+class OneSided(bo.Space, DistanceDomain):
     def distances(self, xs, ys):
         return np.maximum(np.asarray(xs)[:, None, 2] - np.asarray(ys)[None, :, 2], 0).astype(float)
 
 
-class FarFromItself(bo.Space):
+class FarFromItself(bo.Space, DistanceDomain):
     def distances(self, xs, ys):
         return np.ones((len(xs), len(ys)))
 
 
-class Relative(bo.Space):
+class Relative(bo.Space, FeatureDomain):
     """Its features depend on the other points of the batch."""
 
     def features(self, xs):
         return np.asarray(xs) - np.asarray(xs).mean(axis=0)
 
 
-class Unnumbered(bo.Space):
+class Unnumbered(bo.Space, FeatureDomain):
     def features(self, xs):
         return np.full((len(xs), 1), np.nan)
 

@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Parameter
+from bostruct.contracts import Kernel, Parameter, Prior, SingleGram
 from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.surrogates.priors import Normal
-from bostruct.testing.kernel_laws import check_kernel
+from bostruct.testing.kernel_laws import LAWS, KernelCase, check_kernel
 from tests.permutations import Distant
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6), "d": bo.Integer(-3, 3)})
+
+NORMAL = Normal(0.0, 1.0)
 
 
 @pytest.fixture
@@ -23,11 +25,11 @@ def rng() -> np.random.Generator:
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(Kernel):
     """exp(-rate * differing columns), but for one fault."""
 
     fault: str = "none"
-    prior: object = Normal(0.0, 1.0)
+    prior: Prior = NORMAL
     kept: dict = field(default_factory=dict)
 
     @property
@@ -184,7 +186,7 @@ def test_a_value_of_the_wrong_form_is_named(fault, says, rng):
 
 def test_a_kernel_with_a_faulty_prior_fails(rng):
     @dataclass(frozen=True)
-    class Nowhere:
+    class Nowhere(Prior):
         def log_density(self, theta):
             return -np.inf * (1.0 + abs(theta))
 
@@ -229,3 +231,42 @@ def test_a_faulty_kernel_of_training_points_fails(fault, rng):
     check_kernel(kernel, Distant(4), rng, reach=1.0)
     with pytest.raises(AssertionError, match="gram_and_diag"):
         check_kernel(replace(kernel, fault=fault), Distant(4), rng, reach=1.0)
+
+
+@dataclass(frozen=True)
+class Overriding(Faulty):
+    """A kernel whose quick ways do something else than the defaults of the base, but for one or none of them."""
+
+    def gram_and_diag(self, theta, xs, prepared):
+        return self.gram(theta, prepared), self.diag(theta, xs) * (2.0 if self.fault == "gram_and_diag" else 1.0)
+
+    def single_grams(self, thetas, xs):
+        wrong = 1.01 if self.fault == "single_grams" else 1.0
+
+        def along(ys):
+            prepared = self.prepare(xs, ys)
+            return (SingleGram((wrong * self.gram(theta, prepared)).astype(np.float32), 1e-6) for theta in thetas)
+
+        return along
+
+
+@pytest.mark.parametrize("fault", ["gram_and_diag", "single_grams"])
+def test_a_quick_way_that_does_something_else_fails(fault, rng):
+    check_kernel(Overriding(), SPACE, rng, reach=1.0)
+    with pytest.raises(AssertionError, match=fault):
+        check_kernel(Overriding(fault), SPACE, rng, reach=1.0)
+
+
+@pytest.mark.parametrize("fault", ["has another diagonal", "stays", "forgets the chain rule"])
+def test_an_override_that_does_something_else_than_the_default_is_named(fault, rng):
+    xs = SPACE.sample(6, rng)
+    theta = np.array([-0.7])
+    case = KernelCase(SPACE, xs, xs, theta, theta + 0.3, 1.0, rng)
+    LAWS["defaults"](Faulty(), case)
+    with pytest.raises(AssertionError, match="does what its default in Kernel does"):
+        LAWS["defaults"](Faulty(fault), case)
+
+
+def test_a_plain_object_is_no_kernel(rng):
+    with pytest.raises(AssertionError, match=r"object: check_part raised TypeError: kernel: expected a bostruct"):
+        check_kernel(object(), SPACE, rng)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pair_search import PairSearch
 from bostruct.acquisition.sampling import Sampling
+from bostruct.contracts import Maximizer
 from bostruct.testing.maximizer_laws import RandomScore, check_maximizer
 from tests.permutations import Distant, Permutations, Swaps
 
@@ -59,7 +60,7 @@ def test_a_random_score_is_a_score(rng):
 
 
 @dataclass
-class Faulty:
+class Faulty(Maximizer):
     """Random points, but for one fault."""
 
     fault: str

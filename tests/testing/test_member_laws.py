@@ -1,33 +1,15 @@
-"""A domain with half a contract, half a capability or an equality that lies breaks a law by name."""
+"""What is no domain, an equality that lies and an override that disagrees with the default break a law by name."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import bostruct as bo
+from bostruct.contracts import LocalDomain
 from bostruct.testing import check_domain
-from bostruct.testing.member_laws import CAPABILITIES, check_equality, check_members
+from bostruct.testing.member_laws import DEFAULTS, check_defaults, check_equality, check_members
 from tests.permutations import Permutations, Swaps
-
-
-class Half(Permutations):
-    def neighbors(self, x):
-        return Swaps(self.n).neighbors(x)
-
-
-class Batched(Permutations):
-    def sample_neighborhoods(self, xs, m, rng, leaps=False):
-        raise NotImplementedError
-
-
-class Named(Permutations):
-    """A field and a property that are called like members of capabilities are no methods."""
-
-    names = ("a", "b")
-
-    @property
-    def options(self):
-        raise RuntimeError("evaluated")
 
 
 class Agreeable(Permutations):
@@ -37,26 +19,45 @@ class Agreeable(Permutations):
     __hash__ = Permutations.__hash__
 
 
-def test_the_capabilities_are_those_of_the_page():
-    assert {"HasNeighbors", "HasMutation", "HasChoices", "HasPool"} < {one.__name__ for one in CAPABILITIES}
-    assert not any("Gradient" in one.__name__ or "Appraisal" in one.__name__ for one in CAPABILITIES)
+class Reversed(Permutations):
+    def take(self, batch, positions):
+        return super().take(batch, positions)[::-1]
 
 
-def test_half_a_capability_is_named_with_what_is_missing():
-    message = r"for contracts\.HasNeighbors, Half has neighbors and lacks sample_neighbors; methods would not use it"
-    with pytest.raises(AssertionError, match=message):
-        check_domain(Half(4), np.random.default_rng(0), rebuildable=False)
-    with pytest.raises(AssertionError, match=r"Batched has sample_neighborhoods and lacks neighbors, sample_neighbors"):
-        check_members(Batched(4))
+class Forgetful(Permutations):
+    def join(self, *batches):
+        return super().join(*batches[:1])
 
 
-def test_half_a_contract_is_named_with_what_is_missing():
-    with pytest.raises(AssertionError, match=r"a domain has all members of contracts\.Domain: object lacks .*keys"):
+class Coarse(Permutations):
+    def keys(self, batch):
+        return [x[0] for x in batch]
+
+
+class Restless(Permutations):
+    def sample_candidates(self, m, starts, rng):
+        return super().sample_candidates(m + 1, starts, rng)
+
+
+class Partial(Swaps):
+    def sample_neighbors(self, x, m, rng):
+        return super().sample_neighbors(x, m, rng)[1:]
+
+
+class Shifted(Swaps):
+    def sample_neighborhoods(self, xs, m, rng, leaps=False):
+        near, of = super().sample_neighborhoods(xs, m, rng, leaps)
+        return near, of[::-1]
+
+
+class Renamed(bo.Space):
+    def names(self, x):
+        return [name.upper() for name in super().names(x)]
+
+
+def test_what_is_no_domain_is_refused_with_the_name_of_the_base():
+    with pytest.raises(AssertionError, match=r"a domain is a subclass of bostruct\.contracts\.Domain: object is none"):
         check_members(object())
-
-
-def test_a_field_is_no_half_capability():
-    check_members(Named(4))
     check_members(Swaps(4))
 
 
@@ -64,3 +65,32 @@ def test_an_equality_that_is_always_true_breaks_a_law():
     with pytest.raises(AssertionError, match=r"Agreeable\.__eq__ says that it equals <object"):
         check_domain(Agreeable(4), np.random.default_rng(0), rebuildable=False)
     check_equality(Permutations(4))
+
+
+FAULTS = {
+    "keys": Coarse(4),
+    "take": Reversed(4),
+    "join": Forgetful(4),
+    "sample_candidates": Restless(4),
+    "names": Renamed({"a": bool, "b": [0, 1, 2]}),
+    "sample_neighbors": Partial(4),
+    "sample_neighborhoods": Shifted(4),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_an_override_that_disagrees_with_the_default_is_named(name):
+    domain = FAULTS[name]
+    law = rf"{type(domain).__name__}\.{name} agrees with the default of "
+    with pytest.raises(AssertionError, match=law):
+        check_defaults(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
+
+
+def test_each_default_that_is_compared_has_a_fault_that_is_found():
+    assert {name for _, name, _ in DEFAULTS} == FAULTS.keys()
+
+
+@pytest.mark.parametrize("domain", [Swaps(4), bo.Space({"a": bool, "b": range(5)}), bo.mlp_domain()], ids=str)
+def test_the_faultless_agree_with_the_defaults(domain):
+    check_defaults(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
+    assert isinstance(domain, LocalDomain) or domain.traits.local is None

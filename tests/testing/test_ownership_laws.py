@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import FeatureDomain
 from bostruct.testing import check_domain
 from bostruct.testing.ownership_laws import check_ownership, spoil, unchanged
 from tests.permutations import Distant
 
 
-class Rows(Distant):
+class Rows(Distant, FeatureDomain):
     """Permutations as lists, which can be changed."""
 
     def sample(self, m, rng):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import Prediction
+from bostruct.contracts import Posterior, Prediction
 from bostruct.methods import auto
 from bostruct.testing.posterior_laws import check_posterior
 
@@ -22,7 +22,7 @@ def posterior() -> Any:
     return auto(SPACE).surrogate.condition(xs, 40.0 * rng.normal(size=9), None, rng)[0]
 
 
-class Faulty:
+class Faulty(Posterior):
     """A posterior, but for one fault."""
 
     def __init__(self, posterior: Any, fault: str) -> None:
@@ -34,6 +34,17 @@ class Faulty:
         if self.fault == "one noise for all samples":
             return self.posterior.noise[0]
         return self.posterior.noise - 1e9 if self.fault == "less than no noise" else self.posterior.noise
+
+    @property
+    def outputs(self) -> Any:
+        return {"has no output": (), "is another output": (Shifted(self.posterior, "none"),)}.get(self.fault, (self,))
+
+    def leave_one_out(self) -> Any:
+        found = self.posterior.leave_one_out()
+        return found._replace(values=found.values[1:]) if self.fault == "leaves out a value" else found
+
+    def find_training_means(self, xs: Any) -> Any:
+        return self.screen(xs).mean + (self.fault == "knows what it was not told")
 
     def predict(self, xs: Any) -> Prediction:
         rows = np.asarray(xs)
@@ -79,6 +90,12 @@ class Faulty:
         return found
 
 
+class Shifted(Faulty):
+    def predict(self, xs: Any) -> Prediction:
+        mean, variance = self.posterior.predict(xs)
+        return Prediction(mean + 1.0, variance)
+
+
 class Believed(Faulty):
     def __init__(self, posterior: Any, fault: str, n: int) -> None:
         super().__init__(posterior, fault)
@@ -96,7 +113,8 @@ class Believed(Faulty):
 FAULTS = ["reads the base of single changes", "knows objects", "centers", "forgets an axis", "no variance"]
 FAULTS += ["not finite", "changes as it believes", "hopes too little", "is too certain", "believes nothing"]
 FAULTS += ["believes no point anew", "independent at last", "moves means", "widens"]
-FAULTS += ["one noise for all samples", "less than no noise"]
+FAULTS += ["one noise for all samples", "less than no noise", "has no output", "is another output"]
+FAULTS += ["leaves out a value", "knows what it was not told"]
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from bostruct.contracts import Prior
 from bostruct.surrogates.priors import (
     Bounded,
     LogHorseshoe,
@@ -35,7 +36,7 @@ def test_ours_obey(prior, initial):
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(Prior):
     """A normal density on [-1, 1], but for one fault."""
 
     fault: str
@@ -79,3 +80,18 @@ def test_a_faulty_prior_fails(fault):
 
 def test_the_faultless_pass():
     check_prior(Faulty("none"), np.random.default_rng(0))
+
+
+class Differences(Faulty):
+    """A prior without a formula of its gradient."""
+
+    value_and_grad = Prior.value_and_grad
+
+
+def test_the_default_gradient_passes():
+    check_prior(Differences("none"), np.random.default_rng(0))
+
+
+def test_a_plain_object_is_no_prior():
+    with pytest.raises(AssertionError, match=r"expected a bostruct\.contracts\.Prior \(subclass it\), got object"):
+        check_prior(object(), np.random.default_rng(0))  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.contracts import SpaceExhausted, Suggestion
+from bostruct.contracts import Searcher, SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 
@@ -22,7 +22,7 @@ def rng() -> np.random.Generator:
 
 
 @dataclass(frozen=True)
-class Faulty:
+class Faulty(Searcher):
     """Random search, but for one fault."""
 
     domain: Any
@@ -122,6 +122,20 @@ def test_a_searcher_that_repeats_points_of_a_full_domain_fails(rng):
     ):
         check_searcher(Restless, bo.Space(VARIABLES), total, rng)
     check_searcher(Restless, bo.Space({**VARIABLES, "d": range(100)}), total, rng)  # too large to list
+
+
+def test_what_is_no_subclass_and_a_number_of_points_that_is_none_fail(rng):
+    class Thing:
+        domain = bo.Space(VARIABLES)
+
+    with pytest.raises(AssertionError, match=r"^Thing: a searcher is a bostruct.contracts.Searcher: subclass it"):
+        check_searcher(lambda _: Thing(), Thing.domain, total, rng)
+
+    class Uncounted(RandomSearch):
+        n_initial = "ten"
+
+    with pytest.raises(AssertionError, match=r"^Uncounted: n_initial is a number of points: got 'ten'"):
+        check_searcher(Uncounted, bo.Space(VARIABLES), total, rng)
 
 
 def test_a_tuple_that_is_no_suggestion_is_named(rng):

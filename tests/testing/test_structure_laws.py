@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.checks import has_capability
-from bostruct.contracts import DomainError, HasArchitectures, HasParts, HasVariables
+from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.compilers.implementations import labeled_module
@@ -19,8 +18,12 @@ from tests.conditional_spaces import training_space
 VARIABLES = {"a": bool, "rate": bo.Real(0.1, 1.0), "c": range(6)}
 
 
-class Wider(bo.Space):
-    n_columns = 7
+class Narrow(bo.Space):
+    """It says nothing of its last variable."""
+
+    def __init__(self, variables):
+        super().__init__(variables)
+        self.variables.pop("c")
 
 
 class Floating(bo.Space):
@@ -59,7 +62,7 @@ class Listed(bo.Space):
 @pytest.mark.parametrize(
     ("fault", "law"),
     [
-        (Wider, "n_columns is the sum"),
+        (Narrow, "a row has as many columns"),
         (Floating, "an array of integers"),
         (Flat, "a batch is"),
         (Numberless, "the numbers too many to list"),
@@ -79,7 +82,6 @@ def test_columns_in_another_order_are_named():
 
 @pytest.mark.parametrize("domain", [bo.Space(VARIABLES), training_space()], ids=["plain", "conditional"])
 def test_spaces_are_of_variables(domain):
-    assert has_capability(domain, HasVariables)
     check_variables(domain, domain.sample(20, np.random.default_rng(0)))
 
 
@@ -161,9 +163,3 @@ def test_programs_stand_for_architectures_where_their_modules_stand_for_layers()
     others = SearchSpace(lambda: siso_module("Unheard", {"units": D([16, 32])}))
     with pytest.raises(DomainError, match="these programs stand for none: no module stands for a layer"):
         others.architectures(others.sample(3, np.random.default_rng(0)))
-
-
-def test_who_has_which_structure():
-    domains = [bo.Space(VARIABLES), pair(), SMALL_CNN, SearchSpace(layered)]
-    had = [[has_capability(one, c) for c in (HasVariables, HasParts, HasArchitectures)] for one in domains]
-    assert had == [[True, False, False], [False, True, False], [False, False, True], [False, False, True]]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.contracts import Surrogate
 from bostruct.methods import METHODS, auto, bayesian, combo, nasbot, smac
 from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans
 from bostruct.testing.surrogate_laws import check_surrogate
@@ -42,7 +43,7 @@ def test_ours_obey(name):
     check_surrogate(make(), domain, np.random.default_rng(0))
 
 
-class Faulty:
+class Faulty(Surrogate):
     """A surrogate, but for one fault."""
 
     def __init__(self, fault: str) -> None:
@@ -127,7 +128,9 @@ class AnyPoints(GaussianPosterior):
         return self.shift + self.scale * self.training_means.means if self.training_means else None
 
 
-@pytest.mark.parametrize(("fault", "law"), [("another mean", "is the mean of predict"), ("any points", "no equal one")])
+@pytest.mark.parametrize(
+    ("fault", "law"), [("another mean", "is the mean of predict"), ("any points", "that it was not conditioned")]
+)
 def test_the_mean_at_the_points_told_is_that_of_the_prediction(fault, law):
     with pytest.raises(AssertionError, match=f"find_training_means .*{law}"):
         check_surrogate(Unfit(fault), SPACE, np.random.default_rng(0))
@@ -142,6 +145,37 @@ class Modest(Faulty):
 def test_covariances_are_declared():
     with pytest.raises(AssertionError, match="declares no covariances"):
         check_surrogate(Modest("none"), SPACE, np.random.default_rng(0))
+
+
+class Careless(Faulty):
+    """A surrogate with a fault in what it does at kept hyperparameters, in outputs or in units."""
+
+    @property
+    def n_outputs(self) -> Any:
+        return 1 if self.fault == "several outputs" else None
+
+    def condition_at(self, xs: Any, values: Any, state: Any) -> Any:
+        del state
+        rng = np.random.default_rng(0)
+        return self.surrogate.condition(xs, values + (self.fault == "another posterior"), None, rng)[0]
+
+    def restore_units(self, prediction: Any, values: Any) -> Any:
+        del values
+        return prediction._replace(mean=-prediction.mean) if self.fault == "turned over" else prediction
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"),
+    [
+        ("several outputs", "has n_outputs None"),
+        ("another posterior", "condition_at returns the posterior of the fit"),
+        ("turned over", "restore_units keeps the order of means"),
+    ],
+)
+def test_overrides_that_disagree_with_the_defaults_fail(fault, law):
+    with pytest.raises(AssertionError, match=law):
+        check_surrogate(Careless(fault), SPACE, np.random.default_rng(0))
+    check_surrogate(Careless("none"), SPACE, np.random.default_rng(0))
 
 
 def test_the_faultless_pass():

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 
 from bostruct.analysis.picture_style import write_ordinal
 from bostruct.analysis.report.facts import Run
-from bostruct.checks import has_capability
-from bostruct.contracts import HasParts, HasVariables
+from bostruct.contracts import Domain
 from bostruct.display import Html, element, pluralize
 from bostruct.study.history import Trial, tell_stop
 from bostruct.study.records import GIVE_SPACE, JsonDomain
@@ -66,15 +65,14 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def describe_space(domain: object) -> str:
+def describe_space(domain: Domain | None) -> str:
     """Say in words what a space is made of.
 
     domain: of the points; None where it is not known.
     """
-    parts = getattr(domain, "parts", {}) if has_capability(domain, HasParts) else {}
-    if parts:
-        return f"a space of {pluralize(len(parts), 'part')}"
-    if has_capability(domain, HasVariables):
+    if domain is not None and domain.parts:
+        return f"a space of {pluralize(len(domain.parts), 'part')}"
+    if domain is not None and domain.variables:
         rules = len(getattr(domain, "constraints", ()))
         return f"a space of {pluralize(len(domain.variables), 'variable')}" + (
             f" and {pluralize(rules, 'constraint')}" if rules else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field, fields
 from itertools import islice
@@ -12,7 +12,19 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from bostruct.checks import check_choice, check_integer, check_number, short_repr
-from bostruct.contracts import ADDED_LATER, DomainError, Json, ParsedJson, PointError, Presented, SpaceExhausted
+from bostruct.contracts import (
+    ADDED_LATER,
+    DRAW_BLOCKS,
+    DRAWS_UNSEEN,
+    Domain,
+    DomainError,
+    Json,
+    ParsedJson,
+    PointError,
+    Presented,
+    SpaceExhausted,
+    draw_unseen,
+)
 from bostruct.domains.architecture.labels import CNN, MLP, Family, family_from_json
 from bostruct.domains.architecture.masses import all_masses
 from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
@@ -20,7 +32,6 @@ from bostruct.domains.architecture.modifiers import MODIFIERS
 from bostruct.domains.architecture.pools import cnn_pool, mlp_pool
 from bostruct.domains.architecture.value import Architecture, check_architecture
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.unseen import DRAW_BLOCKS, DRAWS_UNSEEN, draw_unseen
 
 MODIFIERS_PER_MUTATION = (
     0.5,
@@ -109,7 +120,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, repr=False)
-class ArchitectureDomain:
+class ArchitectureDomain(Domain):
     """All architectures of a family within bounds.
 
     family: `Family`, the labels that layers may have.
@@ -118,6 +129,8 @@ class ArchitectureDomain:
 
     Raises DomainError.
     """
+
+    reads_earlier_forms = True
 
     family: Family
     bounds: Bounds
@@ -131,11 +144,6 @@ class ArchitectureDomain:
                 self.check(x)
             except PointError as error:
                 raise DomainError(f"pool[{position}]: {error}") from None
-
-    @property
-    def size(self) -> float:
-        """The number of architectures: infinite."""
-        return math.inf
 
     def sample(self, m: int, rng: np.random.Generator) -> list[Architecture]:
         """Draw m valid, independent architectures.
@@ -158,9 +166,9 @@ class ArchitectureDomain:
 
         Raises SpaceExhausted where there is none, or none is found.
         """
-        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
+        x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[:LISTED_AFTER])
         x = self._find_unseen(seen, rng) if x is None else x
-        x = draw_unseen(self, seen, rng, DRAW_BLOCKS[LISTED_AFTER:]) if x is None else x
+        x = draw_unseen(self.sample, self.keys, seen, rng, DRAW_BLOCKS[LISTED_AFTER:]) if x is None else x
         if x is None:
             raise SpaceExhausted(f"no unseen architecture in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
         return x
@@ -183,13 +191,6 @@ class ArchitectureDomain:
         self.check(x)
         return x
 
-    def present(self, x: Architecture) -> Architecture:
-        """Return what an objective receives: the architecture itself.
-
-        x: architecture of the domain.
-        """
-        return x
-
     def encode(self, x: Architecture) -> Json:
         """Return an architecture as JSON.
 
@@ -205,14 +206,10 @@ class ArchitectureDomain:
         return Architecture.from_json(data, self.family)
 
     def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:
-        """Return the points themselves, which are architectures: `HasArchitectures`.
-
-        xs: sequence of points.
-        """
         return xs
 
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> Architecture:
-        """Rebuild an architecture that a domain of other bounds encoded; raises PointError: `HasMigration`.
+        """Rebuild an architecture that a domain of other bounds encoded; raises PointError.
 
         data: what `encode` of the other domain returned.
         description: of the other domain, which says nothing that an architecture does not say itself.
@@ -221,33 +218,7 @@ class ArchitectureDomain:
         return self.decode(data)
 
     def key(self, x: Architecture) -> Hashable:
-        """Return the fingerprint of an architecture.
-
-        x: an architecture.
-        """
         return x.fingerprint
-
-    def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
-        """Return the fingerprints of architectures: isomorphic architectures are one point.
-
-        batch: architectures.
-        """
-        return [x.fingerprint for x in batch]
-
-    def take(self, batch: Sequence[Architecture], positions: Iterable[int]) -> list[Architecture]:
-        """Return the architectures at some positions of a batch.
-
-        batch: m architectures.
-        positions: in 0..m - 1, in the order wanted, repeats allowed.
-        """
-        return [batch[i] for i in positions]
-
-    def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
-        """Join batches into one list.
-
-        batches: architectures, in the order that the result has.
-        """
-        return [x for batch in batches for x in batch]
 
     def mutate(self, x: Architecture, rng: np.random.Generator) -> Architecture:
         """Return a valid architecture other than x after 1 to 5 modifiers, fewer being likelier.

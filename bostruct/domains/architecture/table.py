@@ -12,13 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, ParsedJson, Point, PointError, SpaceExhausted
+from bostruct.contracts import (
+    DomainError,
+    Json,
+    LocalDomain,
+    ParsedJson,
+    Point,
+    PointError,
+    SpaceExhausted,
+    draw_unseen,
+)
 from bostruct.domains.architecture.cells import CELL_SPACES, CellSpace, Code
 from bostruct.domains.architecture.labels import Family
 from bostruct.domains.architecture.layers import Layer
 from bostruct.domains.architecture.validity import AdjacencyLists, adjacency
 from bostruct.domains.architecture.value import Architecture, check_architecture
-from bostruct.domains.unseen import draw_unseen
 
 CHANGE_TRIES = 100  # at a change or a child, where a table does not hold every code
 
@@ -40,7 +48,7 @@ class CodeTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableDomain:
+class TableDomain(LocalDomain):
     """The architectures of a table of codes; isomorphic ones are one point.
 
     space: str, a name in `bostruct.domains.architecture.cells.CELL_SPACES`.
@@ -145,7 +153,7 @@ class TableDomain:
         seen: frozenset of keys (`keys`).
         rng: `numpy.random.Generator`.
         """
-        if (x := draw_unseen(self, seen, rng)) is not None:
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
             return x
         left = [x for x in map(self.at, range(self.size)) if x.fingerprint not in seen]
         if not left:
@@ -174,13 +182,6 @@ class TableDomain:
             return self.at(self.index_of_code(point))
         return self.at(self.index_of(point))
 
-    def present(self, x: Architecture) -> Architecture:
-        """Return what an objective receives: the architecture itself.
-
-        x: architecture of the domain.
-        """
-        return x
-
     def encode(self, x: Architecture) -> Json:
         """Return the first of the point's codes, as the benchmark writes it.
 
@@ -201,39 +202,9 @@ class TableDomain:
         return self.at(self._index_by_string[data])
 
     def key(self, x: Architecture) -> Hashable:
-        """Return the fingerprint of an architecture.
-
-        x: an architecture.
-        """
         return x.fingerprint
 
-    def keys(self, batch: Iterable[Architecture]) -> list[Hashable]:
-        """Return the fingerprints of architectures: isomorphic architectures are one point.
-
-        batch: architectures.
-        """
-        return [x.fingerprint for x in batch]
-
-    def take(self, batch: Sequence[Architecture], positions: Iterable[int]) -> list[Architecture]:
-        """Return the architectures at some positions of a batch.
-
-        batch: m architectures.
-        positions: in 0..m - 1, in the order wanted, repeats allowed.
-        """
-        return [batch[i] for i in positions]
-
-    def join(self, *batches: Iterable[Architecture]) -> list[Architecture]:
-        """Join batches into one list.
-
-        batches: architectures, in the order that the result has.
-        """
-        return [x for batch in batches for x in batch]
-
     def architectures(self, xs: Sequence[Architecture]) -> Sequence[Architecture]:
-        """Return the points themselves, which are architectures: `HasArchitectures`.
-
-        xs: sequence of points.
-        """
         return xs
 
     def neighbors(self, x: Architecture) -> list[Architecture]:

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.contracts import Choice, token
 from bostruct.domains.language.expansion import MAX_EXPANSIONS
 from bostruct.domains.language.graph import Fragment
 from bostruct.domains.language.hyperparameters import Discrete
@@ -23,7 +24,6 @@ from bostruct.domains.language.orders import read_order
 from bostruct.domains.language.termination import module_ancestors
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
-from bostruct.domains.space.decisions import Coordinate, token
 
 CACHE_SIZE = 4_096
 INSTANCE_NUMBER = re.compile(r"-\d+(?=$|\.)")
@@ -69,7 +69,7 @@ def choice_kind(path: str) -> str:
     return INSTANCE_NUMBER.sub("", path.rpartition("/")[2])
 
 
-def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
+def coordinates(walk: Walk) -> tuple[Choice, ...]:
     """Return the choices of a walk, in order.
 
     walk: choices that were made are read, those left are not.
@@ -78,14 +78,14 @@ def coordinates(walk: Walk) -> tuple[Coordinate, ...]:
     return tuple(coordinate_of(h, h.positions[v], read_order(h, walk.values) if h.things else None) for h, v in pairs)
 
 
-def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = None) -> Coordinate:
+def coordinate_of(h: Discrete, position: int, order: tuple[int, ...] | None = None) -> Choice:
     """Return a choice as a coordinate.
 
     h: the hyperparameter that is chosen.
     position: of its value among those that it can have.
     order: as of `read_order`.
     """
-    return Coordinate(h.path, choice_kind(h.path), position, len(h.values), h.ordered, order)
+    return Choice(h.path, choice_kind(h.path), position, len(h.values), h.ordered, order)
 
 
 def tokens(walk: Walk) -> npt.NDArray[np.int64]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar
 
-from bostruct.checks import load_by_name, optional_import, short_repr
+from bostruct.checks import check_part, load_by_name, optional_import, short_repr
 from bostruct.contracts import Json
 from bostruct.domains.graphviz import render_svg
 from bostruct.domains.language import drawing
@@ -76,16 +77,16 @@ class Node(NamedTuple):
     names: Mapping[str, Value] = NO_NAMES
 
 
-class Backend(Protocol[T]):
-    """A target that a program is compiled for, node by node."""
+class Backend(ABC, Generic[T]):
+    """A target that a program is compiled for, node by node: the base of all backends."""
 
+    @abstractmethod
     def make(self, node: Node, inputs: dict[str, T]) -> T | Mapping[str, T]:
         """Return what the node gives: one thing where it has one output, else a mapping by the names of its outputs.
 
         node: to compile.
         inputs: what reaches the node, by the names of its inputs, in the order they were declared in.
         """
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,12 +152,14 @@ class Program:
     def compile(self, backend: Backend[T], inputs: Mapping[str, T]) -> dict[str, T]:
         """Compile the program with a backend of your own.
 
-        backend: object with the method ``make(node, inputs)`` of a `Node` and of what was made of the nodes that it
+        backend: a `Backend`, whose ``make(node, inputs)`` gets a `Node` and what was made of the nodes that it
             reads, by the names of its inputs; it returns what the node gives, a mapping where that has several outputs.
         inputs: name -> what stands for each of the program's own inputs.
 
-        Returns what the backend makes, by the names of the program's outputs. Raises CompileError.
+        Returns what the backend makes, by the names of the program's outputs. Raises CompileError, TypeError for a
+        backend that is not made of the base.
         """
+        check_part("backend", backend, Backend)
         return load_by_name(f"{COMPILERS}.flow:compile_program")(self, backend, inputs)
 
     def to_torch(self, input_shapes: Example | Mapping[str, Example] | None = None) -> nn.Module:

@@ -15,18 +15,25 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_choice, check_integer, short_repr
-from bostruct.contracts import DomainError, Infeasible, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import (
+    DRAWS_UNSEEN,
+    Choice,
+    ChoiceDomain,
+    DomainError,
+    Infeasible,
+    Json,
+    LocalDomain,
+    ParsedJson,
+    PointError,
+    Presented,
+    SpaceExhausted,
+    TreeDomain,
+    draw_unseen,
+)
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.counts import Count, Exact, Infinite
 from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
-from bostruct.domains.language.distinct import (
-    MAX_KEPT_TRACES,
-    can_list,
-    draw_one_unseen,
-    draw_unseen_program,
-    list_programs,
-)
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
 from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, count_modules, tokens
 from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
@@ -35,8 +42,10 @@ from bostruct.domains.language.trace import Trace
 from bostruct.domains.language.uniform import EvenDraws
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
-from bostruct.domains.space.decisions import Coordinate
 
+MAX_KEPT_TRACES = 2_000  # of a space whose programs are listed once and kept
+MAX_LISTED_TRACES = 100_000  # of a space whose programs are listed where draws no longer find an unseen one
+LISTING_WORK = 500_000  # modules to build for a list: some seconds
 QUICK_BUDGET = 20_000  # modules looked at, for whether a space is small
 NEIGHBORS_LISTED = 100_000
 NEIGHBORS_COUNTED = 2_000
@@ -45,7 +54,7 @@ FINGERPRINT_SAMPLES = 8  # programs that a space's fingerprint looks at
 DESCRIPTION_WORK = 25_000  # modules built for one suggestion of a method that looks at drawn programs
 
 
-class SearchSpace(PartialProgram):
+class SearchSpace(PartialProgram, LocalDomain, ChoiceDomain, TreeDomain):
     """All programs that a function can build, or those of them that agree with what was assigned.
 
     builder: function that returns (inputs, outputs), as the functions of `bostruct.language` do. It is called once;
@@ -204,10 +213,6 @@ class SearchSpace(PartialProgram):
         return Trace.from_json(data)
 
     def key(self, x: Trace) -> str:
-        """Return the fingerprint of the program: traces that build equal programs are one point.
-
-        x: trace of the space.
-        """
         return self._fingerprint_of(x)
 
     @cached_property
@@ -215,33 +220,10 @@ class SearchSpace(PartialProgram):
         return LRUCache(lambda x: self.present(x).fingerprint)
 
     def keys(self, batch: Iterable[Trace]) -> list[Hashable]:
-        """Return the fingerprints of the programs.
-
-        batch: traces of the space.
-        """
         return [self.key(x) for x in batch]
 
     def spellings(self, batch: Iterable[Trace]) -> list[Hashable]:
-        """Return the traces themselves, of which several may build equal programs: `HasSpellings`.
-
-        batch: traces of the space.
-        """
         return list(batch)
-
-    def take(self, batch: Sequence[Trace], positions: Iterable[int]) -> list[Trace]:
-        """Return the traces at some positions of a batch.
-
-        batch: m traces.
-        positions: in 0..m - 1, in the order wanted, repeats allowed.
-        """
-        return [batch[i] for i in positions]
-
-    def join(self, *batches: Iterable[Trace]) -> list[Trace]:
-        """Join batches into one list.
-
-        batches: traces, in the order that the result has.
-        """
-        return [x for batch in batches for x in batch]
 
     def mutate(self, x: Mapping[str, Value], rng: np.random.Generator) -> Trace:
         """Draw another value for one choice; all other keys keep theirs where they still exist and may have them.
@@ -311,27 +293,13 @@ class SearchSpace(PartialProgram):
     def _is_endless(self) -> bool:
         return isinstance(self._quick_count, Infinite)
 
-    def coordinates(self, x: Trace) -> tuple[Coordinate, ...]:
-        """Return the choices of a trace, in order, as positions among their values.
-
-        x: trace of the space.
-        """
+    def coordinates(self, x: Trace) -> tuple[Choice, ...]:
         return coordinates(self._walk_of(x))
 
     def names(self, x: Trace) -> tuple[str, ...]:
-        """Return the paths of the choices of a trace, in order.
-
-        x: trace of the space.
-        """
         return tuple(h.path for h in self._walk_of(x).chosen)
 
     def resample(self, x: Trace, names: Sequence[str], rng: np.random.Generator) -> Trace:
-        """Draw these choices, and those that they open, anew; keep all others where they still exist: `HasChoices`.
-
-        x: trace of the space.
-        names: paths of choices.
-        rng: `numpy.random.Generator`.
-        """
         anew = set(names)
         kept = {path: value for path, value in x.items() if path not in anew}
         choose = sampling.trace_policy(kept, sampling.uniform_policy(rng))
@@ -340,68 +308,32 @@ class SearchSpace(PartialProgram):
         )
 
     def tokens(self, xs: Iterable[Trace]) -> list[npt.NDArray[np.int64]]:
-        """Return for each trace the hashes of its modules, edges and choices: `HasTokens`.
-
-        xs: traces of the space.
-        """
         return [self._tokens(x) for x in xs]
 
     def decisions(self, x: Trace) -> tuple[int, ...]:
-        """Return the position of each choice that is open here among its values, in order: `HasDecisions`.
-
-        x: trace of the space.
-        """
         return tuple(int(one.value) for one in self.coordinates(x)[len(self._walk.chosen) :])
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the values of the next choice after these; 0 at an end.
-
-        made: positions of the values chosen so far.
-
-        Raises Infeasible, also where that is so only within `max_depth`.
-        """
         with _as_infeasible():
             h = sampling.follow_decisions(self._walk, made).next()
         return 0 if h is None else len(h.values)
 
-    def choice_after(self, made: Sequence[int]) -> Coordinate | None:
-        """Return the choice that is made next, at its first value; None at an end: `HasNamedDecisions`.
-
-        made: positions of the values chosen so far.
-
-        Raises Infeasible, as `options` does.
-        """
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
         with _as_infeasible():
             h = sampling.follow_decisions(self._walk, made).next()
         return None if h is None else coordinate_of(h, 0)
 
     def decide(self, name: str, value: float) -> int:
-        """Return the decision that the value of a choice stands for, which is its position.
-
-        name: path of a choice.
-        value: as in `coordinates`.
-        """
         del name
         return round(value)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Trace:
-        """Draw a trace that begins with these choices; raises Infeasible, as `options` does.
-
-        made: positions of the values chosen so far.
-        rng: `numpy.random.Generator`.
-        """
         with _as_infeasible():
             return self._trace(
                 sampling.sample_walk(sampling.follow_decisions(self._walk, made), rng, self.max_decisions)
             )
 
     def architectures(self, xs: Iterable[Trace]) -> list[Architecture]:
-        """Return the architecture that each of m programs stands for: `HasArchitectures`.
-
-        xs: traces.
-
-        Raises DomainError where modules stand for no layers.
-        """
         try:
             return [self._architecture(x) for x in xs]
         except LanguageError as error:
@@ -451,3 +383,60 @@ def _as_infeasible() -> Iterator[None]:
         yield
     except (TooDeep, NoneFeasible) as error:
         raise Infeasible(str(error)) from error
+
+
+def can_list(space: SearchSpace, most: int) -> bool:
+    """Tell whether a space has programs, and so few traces that these can be compared in some seconds.
+
+    space: of programs.
+    most: traces.
+    """
+    found = space.quick_count()
+    if not isinstance(found, Exact) or not 0 < found.count <= most:
+        return False
+    try:
+        return found.count * space.program_size() <= LISTING_WORK
+    except NoneFeasible:  # where draws find none, a list would visit too many ways that lead nowhere
+        return False
+
+
+def list_programs(space: SearchSpace) -> tuple[Trace, ...]:
+    """Return the first trace of each program of a space, in the order of choice.
+
+    space: of few programs.
+    """
+    found: dict[Hashable, Trace] = {}
+    for x in space.enumerate("depth"):
+        found.setdefault(space.key(x), x)
+    return tuple(found.values())
+
+
+def draw_unseen_program(space: SearchSpace, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Trace:
+    """Draw a trace whose program was not seen; raises SpaceExhausted where there is none, or none is found.
+
+    space: of programs.
+    seen: keys of programs.
+    rng: `numpy.random.Generator`.
+    """
+    keys = partial(map, space.key)  # one may take milliseconds: computed when it is looked at
+    if (x := draw_unseen(space.sample, keys, seen, rng)) is not None:
+        return x
+    if not can_list(space, MAX_LISTED_TRACES):
+        raise SpaceExhausted(f"no unseen program in {DRAWS_UNSEEN} draws; {len(seen)} were seen")
+    return draw_one_unseen(space, list_programs(space), seen, rng)
+
+
+def draw_one_unseen(
+    space: SearchSpace, programs: Sequence[Trace], seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> Trace:
+    """Draw one of the programs that were not seen, each equally likely; raises SpaceExhausted.
+
+    space: of programs.
+    programs: a trace of each of its programs.
+    seen: keys of programs.
+    rng: `numpy.random.Generator`.
+    """
+    left = [x for x in programs if space.key(x) not in seen]
+    if not left:
+        raise SpaceExhausted(f"all {len(programs)} programs of the space have been seen")
+    return left[int(rng.integers(len(left)))]

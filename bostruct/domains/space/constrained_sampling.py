@@ -14,6 +14,7 @@ from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.call_limit import call_limit, limit_search
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask, work_limit
 from bostruct.domains.space.listed_draws import draw_listed
+from bostruct.domains.space.survey import find_survey
 from bostruct.domains.space.walks import random_walk
 from bostruct.domains.space.when import predicate_name
 
@@ -57,10 +58,11 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
             return found[:m]
         if space.enumerable:
             return np.concatenate([found, _sample_from_all(space, m - len(found), rng)])
-        known = np.concatenate([found, starts[:N_CHAINS], space.survey.points])
+        survey = find_survey(space)
+        known = np.concatenate([found, starts[:N_CHAINS], survey.points])
         if not len(known):
             raise DomainError(
-                f"constraints: no point that satisfies all {len(space.constraints)} was found in {space.survey.refusal}"
+                f"constraints: no point that satisfies all {len(space.constraints)} was found in {survey.refusal}"
                 "; give initial_points= that satisfy them, loosen them, or split them into smaller predicates; give an "
                 "equality of numbers a tolerance, or compute one number from the others in the objective"
             )
@@ -70,7 +72,7 @@ def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np
 
 def _rejection_draws(space: ConstrainedProduct) -> int:
     """Return how many uniform draws to try before they are given up: 0 where the survey has shown that they miss."""
-    if not space.enumerable and not space.survey.uniform_hits:
+    if not space.enumerable and not find_survey(space).uniform_hits:
         return 0
     return min(REJECTION_DRAWS, work_limit(space), space.n_points)
 

@@ -6,22 +6,27 @@ import copy
 import math
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_answer, short_repr
-from bostruct.contracts import IntArray, PredicateError
+from bostruct.contracts import DomainError, IntArray, PointError, PredicateError
 from bostruct.domains.space.call_limit import call_limit, limit_calls
-from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.conditions import Conditions
+from bostruct.domains.space.known_values import KnownValues
+from bostruct.domains.space.row_keys import RowKeys
+from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SpaceBatch
-from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
 
 Constraint = Callable[[dict[str, Any]], bool]
 Point = TypeVar("Point")
+Sample: TypeAlias = Callable[[int, np.random.Generator], IntArray]  # draws a number of points
 
 
 COUNTED_CALLS = 10_000  # beyond any limit, to say how many draws satisfy each constraint
@@ -43,40 +48,158 @@ class Survey(NamedTuple):
     refusal: str
 
 
-class ConstrainedProduct(Protocol):
-    """The view of a `Space` that drawing under constraints needs: variables, predicates, and points in both forms."""
+class ConstrainedProduct:
+    """Named variables, the conditions between them and known constraints: a space without a search for valid points.
+
+    variables: by name, in the order of the columns.
+    constraints: predicates of a point, a dict of the user's values; a valid point fulfills all of them.
+    """
+
+    surveyed: Survey | None = None  # once a search for valid points was made
+
+    def __init__(self, variables: Mapping[str, Variable], constraints: tuple[Constraint, ...]) -> None:
+        self.variables: Mapping[str, Variable] = variables
+        self.constraints = constraints
+        self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
+        self.layout = Layout(tuple(v.width for v in self.variables.values()))
+        self.conditions = Conditions(self.variables, self.layout)
+        self.n_points: int = (
+            self.conditions.n_points
+        )  # before constraints; at most, where predicates of many values ask
+        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
+            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
+        )
 
     @property
-    def variables(self) -> Mapping[str, Variable]: ...
+    def d(self) -> int:
+        """The number of variables."""
+        return len(self.variables)
+
     @property
-    def constraints(self) -> Sequence[Constraint]: ...
+    def n_columns(self) -> int:
+        """The number of columns of a row."""
+        return self.layout.n_columns
+
     @property
-    def d(self) -> int: ...
+    def n_choices(self) -> IntArray:
+        """The number of choices of each variable (d,).
+
+        Raises DomainError where a variable has several columns and is no single choice.
+        """
+        if self._wide:
+            i, wide = self._wide[0]
+            raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
+        return self._bounds
+
     @property
-    def n_choices(self) -> IntArray: ...
+    def enumerable(self) -> bool:
+        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
+        if self.n_points > MAX_ENUMERATED:
+            return False
+        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
+
+    def enumerate(self) -> IntArray:
+        """List all valid points (m, d), the last variable fastest.
+
+        Raises DomainError where the space is not `enumerable`.
+        """
+        if not self.enumerable:
+            raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
+        return self._all.copy()
+
+    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
+        """Draw m points independently, each variable even on its scale, whatever the constraints.
+
+        m: int >= 0.
+        rng: `numpy.random.Generator`.
+        """
+        rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
+        for i, v in self._own_drawing:
+            rows[:, self.layout.columns(i)] = v.sample(m, rng)
+        return self.conditions.settle_randomly(rows, rng)
+
+    def present(self, x: IntArray) -> dict[str, Any]:
+        """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables.
+
+        x: integer row (columns,). Its conditions and constraints are not checked. `Space` calls this by `super()`.
+        """
+        known = self._known_values.write(x)
+        return _present_row(self, x) if known is None else known
+
+    def keys(self, batch: IntArray) -> list[Hashable]:
+        """Return the keys of m points, equal for equal points.
+
+        batch: integer rows (m, d).
+        """
+        return self._row_keys.write(self.join(batch))
+
+    def from_keys(self, keys: Collection[Hashable]) -> IntArray:
+        """Return the points of m keys, as integer rows (m, d).
+
+        keys: as of `keys`.
+        """
+        return self._row_keys.read(keys)
+
+    def join(self, *batches: SpaceBatch) -> IntArray:
+        """Join batches into one, as integer rows (m, d).
+
+        batches: any number, as rows or as single changes; none give the empty batch.
+        """
+        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
+        return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
+
+    @cached_property
+    def grids(self) -> dict[int, NumberGrid]:
+        """The continuous coordinates: numbers too many to list, by the variable's position."""
+        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
+        return {i: grid for i, grid in grids.items() if grid is not None}
+
     @property
-    def layout(self) -> Layout: ...
-    @property
-    def n_points(self) -> int: ...
-    @property
-    def n_continuous(self) -> int: ...
-    @property
-    def enumerable(self) -> bool: ...
-    @property
-    def positions(self) -> Mapping[str, int]: ...
-    @property
-    def mutable_names(self) -> Sequence[str]: ...
-    @property
-    def survey(self) -> Survey: ...
-    @property
-    def conditions(self) -> Conditions: ...
-    def enumerate(self) -> IntArray: ...
-    def join(self, *batches: SpaceBatch) -> IntArray: ...
-    def sample(self, m: int, rng: np.random.Generator) -> IntArray: ...
-    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray: ...
-    def present(self, x: IntArray) -> dict[str, Any]: ...
-    def keys(self, batch: IntArray) -> list[Hashable]: ...
-    def from_keys(self, keys: Collection[Hashable]) -> IntArray: ...
+    def n_continuous(self) -> int:
+        """The number of continuous coordinates."""
+        return len(self.grids)
+
+    @cached_property
+    def _row_keys(self) -> RowKeys:
+        return RowKeys(self.variables.values())
+
+    @cached_property
+    def _known_values(self) -> KnownValues:
+        return KnownValues(self.variables)
+
+    @cached_property
+    def _all(self) -> IntArray:
+        rows = self.conditions.enumerate()
+        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
+            return rows[valid_mask(self, rows)] if self.constraints else rows
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.variables)
+
+    @cached_property
+    def _wide(self) -> list[tuple[int, Variable]]:
+        """The variables with several columns, and their positions."""
+        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
+
+    @cached_property
+    def _own_drawing(self) -> list[tuple[int, Variable]]:
+        """The variables that draw their own values, and their positions: with several columns, or on a scale."""
+        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
+
+    @cached_property
+    def _bounds(self) -> IntArray:
+        """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
+        counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
+        bounds = np.array([count for own in counts for count in own], dtype=np.int64)
+        bounds.flags.writeable = False
+        return bounds
+
+    @cached_property
+    def _bounds_for_draws(self) -> IntArray | int:
+        """`_bounds`, as one number where all are equal: NumPy draws the same numbers in a quarter of the time."""
+        different = set(self._bounds.tolist())
+        return different.pop() if len(different) == 1 else self._bounds
 
 
 def work_limit(space: ConstrainedProduct) -> int:
@@ -247,3 +370,27 @@ def _present_rows(space: ConstrainedProduct, xs: IntArray) -> Iterator[dict[str,
     for row in np.asarray(xs):
         split = zip(variables.items(), space.layout.split(row), strict=True)
         yield {name: v.present(own) for (name, v), own in split if own[0] != ABSENT}
+
+
+def _present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Any]:
+    """Return a point as a dict of the user's values; raise PointError for columns that are no value of a variable."""
+    if len(x) != (width := space.layout.n_columns):
+        raise PointError(f"expected a row of {width} columns, got {len(x)}")
+    pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
+    both = [((name, v), own) for (name, v), own in pairs if own[0] != ABSENT or not v.when]
+    for (name, v), own in both:
+        check_value(name, v, own)
+    return {name: v.present(own) for (name, v), own in both}
+
+
+def check_value(name: str, variable: Variable, columns: Sequence[int]) -> None:
+    """Raise PointError, naming the variable, unless the columns are those of a value.
+
+    name: of the variable.
+    variable: the variable.
+    columns: integers, as many as it has columns.
+    """
+    try:
+        variable.check(columns)
+    except PointError as error:
+        raise PointError(f"{name}: {error}") from None

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Infeasible, IntArray
+from bostruct.contracts import Choice, Infeasible, IntArray, token
 from bostruct.domains.space.choices import number_grid
 from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
 from bostruct.domains.space.variable import ABSENT, Variable
@@ -19,28 +17,7 @@ RESAMPLING_DRAWS = 1_000
 DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
 
 
-@dataclass(frozen=True, slots=True)
-class Coordinate:
-    """One choice of a point.
-
-    path: str, its name, or its place in a program.
-    kind: str, what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
-    value: float, the position of its value among `count`.
-    count: float, the number of values it can have.
-    ordered: bool, True where neighboring values are alike.
-    order: tuple of int, the things that the value puts in order, first place first; empty for a later step of an order
-        that an earlier choice of the point has; None for a choice that tells no order.
-    """
-
-    path: str
-    kind: str
-    value: float
-    count: float
-    ordered: bool
-    order: tuple[int, ...] | None = None
-
-
-def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
+def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
     """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range.
 
     name: str.
@@ -48,8 +25,8 @@ def coordinate(name: str, variable: Variable, vertex: int) -> Coordinate:
     vertex: int, the point's choice of it.
     """
     if (grid := number_grid(variable)) is not None:
-        return Coordinate(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
-    return Coordinate(name, name, vertex, len(variable), variable.ordered)
+        return Choice(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
+    return Choice(name, name, vertex, len(variable), variable.ordered)
 
 
 def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np.float64]:
@@ -63,14 +40,6 @@ def coordinate_values(space: ConstrainedProduct, xs: IntArray) -> npt.NDArray[np
         if (grid := number_grid(variable)) is not None:
             values[:, i] = grid.shares(np.asarray(xs)[:, i])
     return values
-
-
-def token(text: str) -> int:
-    """Hash a text to 63 bits, the same in every process.
-
-    text: str.
-    """
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
 def token_table(names: Sequence[str], n_choices: IntArray) -> IntArray:
@@ -137,7 +106,7 @@ def decisions(space: ConstrainedProduct, x: IntArray) -> tuple[int, ...]:
     return tuple(int(x[i]) for i in space.conditions.order if x[i] != ABSENT)
 
 
-def choice_after(space: ConstrainedProduct, made: Sequence[int]) -> Coordinate | None:
+def choice_after(space: ConstrainedProduct, made: Sequence[int]) -> Choice | None:
     """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
 
     space: `Space` whose variables are one choice each.

@@ -6,10 +6,10 @@ Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensys
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -23,24 +23,37 @@ DYADIC_STEPS = 24
 FACTOR_BITS = 40  # of the factors between integers, as binary fractions: few enough that 64 is 64
 
 
-class VariableGraph(Protocol):
-    @property
-    def size(self) -> int: ...
+class VariableGraph(ABC):
+    """A connected, undirected graph of the choices of one variable. Equal graphs compare equal.
 
+    size: number of vertices, at least 2.
+    """
+
+    size: int
+
+    @abstractmethod
     def neighbors(self, vertex: int) -> IntArray:
         """Return the adjacent vertices, ascending.
 
         vertex: int, in 0..size - 1.
         """
-        ...
 
     def laplacian(self) -> Array:
-        """Return the degree matrix minus the weighted adjacency matrix, (size, size)."""
-        ...
+        """Return the degree matrix minus the weighted adjacency matrix (size, size); edges have weight 1 by default.
+
+        Raises DomainError for a graph of too many vertices for a matrix.
+        """
+        if self.size > MAX_CHOICES:
+            raise DomainError("a graph of so many vertices has no Laplacian")
+        matrix = np.zeros((self.size, self.size))
+        for vertex in range(self.size):
+            matrix[vertex, self.neighbors(vertex)] = -1.0
+        np.fill_diagonal(matrix, -matrix.sum(axis=1))
+        return matrix
 
 
 @dataclass(frozen=True)
-class CompleteGraph:
+class CompleteGraph(VariableGraph):
     """A graph in which every choice is one change from every other, with edge weight 1.
 
     size: number of vertices, at least 2.
@@ -56,7 +69,7 @@ class CompleteGraph:
 
 
 @dataclass(frozen=True)
-class PathGraph:
+class PathGraph(VariableGraph):
     """A graph of choices in a row: a step up or down is one change.
 
     size: number of vertices, at least 2.
@@ -78,7 +91,7 @@ class PathGraph:
 
 
 @dataclass(frozen=True)
-class DyadicGraph:
+class DyadicGraph(VariableGraph):
     """Numbers in a row, too many for single steps: a step of half of them, a quarter and so on is one change.
 
     size: number of vertices, at least 2.
@@ -98,12 +111,9 @@ class DyadicGraph:
         halves = np.array([self.size >> k for k in range(1, self.halvings + 1) if self.size >> k], dtype=np.int64)
         return np.concatenate([-halves, halves[::-1]])
 
-    def laplacian(self) -> Array:
-        raise DomainError("a variable of so many numbers has no Laplacian")
-
 
 @dataclass(frozen=True)
-class GeometricGraph:
+class GeometricGraph(VariableGraph):
     """The integers from low to high on the scale of their logarithms; vertex v is low + v.
 
     Two integers are one change apart where they differ by a power of 2, or where one is the other times
@@ -116,7 +126,7 @@ class GeometricGraph:
     high: int
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.high - self.low + 1
 
     def neighbors(self, vertex: int) -> IntArray:
@@ -137,12 +147,9 @@ class GeometricGraph:
         factors = [round(math.exp(ratio / 2.0**k) * 2**FACTOR_BITS) for k in range(1, DYADIC_STEPS + 1)]
         return [one for one in factors if self.high * one >> FACTOR_BITS > self.high]
 
-    def laplacian(self) -> Array:
-        raise DomainError("a variable of so many numbers has no Laplacian")
-
 
 @dataclass(frozen=True)
-class WeightedGraph:
+class WeightedGraph(VariableGraph):
     """A graph with weighted edges, any that is connected and undirected.
 
     size: number of vertices, at least 2.

@@ -10,7 +10,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, IntArray
 from bostruct.domains.space.adjacency import Adjacency
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.constraints import ConstrainedProduct, valid_mask
+from bostruct.domains.space.constraints import ConstrainedProduct, Sample, valid_mask
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.walks import random_walk
@@ -113,10 +113,11 @@ class Moves:
         rows = self.space.conditions.settle_simply(rows)
         return rows[valid_mask(self.space, rows)] if self.space.constraints else rows
 
-    def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
+    def mutate(self, x: IntArray, sample: Sample, rng: np.random.Generator) -> IntArray:
         """Return a valid point one change away (columns,), or a few changes away where constraints leave none so near.
 
         x: integer row (columns,).
+        sample: draws valid points of the space.
         rng: the only source of chance.
 
         Variables that the change makes exist are drawn. Raises DomainError where no other point is found.
@@ -129,7 +130,7 @@ class Moves:
             other, moved = random_walk(self.space, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
             if moved:
                 return other
-        for other in self.space.sample(MUTATION_DRAWS, rng):
+        for other in sample(MUTATION_DRAWS, rng):
             if not np.array_equal(other, x):
                 return other
         raise DomainError(f"no valid point other than {short_repr(self.space.present(x), 200)} was found")

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from bostruct.checks import did_you_mean, short_repr
-from bostruct.contracts import IntArray, Json, PointError, Presented
-from bostruct.domains.space.constraints import ConstrainedProduct, count_satisfied_rules
+from bostruct.contracts import IntArray, Json, PointError
+from bostruct.domains.space.constraints import ConstrainedProduct, check_value, count_satisfied_rules
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
 
@@ -28,20 +28,12 @@ def check_row(space: ConstrainedProduct, x: IntArray) -> None:
     for (name, v), columns in zip(space.variables.items(), space.layout.split(x), strict=True):
         if v.when and columns[0] == ABSENT:
             continue
-        _check_value(name, v, columns)
+        check_value(name, v, columns)
     row = np.asarray(x, dtype=np.int64)
     if space.conditions and (broken_condition := space.conditions.find_broken(row)):
         raise PointError(broken_condition)
     if broken := [predicate_name(c) for c in space.constraints if not count_satisfied_rules(space, row[None], [c])[0]]:
         raise PointError(f"point: {short_repr(space.present(x), 200)} breaks the constraint {', '.join(broken)}")
-
-
-def _check_value(name: str, variable: Variable, columns: Sequence[int]) -> None:
-    """Raise PointError, naming the variable, unless the columns are those of a value."""
-    try:
-        variable.check(columns)
-    except PointError as error:
-        raise PointError(f"{name}: {error}") from None
 
 
 def refuse_dict(x: object) -> None:
@@ -103,21 +95,6 @@ def read_row(space: ConstrainedProduct, data: Mapping[str, object], read: Read) 
         except PointError as error:
             raise PointError(f"{name}: {error}") from None
     return row
-
-
-def present_row(space: ConstrainedProduct, x: IntArray) -> dict[str, Presented]:
-    """Return a point as a dict of the user's values; raise PointError for columns that are no value of a variable.
-
-    space: `Space`.
-    x: integer row (columns,).
-    """
-    if len(x) != (width := space.layout.n_columns):
-        raise PointError(f"expected a row of {width} columns, got {len(x)}")
-    pairs = zip(space.variables.items(), space.layout.split(x), strict=True)
-    both = [((name, v), own) for (name, v), own in pairs if own[0] != ABSENT or not v.when]
-    for (name, v), own in both:
-        _check_value(name, v, own)
-    return {name: v.present(own) for (name, v), own in both}
 
 
 def encode_row(space: ConstrainedProduct, x: IntArray) -> Json:

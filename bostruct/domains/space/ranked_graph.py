@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.descriptors import DescriptorGroup, Descriptors
+from bostruct.domains.space.graphs import VariableGraph
 
 DIRECTIONS = 8  # in which rows are ranked
 ROUNDS = 6  # of the iteration that finds the directions
@@ -16,7 +17,7 @@ TEXT_FEATURES = 8  # random numbers that stand for a text
 
 
 @dataclass(frozen=True)
-class RankedGraph:
+class RankedGraph(VariableGraph):
     """Rows ranked along the directions in which descriptors vary most: 1, 2, 4, ... ranks apart is one change.
 
     descriptors: of the rows.
@@ -28,24 +29,15 @@ class RankedGraph:
     descriptors: Descriptors
 
     @property
-    def size(self) -> int:
-        """The number of rows."""
+    def size(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.descriptors.size
 
     def neighbors(self, vertex: int) -> IntArray:
-        """Return the rows one change away, ascending.
-
-        vertex: int, in 0..size - 1.
-        """
         orders, ranks = self._rankings
         steps = 1 << np.arange((self.size - 1).bit_length())
         at = ranks[:, vertex, None] + np.concatenate([-steps, steps])
         which, step = np.nonzero((at >= 0) & (at < self.size))
         return np.unique(orders[which, at[which, step]])
-
-    def laplacian(self) -> Array:
-        """Raise DomainError: no kernel diffuses over so many rows."""
-        raise DomainError("a variable of so many rows has no Laplacian")
 
     @cached_property
     def _rankings(self) -> tuple[IntArray, IntArray]:

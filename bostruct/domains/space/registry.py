@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import has_capability, short_repr
+from bostruct.checks import short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson, PointError
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates
@@ -51,7 +51,7 @@ def variable(name: str, given: object) -> Variable:
         return given
     if given is bool:
         return Binary()
-    if isinstance(given, list | tuple) and any(isinstance(v, Variable) or has_capability(v, Domain) for v in given):
+    if isinstance(given, list | tuple) and any(isinstance(v, Variable | Domain) for v in given):
         raise DomainError(
             f"{name}: expected choices that are values, got a list with a variable or a domain. For one of several "
             "domains give each a name of its own, and a choice that says which of them counts"
@@ -84,7 +84,7 @@ def is_part(given: object) -> bool:
 
     given: anything.
     """
-    return isinstance(given, Mapping) or (not isinstance(given, Variable) and has_capability(given, Domain))
+    return isinstance(given, Mapping | Domain)
 
 
 def _is_monotone(values: np.ndarray[Any, Any]) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import ClassVar, Self
@@ -12,60 +11,56 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_draw, short_repr
-from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, Presented
+from bostruct.contracts import (
+    Array,
+    Choice,
+    ChoiceDomain,
+    DomainError,
+    DomainTraits,
+    IntArray,
+    Json,
+    LocalDomain,
+    ParsedJson,
+    Presented,
+    TreeDomain,
+    token,
+)
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
-from bostruct.domains.space.call_limit import charge_once, limit_calls, release_calls
-from bostruct.domains.space.choices import ChoiceVariable, number_grid
+from bostruct.domains.space.call_limit import release_calls
 from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.conditions import Conditions
 from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
 from bostruct.domains.space.constraints import (
+    ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
-    valid_mask,
 )
 from bostruct.domains.space.decisions import (
-    Coordinate,
     choice_after,
     coordinate,
     decide,
     decisions,
     resample,
     roll_out,
-    token,
     token_table,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
-from bostruct.domains.space.known_values import KnownValues
 from bostruct.domains.space.moves import Moves
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row, refuse_dict
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
-from bostruct.domains.space.row_keys import RowKeys
-from bostruct.domains.space.scale import GRID_STEPS, NumberGrid
-from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.domains.space.survey import survey_space
+from bostruct.domains.space.scale import GRID_STEPS
+from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
+from bostruct.domains.space.survey import find_survey
 from bostruct.domains.space.unseen_points import sample_unseen
-from bostruct.domains.space.variable import ABSENT, MAX_ENUMERATED, Variable
+from bostruct.domains.space.variable import ABSENT
 
 MAX_VARIABLES = 10_000
-# Members of `HasChoices` and `HasDecisions` that a space lacks where a variable has several columns.
-ON_SINGLE_CHOICES = (
-    "coordinates",
-    "names",
-    "resample",
-    "decisions",
-    "options",
-    "choice_after",
-    "decide",
-    "roll_out",
-)
 
 
-class Space:
+class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
     """Named variables and known constraints.
 
     variables: name -> `Binary`, `Categorical`, `Ordinal`, `Integer`, `Real`, `Fidelity`, `Graph`, `Permutation`,
@@ -88,6 +83,8 @@ class Space:
     its value among its choices, or several; all are `ABSENT` where the point has not the variable. Raises DomainError.
     """
 
+    lists_many = True
+    reads_earlier_forms = True
     build_mixed: ClassVar[Callable[..., object] | None] = None  # set by `bostruct.domains.mixed`
 
     def __new__(
@@ -108,21 +105,9 @@ class Space:
 
     def __init__(self, variables: Mapping[str, object], constraints: Sequence[Constraint] = ()) -> None:
         rules = _check_arguments(variables, constraints)
-        self.variables: dict[str, Variable] = {name: variable(name, given) for name, given in variables.items()}
-        check_constraints(rules, self.variables)
-        self.constraints: tuple[Constraint, ...] = tuple(name_levels(rule, self.variables) for rule in rules)
-        self.positions: dict[str, int] = {name: i for i, name in enumerate(self.variables)}
-        self.layout = Layout(tuple(v.width for v in self.variables.values()))
-        self.conditions = Conditions(self.variables, self.layout)
-        self.n_points: int = (
-            self.conditions.n_points
-        )  # before constraints; at most, where predicates of many values ask
-        self.mutable_names: tuple[str, ...] = tuple(  # of choices that a predicate could change
-            n for n, v in self.variables.items() if isinstance(v, ChoiceVariable) and v.has_mutable_choices
-        )
-        if self._wide:  # such a space is no product of single choices, and has not what only those have
-            for name in ON_SINGLE_CHOICES:
-                setattr(self, name, None)
+        kinds = {name: variable(name, given) for name, given in variables.items()}
+        check_constraints(rules, kinds)
+        super().__init__(kinds, tuple(name_levels(rule, kinds) for rule in rules))
 
     def __repr__(self) -> str:
         return show_parts(self.variables, show_rules(len(self.constraints)))
@@ -147,16 +132,6 @@ class Space:
     def __hash__(self) -> int:
         return hash(tuple(self.variables))
 
-    @property
-    def d(self) -> int:
-        """The number of variables."""
-        return len(self.variables)
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns of a row: `HasVariables`."""
-        return self.layout.n_columns
-
     def count(self) -> Count:
         """Count the valid points.
 
@@ -172,17 +147,6 @@ class Space:
         return Exact(self.n_points)
 
     @property
-    def n_choices(self) -> IntArray:
-        """The number of choices of each variable (d,).
-
-        Raises DomainError where a variable has several columns and is no single choice.
-        """
-        if self._wide:
-            i, wide = self._wide[0]
-            raise DomainError(f"{self._names[i]}: expected variables that are one choice each, got a {wide.kind}")
-        return self._bounds
-
-    @property
     def size(self) -> int:
         """The number of points; an upper bound where constraints, or predicates, ask about more than 100,000 values.
 
@@ -190,27 +154,16 @@ class Space:
         """
         return len(self._all) if self.constraints and self.enumerable else self.n_points
 
+    def count_at_most(self) -> int:
+        return self.n_points
+
     @property
-    def enumerable(self) -> bool:
-        """True where `enumerate` is allowed: at most 100,000 points before constraints, of kinds that list theirs."""
-        if self.n_points > MAX_ENUMERATED:
-            return False
-        return all(type(one).enumerate is not Variable.enumerate for one in self.variables.values())
-
-    def enumerate(self) -> IntArray:
-        """List all valid points (m, d), the last variable fastest.
-
-        Raises DomainError where the space is not `enumerable`.
-        """
-        if not self.enumerable:
-            raise DomainError(f"only spaces of up to {MAX_ENUMERATED} points before constraints are enumerated")
-        return self._all.copy()
+    def traits(self) -> DomainTraits:
+        """Those of its bases; without single choices if a variable has several columns."""
+        traits = super().traits
+        return traits._replace(choices=None, tree=None) if self._wide else traits
 
     def list_few(self, most: int) -> IntArray | None:
-        """List all valid points; None where there may be more than `most`, or the space is not `enumerable`.
-
-        most: number of points before constraints.
-        """
         return self.enumerate() if self.n_points <= most and self.enumerable else None
 
     def sample(self, m: int, rng: np.random.Generator) -> IntArray:
@@ -228,7 +181,7 @@ class Space:
         return sample_satisfying(self, m, rng) if self.constraints else self.sample_freely(m, rng)
 
     def sample_candidates(self, m: int, starts: SpaceBatch, rng: np.random.Generator) -> IntArray:
-        """Draw valid points to choose among -> (at most m, d), at least one where m is: `HasCandidates`.
+        """Draw valid points to choose among -> (at most m, d), at least one where m is.
 
         As `sample` draws; but where constraints are so tight that it walks, the points are distinct, and fewer than m.
 
@@ -240,17 +193,6 @@ class Space:
         """
         return sample_distinct(self, m, np.asarray(starts), rng) if self.constraints else self.sample_freely(m, rng)
 
-    def sample_freely(self, m: int, rng: np.random.Generator) -> IntArray:
-        """Draw m points independently, each variable even on its scale, whatever the constraints.
-
-        m: int >= 0.
-        rng: `numpy.random.Generator`.
-        """
-        rows = rng.integers(0, self._bounds_for_draws, size=(m, self.n_columns))
-        for i, v in self._own_drawing:
-            rows[:, self.layout.columns(i)] = v.sample(m, rng)
-        return self.conditions.settle_randomly(rows, rng)
-
     def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
         """Draw a valid point (d,) whose key is not in `seen`; raises SpaceExhausted when none is left, or found.
 
@@ -258,7 +200,7 @@ class Space:
         rng: the only source of chance.
         """
         with release_calls():
-            return sample_unseen(self, seen, rng)
+            return sample_unseen(self, self.sample, seen, rng)
 
     def count_satisfied_constraints(self, xs: IntArray) -> IntArray:
         """Count the constraints that hold at each point -> (m,); raises DomainError where one itself fails.
@@ -288,13 +230,8 @@ class Space:
         return row
 
     def present(self, x: IntArray) -> dict[str, Presented]:
-        """Return a point as a dict of the user's values; raise PointError for columns that are no values of variables.
-
-        x: integer row (d,). Its conditions and constraints are not checked.
-        """
         try:
-            known = self._known_values.write(x)
-            return present_row(self, x) if known is None else known
+            return super().present(x)
         except (IndexError, TypeError, ValueError):
             check_row(self, x)
             raise
@@ -328,14 +265,6 @@ class Space:
         """
         return self._known_values.read_values(points)
 
-    @cached_property
-    def _row_keys(self) -> RowKeys:
-        return RowKeys(self.variables.values())
-
-    @cached_property
-    def _known_values(self) -> KnownValues:
-        return KnownValues(self.variables)
-
     def decode_from(self, data: ParsedJson, description: ParsedJson) -> IntArray:
         """Rebuild a point that a space of another description encoded; raise PointError where this one has it not.
 
@@ -343,47 +272,16 @@ class Space:
         description: what `to_json` of the other space returned.
 
         A variable that the point lacks has its default, and a value for which this space has no place must be the
-        default of its variable. Constraints are not checked: `HasMigration`.
+        default of its variable. Constraints are not checked.
         """
         return reread_row(self, data, description)
 
     def key(self, x: IntArray) -> Hashable:
-        """Return the key of a point.
-
-        x: integer row (d,).
-        """
         return self._row_keys.write(np.asarray(x)[None])[0]
 
     def take(self, batch: SpaceBatch, positions: Sequence[int] | IntArray) -> SpaceBatch:
-        """Return the points at some positions of a batch, single changes as such.
-
-        batch: m points, as rows, as single changes, or as a list.
-        positions: in 0..m - 1, in the order wanted, repeats allowed.
-        """
         held = batch if isinstance(batch, np.ndarray | SingleChanges) else self.join(batch)
         return held[np.asarray(positions, dtype=np.intp)]
-
-    def keys(self, batch: IntArray) -> list[Hashable]:
-        """Return the keys of m points, equal for equal points.
-
-        batch: integer rows (m, d).
-        """
-        return self._row_keys.write(self.join(batch))
-
-    def from_keys(self, keys: Collection[Hashable]) -> IntArray:
-        """Return the points of m keys, as integer rows (m, d): `HasReadableKeys`.
-
-        keys: as of `keys`.
-        """
-        return self._row_keys.read(keys)
-
-    def join(self, *batches: SpaceBatch) -> IntArray:
-        """Join batches into one, as integer rows (m, d).
-
-        batches: any number, as rows or as single changes; none give the empty batch.
-        """
-        rows = [np.asarray(b, dtype=np.int64).reshape(-1, self.n_columns) for b in batches]
-        return np.concatenate(rows) if rows else np.empty((0, self.n_columns), dtype=np.int64)
 
     def neighbors(self, x: IntArray) -> IntArray:
         """List the valid points that differ from x in one variable by one change.
@@ -413,39 +311,12 @@ class Space:
     def sample_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator, leaps: bool = False
     ) -> tuple[SpaceBatch, IntArray]:
-        """Draw `sample_neighbors` of each point as one batch, and tell which point each of them belongs to.
-
-        The batch is of single changes. A change that makes other variables exist, or ends them, has the point that it
-        leads to as its base, of which it changes nothing.
-
-        xs: integer rows (b, d).
-        m: int, neighbors of one point at most.
-        rng: the only source of chance.
-        leaps: bool, True for steps of half their choices, a quarter and so on in ordered variables too.
-
-        Returns the batch and the positions of its points in xs, ascending.
-        """
         return self._moves.sample_neighborhoods(xs, m, rng, leaps)
 
     def change_each(self, xs: IntArray, m: int, rng: np.random.Generator) -> tuple[SpaceBatch, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does; quickly, where orders have resources: some may repeat.
-
-        xs: integer rows (b, d).
-        m: int, neighbors of one point at most.
-        rng: the only source of chance.
-
-        Returns the batch and the positions of its points in xs, ascending: `HasQuickChanges`.
-        """
         return self._moves.change_each(xs, m, rng)
 
     def combine(self, x: IntArray, neighbors: SingleChanges, counts: Sequence[int]) -> IntArray:
-        """Return the valid points to which the first changes lead together (at most as many as counts, d).
-
-        x: integer row (d,).
-        neighbors: of x, as `sample_neighborhoods` returned them, in any order. Of changes of one variable the first
-            counts.
-        counts: how many variables to change, each at least 1; all where there are fewer: `HasCombinations`.
-        """
         return self._moves.combine(x, neighbors, counts)
 
     def mutate(self, x: IntArray, rng: np.random.Generator) -> IntArray:
@@ -457,7 +328,7 @@ class Space:
         Variables that the change makes exist are drawn. Where constraints leave no neighbor, the result is a valid
         point a few changes away. Raises DomainError where none other than x is found.
         """
-        return self._moves.mutate(x, rng)
+        return self._moves.mutate(x, self.sample, rng)
 
     def crossover(self, x: IntArray, y: IntArray, rng: np.random.Generator) -> IntArray:
         """Take each variable from x or y with equal chance; return x where 100 tries find no valid child.
@@ -468,85 +339,41 @@ class Space:
         return self._moves.crossover(x, y, rng)
 
     def tokens(self, xs: IntArray) -> list[IntArray]:
-        """Return for each point a hash of each of its variables with its value (d,): `HasTokens`.
-
-        xs: integer rows (m, d).
-        """
         if not self.conditions and self.layout.is_simple and int(self.n_choices.max()) <= MAX_CHOICES:
             return list(self._tokens[np.arange(self.d), np.asarray(xs)])
         split = [self.layout.split(x) for x in np.asarray(xs)]
         named = [[(n, own) for n, own in zip(self.variables, x, strict=True) if own[0] != ABSENT] for x in split]
         return [np.array([token(f"{n} = {own}") for n, own in pairs]) for pairs in named]
 
-    def coordinates(self, x: IntArray) -> list[Coordinate]:
-        """Return each variable that a point has as a choice: `HasChoices`.
-
-        A space that has a variable of several columns lacks this method.
-
-        x: integer row (d,).
-        """
+    def coordinates(self, x: IntArray) -> list[Choice]:
         vertices = zip(self.variables.items(), x, strict=True)
         return [coordinate(name, variable, int(vertex)) for (name, variable), vertex in vertices if vertex != ABSENT]
 
     def names(self, x: IntArray) -> tuple[str, ...]:
-        """Return the names of the variables that a point has.
-
-        x: integer row (d,).
-        """
         if not self.conditions:
             return self._names
         exists = self.conditions.has(np.asarray(x)[None])[0].tolist()
         return tuple(name for name, own in zip(self._names, exists, strict=True) if own)
 
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        """Return a valid point with these variables drawn anew; x where none is found.
-
-        x: integer row (d,).
-        names: names of variables; a single one is drawn among its other choices.
-        rng: the only source of chance.
-        """
         return resample(self, x, names, rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        """Return one decision for each variable that the point has, parents first: `HasDecisions`.
-
-        A space that has a variable of several columns lacks this method and its companions.
-
-        x: integer row (d,).
-        """
         return decisions(self, x)
 
     def options(self, made: Sequence[int]) -> int:
-        """Count the choices of the next variable after the vertices made; 0 after the last.
-
-        made: the vertices of the first variables.
-        """
         if self.conditions:
             following = choice_after(self, made)
             return 0 if following is None else self.variables[following.path].size
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
-    def choice_after(self, made: Sequence[int]) -> Coordinate | None:
-        """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
-
-        made: the vertices of the variables before it.
-        """
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
         return choice_after(self, made)
 
     def decide(self, name: str, value: float) -> int:
-        """Return the decision that the value of a coordinate stands for, the nearest one.
-
-        name: of a variable.
-        value: float, as in `coordinates`.
-        """
         return decide(self, name, value)
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        """Draw a valid point with these first vertices; raises Infeasible where 1,000 draws find none.
-
-        made: the vertices of the first variables.
-        rng: the only source of chance.
-        """
         return roll_out(self, made, rng)
 
     def to_json(self) -> Json:
@@ -575,24 +402,7 @@ class Space:
         variables = {name: variable_from_json(name, v) for name, v in data["variables"].items()}
         return cls(variables, [clause_from_json(rule) for rule in rules or ()])
 
-    @cached_property
-    def grids(self) -> dict[int, NumberGrid]:
-        """The continuous coordinates: numbers too many to list, by the variable's position."""
-        grids = {i: number_grid(v) for i, v in enumerate(self.variables.values())}
-        return {i: grid for i, grid in grids.items() if grid is not None}
-
-    @property
-    def n_continuous(self) -> int:
-        """The number of continuous coordinates: `HasContinuous`."""
-        return len(self.grids)
-
     def shares(self, xs: IntArray) -> Array:
-        """Return the numbers of m points as shares of their ranges, each on its scale (m, c): `HasContinuous`.
-
-        xs: integer rows (m, d).
-
-        The share of a number that a point has not is NaN.
-        """
         rows = np.asarray(xs)
         shares = np.full((len(rows), len(self.grids)), np.nan)
         for k, (i, grid) in enumerate(self.grids.items()):
@@ -602,13 +412,6 @@ class Space:
         return shares
 
     def with_shares(self, xs: IntArray, shares: Array) -> IntArray:
-        """Return points with other numbers, the nearest of their grids (m, d), where they have them.
-
-        Constraints and conditions are not looked at.
-
-        xs: integer rows (m, d).
-        shares: of the ranges, in [0, 1] (m, c); ignored where a point has not the number.
-        """
         rows = np.array(xs, dtype=np.int64)
         for k, (i, grid) in enumerate(self.grids.items()):
             column = self.layout.starts[i]
@@ -619,41 +422,16 @@ class Space:
     def sample_discrete_neighborhoods(
         self, xs: IntArray, m: int, rng: np.random.Generator
     ) -> tuple[SpaceBatch, IntArray]:
-        """Draw neighbors as `sample_neighborhoods` does, in all variables but those on a grid as fine as a `Real`'s.
-
-        A change of such a number that makes other variables exist, or ends them, is among the neighbors.
-
-        xs: integer rows (b, d).
-        m: int, neighbors of one point at most, those in fine grids among them.
-        rng: the only source of chance.
-
-        Returns the batch and the positions of its points in xs, ascending: `HasContinuous`.
-        """
         none_differ = self._is_fine.all() and not self.conditions
         batch, of = self._moves.sample_neighborhoods(xs[:0] if none_differ else xs, m, rng, leaps=True)
         switches = batch.of != of  # others than the one changed
         kept = np.flatnonzero(switches | ~self._is_fine[batch.which])
         return batch[kept], of[kept]
 
-    @cached_property
-    def _all(self) -> IntArray:
-        rows = self.conditions.enumerate()
-        with limit_calls(math.inf):  # made once, so that no suggestion may depend on whether it was the one to do so
-            return rows[valid_mask(self, rows)] if self.constraints else rows
-
     @property
     def survey(self) -> Survey:
         """The survey of a constrained space, made once; each suggestion is charged the calls that it took."""
-        charge_once(self, self._survey.calls)
-        return self._survey
-
-    @cached_property
-    def _survey(self) -> Survey:
-        return survey_space(self)
-
-    @cached_property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(self.variables)
+        return find_survey(self)
 
     @cached_property
     def _tokens(self) -> IntArray:
@@ -665,33 +443,9 @@ class Space:
         return Moves(self)
 
     @cached_property
-    def _wide(self) -> list[tuple[int, Variable]]:
-        """The variables with several columns, and their positions."""
-        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1]
-
-    @cached_property
     def _is_fine(self) -> npt.NDArray[np.bool_]:
         """The variables whose steps are so small that no single step matters (d,)."""
         return np.array([i in self.grids and v.size > GRID_STEPS for i, v in enumerate(self.variables.values())])
-
-    @cached_property
-    def _own_drawing(self) -> list[tuple[int, Variable]]:
-        """The variables that draw their own values, and their positions: with several columns, or on a scale."""
-        return [(i, v) for i, v in enumerate(self.variables.values()) if v.width > 1 or not v.is_even]
-
-    @cached_property
-    def _bounds(self) -> IntArray:
-        """The number of choices of each column; 1 where the variable draws its own values (columns,)."""
-        counts = [[v.size] if v.width == 1 else [1] * v.width for v in self.variables.values()]
-        bounds = np.array([count for own in counts for count in own], dtype=np.int64)
-        bounds.flags.writeable = False
-        return bounds
-
-    @cached_property
-    def _bounds_for_draws(self) -> IntArray | int:
-        """`_bounds`, as one number where all are equal: NumPy draws the same numbers in a quarter of the time."""
-        different = set(self._bounds.tolist())
-        return different.pop() if len(different) == 1 else self._bounds
 
 
 def _check_arguments(variables: object, constraints: object) -> tuple[Constraint, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import IntArray
-from bostruct.domains.space.call_limit import CallLimit, call_limit, limit_calls
+from bostruct.domains.space.call_limit import CallLimit, call_limit, charge_once, limit_calls
 from bostruct.domains.space.constraints import (
     ConstrainedProduct,
     Survey,
@@ -35,6 +35,17 @@ REPAIRS = 20
 REPAIR_STEPS = 2_000
 RECOMBINED = 10  # of the best repairs
 REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets a walk out of local minima (WalkSAT)
+
+
+def find_survey(space: ConstrainedProduct) -> Survey:
+    """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took.
+
+    space: with constraints.
+    """
+    if space.surveyed is None:
+        space.surveyed = survey_space(space)
+    charge_once(space, space.surveyed.calls)
+    return space.surveyed
 
 
 def survey_space(space: ConstrainedProduct) -> Survey:

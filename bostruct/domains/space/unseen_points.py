@@ -7,18 +7,21 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from bostruct.contracts import IntArray, SpaceExhausted
+from bostruct.contracts import DRAWS_UNSEEN, IntArray, SpaceExhausted, draw_unseen
 from bostruct.domains.space.call_limit import call_limit
-from bostruct.domains.space.constraints import ConstrainedProduct
+from bostruct.domains.space.constraints import ConstrainedProduct, Sample
 from bostruct.domains.space.listed_draws import draw_listed
+from bostruct.domains.space.survey import find_survey
 from bostruct.domains.space.walks import find_unseen_nearby
-from bostruct.domains.unseen import DRAWS_UNSEEN, draw_unseen
 
 
-def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator) -> IntArray:
+def sample_unseen(
+    space: ConstrainedProduct, sample: Sample, seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> IntArray:
     """Draw a valid point (columns,) whose key is not in `seen`.
 
     space: `Space`.
+    sample: draws valid points of it.
     seen: frozenset of keys.
     rng: the only source of chance.
 
@@ -27,10 +30,10 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
     if known_only_by_history := _knows_none_but(space, seen):
         known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
         x = find_unseen_nearby(space, known, seen)
-    elif (x := draw_unseen(space, seen, rng)) is None and space.enumerable:
+    elif (x := draw_unseen(sample, space.keys, seen, rng)) is None and space.enumerable:
         return _sample_unseen_from_list(space, seen, rng)
     elif x is None:
-        start = space.sample(1, rng)[0]
+        start = sample(1, rng)[0]
         is_simple = space.layout.is_simple and not space.constraints and not space.conditions
         x = _first_unseen(space, start, seen) if is_simple else find_unseen_nearby(space, start, seen)
     if x is None:
@@ -45,7 +48,7 @@ def sample_unseen(space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: n
 
 def _knows_none_but(space: ConstrainedProduct, seen: AbstractSet[Hashable]) -> bool:
     """Tell whether seen points are the only valid ones known."""
-    return bool(seen and space.constraints) and not space.enumerable and not len(space.survey.points)
+    return bool(seen and space.constraints) and not space.enumerable and not len(find_survey(space).points)
 
 
 def _sample_unseen_from_list(

@@ -7,13 +7,13 @@ of negative type by proof either, and on cells powers 1 are indefinite too: `Spe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from bostruct.contracts import Array, Parameter, Prior
+from bostruct.contracts import Array, Kernel, Parameter, Prior, Pullback
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
 from bostruct.kernels.distance import ExponentialKernel
@@ -77,7 +77,7 @@ class OtmannKernel(ExponentialKernel):
 
 
 @dataclass(frozen=True)
-class OtmannSumKernel:
+class OtmannSumKernel(Kernel):
     """The OTMANN kernel (1 - s) exp(-sum_i beta_i d_i^p) + s exp(-sum_i gamma_i dbar_i^q), the published form.
 
     theta = (log beta, log gamma, logit s). Both published amplitudes are one, with the share s of the second; published
@@ -106,45 +106,13 @@ class OtmannSumKernel:
         return self.both.prepare(xs, ys)
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         (distance, _), (normalized, _) = self._parts(theta, prepared)
         return mix_grams(normalized, distance, weight_of(theta[-1]))
 
     def diag(self, theta: Array, xs: Sequence[Architecture]) -> Array:
-        """Return 1 for each point, k(x, x) (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         return self.both.diag(theta[:-1], xs)
 
-    def line(self, theta: Array, i: int, prepared: Array, gram: Array | None = None) -> Callable[[float], Array]:
-        """Return the Gram matrix as a function of theta_i alone.
-
-        theta: (p,).
-        i: position of the parameter that varies.
-        prepared: of n and m points.
-        gram: ignored.
-        """
-        del gram
-        moved = theta.copy()
-
-        def along(value: float) -> Array:
-            moved[i] = value
-            return self.gram(moved, prepared)
-
-        return along
-
-    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
+    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Pullback]:
         (distance, pull_distance), (normalized, pull_normalized) = self._parts(theta, prepared)
         share = weight_of(theta[-1])
 
@@ -156,7 +124,7 @@ class OtmannSumKernel:
 
         return mix_grams(normalized, distance, share), pullback
 
-    def _parts(self, theta: Array, prepared: Array) -> list[tuple[Array, Callable[[Array], Array]]]:
+    def _parts(self, theta: Array, prepared: Array) -> list[tuple[Array, Pullback]]:
         """Return the kernel of each kind of distance alone, and its pullback."""
         half = len(prepared) // 2
         return [self.both.gram_and_pullback(theta[:-1][own], prepared[own]) for own in np.s_[:half, half:]]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import MAX_CODES, SingleLogGram, SingleLogGrams, VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, Factor, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import disagreement_change
 from bostruct.kernels.space.links import Link
 
@@ -95,7 +95,7 @@ def block_line(gram: Array, choices: IntArray, size: int, rho: Callable[[float],
 
 
 @dataclass(frozen=True)
-class CompleteFactor:
+class CompleteFactor(Factor):
     """The factor of variables on complete graphs, one column each (Oh et al. 2019, section 2.2, in closed form).
 
     sizes: the number of choices of each variable.
@@ -104,28 +104,14 @@ class CompleteFactor:
 
     sizes: tuple[int, ...]
     link: Link
+    has_unit_diagonal = True
 
     @property
-    def n_variables(self) -> int:
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables."""
         return len(self.sizes)
 
-    @property
-    def n_parameters(self) -> int:
-        """One for each variable."""
-        return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: equal choices correlate fully."""
-        return True
-
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> CompletePair:
-        """Encode the choices, where codes have few columns.
-
-        xs: choices of n points (n, c).
-        ys: choices of m points (m, c); None for xs with themselves.
-        """
         others = xs if ys is None else ys
         if self._columns.sum() > MAX_CODES:
             return CompletePair(xs, others, None, None, ys is None)
@@ -133,12 +119,6 @@ class CompleteFactor:
         return CompletePair(xs, others, x_codes, x_codes if ys is None else self._codes(ys), ys is None)
 
     def log_gram(self, theta: Array, prepared: CompletePair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (c,).
-        prepared: of n and m points.
-        without: position of a variable to leave out; None for none.
-        """
         log_rho = self.link.complete(theta, self._sizes)
         if without is not None:
             log_rho[without] = 0.0
@@ -153,11 +133,6 @@ class CompleteFactor:
         return log_gram
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
-        """Return a function from m points to the part of log K that comes from these variables: `SingleFactor`.
-
-        thetas: (c,) each.
-        xs: choices of n points (n, c).
-        """
         if self._columns.sum() > MAX_CODES:
             return None
         shares = [self.link.complete(theta, self._sizes) * self._share for theta in thetas]
@@ -176,22 +151,7 @@ class CompleteFactor:
 
         return with_points
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,): equal choices correlate fully.
-
-        theta: (c,).
-        xs: choices of n points (n, c).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: CompletePair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (c,).
-
-        theta: (c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         slope = self.link.complete_slope(theta, self._sizes)
         if prepared.x_codes is not None and prepared.y_codes is not None:
             columns = np.einsum("nc,nc->c", prepared.x_codes, weighted @ prepared.y_codes)
@@ -201,14 +161,6 @@ class CompleteFactor:
     def line(
         self, i: int, theta: Array, prepared: CompletePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along the parameter of one variable, in blocks where that saves work.
-
-        i: position of the variable.
-        theta: (c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of variable i at `theta`.
-        """
         rho = partial(self.link.rho, size=float(self._sizes[i]))
         now = rho(float(theta[i])) if carried else 1.0
         there = now or 1.0  # where it underflows and `gram` does not, no pair differs
@@ -217,20 +169,10 @@ class CompleteFactor:
         return complete_line(gram, differ(prepared, i), rho, there)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
-        """Tell of each change whether its variable differs from y's before and after it.
-
-        changes: r changes.
-        ys: choices of m points (m, c).
-        """
         change = disagreement_change(changes, ys)
         return CompleteChanges(changes.which, change.astype(np.float64))  # once, for all parameter vectors
 
     def log_change(self, theta: Array, prepared: CompleteChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (c,).
-        prepared: of `prepare_changes`.
-        """
         return prepared.change * self.link.complete(theta, self._sizes)[prepared.which][:, None]
 
     def _codes(self, xs: IntArray) -> Array:

@@ -9,7 +9,6 @@ Points share values: kernels are computed between distinct values, and spread ov
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from scipy.special import expit
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.effects import EffectKernel
-from bostruct.kernels.space.factor import Factor, VariableChanges, vary_whole_factor
+from bostruct.kernels.space.factor import Factor, VariableChanges
 
 
 class DistinctValues(NamedTuple):
@@ -64,7 +63,7 @@ class ConditionalChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ConditionalFactor:
+class ConditionalFactor(Factor):
     """The factor of one variable that not every point has.
 
     Its parameters are those of the variable's own factor, and then the logit of c, the correlation between points with
@@ -74,11 +73,7 @@ class ConditionalFactor:
     """
 
     inner: Factor
-
-    @property
-    def n_variables(self) -> int:
-        """The number of variables that the factor compares, 1."""
-        return 1
+    n_variables = 1
 
     @property
     def n_parameters(self) -> int:
@@ -86,16 +81,10 @@ class ConditionalFactor:
         return self.inner.n_parameters
 
     @property
-    def has_unit_diagonal(self) -> bool:
-        """True where the variable's own factor has."""
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.inner.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalPair:
-        """Find the distinct values, and prepare those that are not absent.
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w); None for xs with themselves.
-        """
         own = _find_distinct(xs)
         x_has = find_present(own.values)
         if ys is None:
@@ -106,12 +95,6 @@ class ConditionalFactor:
         return ConditionalPair(own, other, x_has, y_has, inner)
 
     def log_gram(self, theta: Array, prepared: ConditionalPair, without: int | None = None) -> Array:
-        """Return log k (n, m); zeros where the variable is left out.
-
-        theta: (p + 1,).
-        prepared: of n and m points.
-        without: position of a parameter, whose variable is left out; None for none.
-        """
         if without is not None:
             return np.zeros((len(prepared.xs.at), len(prepared.ys.at)))
         c = expit(theta[-1])
@@ -122,22 +105,11 @@ class ConditionalFactor:
         return _spread(log_gram, prepared.xs.at, prepared.ys.at)
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return log k(x, x) of each point (n,).
-
-        theta: (p + 1,).
-        xs: own columns of n points (n, w).
-        """
         diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[-1])
         diagonal[has] = np.log(c**2 + (1.0 - c**2) * np.exp(self.inner.log_diag(theta[:-1], xs[has])))
         return diagonal
 
     def gradient(self, theta: Array, prepared: ConditionalPair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log k) in theta (p + 1,).
-
-        theta: (p + 1,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         c = expit(theta[-1])
         own, both = self._both(theta, c, prepared.inner)
         weighted = _sum_by_value(_sum_by_value(weighted, prepared.xs).T, prepared.ys).T
@@ -148,35 +120,12 @@ class ConditionalFactor:
         slope = 2.0 * c * float(np.vdot(cotangent, 1.0 - own)) + n_one / c
         return np.append(inner, slope * c * (1.0 - c))
 
-    def line(
-        self, i: int, theta: Array, prepared: ConditionalPair, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
-        """Return K along one of the parameters.
-
-        i: position of the parameter, in 0..p.
-        theta: (p + 1,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds this factor at `theta`.
-        """
-        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
-
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> ConditionalChanges:
-        """Prepare the values before and after each change.
-
-        changes: r changes, of points that have the variable and keep it.
-        ys: own columns of m points (m, w).
-        """
         width, y_has = ys.shape[1], find_present(ys)
         before, after = (self.inner.prepare(own[:, :width], ys[y_has]) for own in (changes.before, changes.after))
         return ConditionalChanges(y_has, (len(changes.which), len(ys)), before, after)
 
     def log_change(self, theta: Array, prepared: ConditionalChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (p + 1,).
-        prepared: of `prepare_changes`.
-        """
         change, c = np.zeros(prepared.shape), expit(theta[-1])
         before, after = (self._both(theta, c, inner)[1] for inner in (prepared.before, prepared.after))
         change[:, prepared.y_has] = np.log(after / before)
@@ -192,7 +141,7 @@ class ConditionalFactor:
 
 
 @dataclass(frozen=True)
-class ConditionalEffect:
+class ConditionalEffect(EffectKernel):
     """The effect of a variable that not every point has: none where it is absent.
 
     inner: the effect of the variable alone.
@@ -201,21 +150,12 @@ class ConditionalEffect:
     inner: EffectKernel
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m), 0 where one of them is absent.
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w).
-        """
         (own, rows), (other, columns) = _find_distinct(xs), _find_distinct(ys)
         gram, x_has, y_has = np.zeros((len(own), len(other))), find_present(own), find_present(other)
         gram[np.ix_(x_has, y_has)] = self.inner.gram(own[x_has], other[y_has])
         return _spread(gram, rows, columns)
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,), 0 where it is absent.
-
-        xs: own columns of n points (n, w).
-        """
         diagonal, has = np.zeros(len(xs)), find_present(xs)
         diagonal[has] = self.inner.diag(xs[has])
         return diagonal

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, log_expit
 
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import Array, IntArray, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import ABSENT
-from bostruct.kernels.space.factor import Pullback, VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.matern import LARGEST_LOG, ROOT, load_loops, share_of_each, shares_of
 
 LOOPS = "compiled_conditional"
@@ -64,7 +64,7 @@ class ConditionalNumbersChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ConditionalNumbers:
+class ConditionalNumbers(Factor):
     """The factor of numbers that not every point has, one column each, with gradients in their shares.
 
     Its parameters are the log lengthscale of each number, and then the logit of c of each number.
@@ -73,49 +73,23 @@ class ConditionalNumbers:
     """
 
     grids: tuple[NumberGrid, ...]
+    has_unit_diagonal = True
 
     @property
-    def n_variables(self) -> int:
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables, c."""
         return len(self.grids)
 
-    @property
-    def n_parameters(self) -> int:
-        """Log lengthscales, one for each variable; the logits of c come beside these."""
-        return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: equal numbers correlate fully, and so do two points without a number."""
-        return True
-
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalNumbersPair:
-        """Find which points have which numbers, and their shares.
-
-        xs: own columns of n points (n, c).
-        ys: own columns of m points (m, c); None for xs with themselves.
-        """
         x_has, own = self._read_points(xs)
         y_has, others = (x_has, own) if ys is None else self._read_points(ys)
         return ConditionalNumbersPair(own, x_has, others, y_has.astype(np.float64), ys is None)
 
     def log_gram(self, theta: Array, prepared: ConditionalNumbersPair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these numbers (n, m).
-
-        theta: (2 c,).
-        prepared: of n and m points.
-        without: position of a parameter, whose number is left out; None for none.
-        """
         kept = np.arange(self.n_variables)
         return self._multiply(theta, prepared, kept if without is None else np.delete(kept, without % self.n_variables))
 
     def gradient(self, theta: Array, prepared: ConditionalNumbersPair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (2 c,).
-
-        theta: (2 c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         xs, x_has, ys, y_has, is_same = prepared
         x_counts = x_has.astype(np.float64)
         of_one = x_counts @ weighted.sum(axis=1) + y_has @ weighted.sum(axis=0)
@@ -127,26 +101,9 @@ class ConditionalNumbers:
         # (1 - k0) (1 - c) = (1 - k) / (1 + c): nothing is divided by 1 - c, which may be 0
         return np.concatenate([of_rates, 2.0 * c**2 / (1.0 + c) * of_both + (1.0 - c) * of_one])
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,): a point correlates fully with itself.
-
-        theta: (2 c,).
-        xs: own columns of n points (n, c).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def line(
         self, i: int, theta: Array, prepared: ConditionalNumbersPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along one of the parameters.
-
-        i: position of the parameter.
-        theta: (2 c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of that number at `theta`.
-        """
         k = np.array([i % self.n_variables])
         moved = np.array(theta, dtype=np.float64)
         rest = gram / np.exp(self._multiply(moved, prepared, k)) if carried else gram
@@ -159,11 +116,6 @@ class ConditionalNumbers:
         return along
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> ConditionalNumbersChanges:
-        """Compare the numbers before and after each change with those of m points.
-
-        changes: r changes.
-        ys: own columns of m points (m, c).
-        """
         which = np.asarray(changes.which)
         y_has, y_shares = self._read_points(ys)
         theirs, others = y_has[which], y_shares[which]
@@ -176,23 +128,12 @@ class ConditionalNumbers:
         return ConditionalNumbersChanges(which, compare(changes.before), compare(changes.after))
 
     def log_change(self, theta: Array, prepared: ConditionalNumbersChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (2 c,).
-        prepared: of `prepare_changes`.
-        """
         rates, c = (own[prepared.which][:, None] for own in self._read_parameters(theta))
         before, after = (_compare(one, rates, c) for one in (prepared.before, prepared.after))
         ratio = np.divide(after, before, out=after)
         return np.log(ratio, out=ratio)
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
-
-        theta: (2 c,).
-        xs: own columns of the m points (m, c), which say which numbers each of them has.
-        ys: own columns of n points (n, c).
-        """
         (x_has, _), (y_has, others) = self._read_points(xs), self._read_points(ys)
         rates, c = self._read_parameters(theta)
         every, y_counts = np.arange(self.n_variables), y_has.astype(np.float64)

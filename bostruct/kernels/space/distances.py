@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.links import compute_rates
 
 
-class Distances(Protocol):
+class Distances(ABC):
     """The distances between values of one kind of variable.
 
     Each is a constant less an inner product of features, or the square of a Euclidean distance, so that exp(-r D) is
@@ -22,25 +22,25 @@ class Distances(Protocol):
 
     @property
     def width(self) -> int:
-        """The number of columns of a value, w."""
-        ...
+        """The number of columns of a value, w; 1 by default."""
+        return 1
 
     @property
     def n_distances(self) -> int:
-        """The number of distances, k."""
-        ...
+        """The number of distances, k; 1 by default."""
+        return 1
 
+    @abstractmethod
     def compare(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the distances between values (k, n, m), 0 between equal ones; the receiver only reads the array.
 
         xs: columns of n values (n, w).
         ys: columns of m values (m, w).
         """
-        ...
 
 
 @dataclass(frozen=True)
-class DistanceFactor:
+class DistanceFactor(Factor):
     """The factor exp(-sum_j D_j / (2 l_j^2)) of variables of one kind, with k distances D_j and lengthscales l_j each.
 
     Each variable has k parameters, the logarithms of l_j.
@@ -51,16 +51,11 @@ class DistanceFactor:
 
     distances: Distances
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
-        """One for each distance of each variable, k c."""
         return self.distances.n_distances * self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: a value is at distance 0 from itself."""
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """Return the distances, those of the first variable first (k c, n, m).
@@ -72,44 +67,15 @@ class DistanceFactor:
         return np.concatenate([self.distances.compare(one, other) for one, other in zip(mine, theirs, strict=True)])
 
     def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (k c,), the logarithms of lengthscales.
-        prepared: of n and m points.
-        without: position of a parameter, whose distance is left out; None for none.
-        """
         rates = compute_rates(theta)
         if without is not None:
             rates[without] = 0.0
         return -np.tensordot(rates, prepared, 1)
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,).
-
-        theta: (k c,).
-        xs: own columns of n points (n, c w).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (k c,).
-
-        theta: (k c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         return 2.0 * compute_rates(theta) * np.tensordot(prepared, weighted, 2)
 
     def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        """Return K along the parameter of one distance.
-
-        i: position of the parameter, in 0..k c - 1.
-        theta: (k c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds this factor at `theta`.
-        """
         now = compute_rates(theta)[i] if carried else 0.0
         return lambda t: gram * np.exp((now - compute_rates(t)) * prepared[i])
 
@@ -129,11 +95,6 @@ class DistanceFactor:
         return changes.which, growth
 
     def log_change(self, theta: Array, prepared: tuple[IntArray, Array]) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (k c,).
-        prepared: of `prepare_changes`.
-        """
         which, growth = prepared
         rates = compute_rates(theta).reshape(-1, self.distances.n_distances)[which]
         return -np.einsum("rk,krm->rm", rates, growth)

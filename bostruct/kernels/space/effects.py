@@ -8,9 +8,9 @@ graph. Any other kind of variable brings its own effect.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -24,41 +24,41 @@ LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest
 
 
-class EffectKernel(Protocol):
-    """The effect kernel of one variable: how alike its values are in what they do."""
+class EffectKernel(ABC):
+    """The effect kernel of one variable: how alike its values are in what they do.
 
+    has_unit_diagonal: True where the kernel of each value with itself is 1; False where unknown.
+    """
+
+    has_unit_diagonal: bool = False
+
+    @abstractmethod
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
         """Return the kernel between values (n, m).
 
         xs: own columns of n points (n, w).
         ys: own columns of m points (m, w).
         """
-        ...
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,).
+        """Return the kernel of each value with itself (n,); by default from `gram` of each alone.
 
         xs: own columns of n points (n, w).
         """
-        ...
-
-
-@runtime_checkable
-class ChangingEffect(EffectKernel, Protocol):
-    """An effect of several columns that knows what a change adds to it."""
+        return np.array([self.gram(x[None], x[None])[0, 0] for x in xs], dtype=np.float64)
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes add to `gram` (r, m).
+        """Return by how much changes add to `gram` (r, m); by default the difference of both.
 
         before: own columns of r points (r, w).
         after: the same after the change (r, w).
         ys: own columns of m points (m, w).
         """
-        ...
+        return self.gram(after, ys) - self.gram(before, ys)
 
 
 @dataclass(frozen=True)
-class GraphEffect:
+class GraphEffect(EffectKernel):
     """The centered effect of a variable on a graph.
 
     graph: of the variable, with k vertices.
@@ -67,21 +67,16 @@ class GraphEffect:
     graph: VariableGraph
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between vertices (n, m).
-
-        xs: vertices (n, 1).
-        ys: vertices (m, 1).
-        """
         if len(self.table) < len(xs):  # rows are quicker to gather than columns
             return self.table[:, ys[:, 0]][xs[:, 0]]
         return self.table[xs[:, 0]][:, ys[:, 0]]
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each vertex with itself (n,).
-
-        xs: vertices (n, 1).
-        """
         return self.table.diagonal()[xs[:, 0]]
+
+    @property
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.is_complete
 
     @property
     def is_complete(self) -> bool:
@@ -109,7 +104,7 @@ class GraphEffect:
 
 
 @dataclass(frozen=True)
-class FactorEffect:
+class FactorEffect(EffectKernel):
     """The effect of a variable of any kind: its own factor, at parameter 0.
 
     factor: of one variable, with unit diagonal.
@@ -118,18 +113,9 @@ class FactorEffect:
     factor: Factor
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m).
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w).
-        """
         return np.exp(self.factor.log_gram(self._theta, self.factor.prepare(xs, ys)))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,).
-
-        xs: own columns of n points (n, w).
-        """
         return np.exp(self.factor.log_diag(self._theta, xs))
 
     @property

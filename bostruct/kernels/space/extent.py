@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
+from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.matern import ROOT
 
 LARGEST_SQUARE = 10.0  # of the distance between the ends of a range
@@ -20,7 +21,7 @@ TREND = 0.5  # share of an effect
 
 
 @dataclass(frozen=True)
-class Extent:
+class Extent(EffectKernel):
     """The range of the number of letters of a sequence, or of items of a subset.
 
     least, most: the ends of the range, least < most.
@@ -71,17 +72,9 @@ class Extent:
         return self._compare(self.count(xs), self.count(ys))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the effect kernel of each value with itself (n,).
-
-        xs: columns of n values (n, w).
-        """
         return TREND * 12.0 * np.square(self._share(self.count(xs)) - 0.5) + (1.0 - TREND)
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes add to `gram` (r, m).
-
-        before, after, ys: as of `square_change`.
-        """
         effects = self._compare(np.arange(self.least, self.most + 1), self.count(ys))
         return effects[self.count(after) - self.least] - effects[self.count(before) - self.least]
 

@@ -1,14 +1,16 @@
-"""The contract of a factor: what a kind of variable adds to the product kernel of a space."""
+"""The base of a factor: what a kind of variable adds to the product kernel of a space."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, IntArray, Prepared
+from bostruct.contracts import Array, IntArray, Prepared, Pullback
+from bostruct.contracts.kernel import differentiate
 
 MAX_CODES = 4096  # columns in which a factor encodes choices; beyond, it adds variables one by one, in memory (n, m)
 
@@ -24,115 +26,6 @@ class VariableChanges(NamedTuple):
     which: IntArray
     before: IntArray
     after: IntArray
-
-
-Pullback: TypeAlias = Callable[[Array], Array]
-
-
-class Factor(Protocol):
-    """A product of kernels of single variables, one for each of c variables of one kind, with p parameters in all.
-
-    Most factors have one parameter for each variable, in order. A factor may have k parameters for each, those of the
-    first variable first, or a single one that all share.
-
-    A factor sees its own columns alone: xs holds the columns of its variables, in order, (n, w). Its kernels are
-    positive, because what they add to the product travels as logarithms: products over hundreds of variables underflow.
-    """
-
-    @property
-    def n_variables(self) -> int:
-        """The number of its variables, c."""
-        ...
-
-    @property
-    def n_parameters(self) -> int:
-        """The number of their parameters, p: a multiple of c, or 1."""
-        ...
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True where each kernel of a value with itself is 1, whatever theta is."""
-        ...
-
-    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
-        """Compute what does not depend on theta.
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w); None for xs with themselves.
-        """
-        ...
-
-    def log_gram(self, theta: Array, prepared: Prepared, without: int | None = None) -> Array:
-        """Return the sum of the logarithms of the kernels (n, m), a new array.
-
-        theta: (p,).
-        prepared: what `prepare` returned.
-        without: position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
-        """
-        ...
-
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return `log_gram` of each point with itself (n,).
-
-        theta: (p,).
-        xs: own columns of n points (n, w).
-        """
-        ...
-
-    def gradient(self, theta: Array, prepared: Prepared, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log_gram) in theta (p,).
-
-        theta: (p,).
-        prepared: what `prepare` returned for n and m points.
-        weighted: (n, m).
-        """
-        ...
-
-    def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        """Return the Gram matrix of the whole product as a function of one parameter.
-
-        i: position of the parameter, in 0..p - 1.
-        theta: (p,), the parameters now.
-        prepared: what `prepare` returned for n and m points.
-        gram: the product (n, m), which is only read.
-        carried: True where `gram` holds the kernel of that variable at `theta`; False where it leaves that out.
-
-        Each call may overwrite what the last one returned.
-        """
-        ...
-
-    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
-        """Compute what does not depend on theta of r changes of single variables.
-
-        changes: of its variables.
-        ys: own columns of m points (m, w).
-        """
-        ...
-
-    def log_change(self, theta: Array, prepared: Prepared) -> Array:
-        """Return by how much each change adds to `log_gram` (r, m).
-
-        theta: (p,).
-        prepared: what `prepare_changes` returned.
-        """
-        ...
-
-
-@runtime_checkable
-class SmoothFactor(Factor, Protocol):
-    """A factor of numbers, one column each, with gradients in their shares of their ranges."""
-
-    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the sum of the logarithms of the kernels as a function of the shares of m points.
-
-        theta: the factor's parameters.
-        xs: own columns of m points (m, c), which say what numbers each point has.
-        ys: own columns of n points (n, c).
-
-        Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
-        sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
-        """
-        ...
 
 
 class SingleLogGram(NamedTuple):
@@ -152,39 +45,139 @@ class SingleLogGram(NamedTuple):
 SingleLogGrams: TypeAlias = Callable[[IntArray], Iterator[SingleLogGram]]
 
 
-@runtime_checkable
-class SingleFactor(Factor, Protocol):
-    """A factor that adds up its logarithms in single precision, too."""
+class Factor(ABC):
+    """A product of kernels of single variables, one for each of c variables of one kind, with p parameters in all.
+
+    Most factors have one parameter for each variable, in order. A factor may have k parameters for each, those of the
+    first variable first, or a single one that all share.
+
+    A factor sees its own columns alone: xs holds the columns of its variables, in order, (n, w). Its kernels are
+    positive, because what they add to the product travels as logarithms: products over hundreds of variables underflow.
+
+    `n_variables` and `log_gram` must be written. Everything else has a slower default made of `log_gram`.
+
+    n_variables: the number of its variables, c.
+    has_unit_diagonal: True where each kernel of a value with itself is 1, whatever theta is; False where unknown.
+    """
+
+    n_variables: int
+    has_unit_diagonal: bool = False
+
+    @property
+    def n_parameters(self) -> int:
+        """The number of their parameters, p: a multiple of c, or 1; c by default."""
+        return self.n_variables
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Prepared:
+        """Compute what does not depend on theta; by default nothing: both batches, as a pair.
+
+        xs: own columns of n points (n, w).
+        ys: own columns of m points (m, w); None for xs with themselves.
+        """
+        return xs, xs if ys is None else ys
+
+    @abstractmethod
+    def log_gram(self, theta: Array, prepared: Prepared, without: int | None = None) -> Array:
+        """Return the sum of the logarithms of the kernels (n, m), a new array.
+
+        theta: (p,).
+        prepared: what `prepare` returned.
+        without: position of a parameter, in 0..p - 1; what depends on it is left out; None for none.
+        """
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        """Return `log_gram` of each point with itself (n,), zeros where the diagonal is 1.
+
+        theta: (p,).
+        xs: own columns of n points (n, w).
+        """
+        if self.has_unit_diagonal:
+            return np.zeros(len(xs))
+        return np.array([self.log_gram(theta, self.prepare(x[None]))[0, 0] for x in xs], dtype=np.float64)
+
+    def gradient(self, theta: Array, prepared: Prepared, weighted: Array) -> Array:
+        """Return the gradient of sum(weighted * log_gram) in theta (p,), by default by central differences.
+
+        theta: (p,).
+        prepared: what `prepare` returned for n and m points.
+        weighted: (n, m).
+        """
+        return differentiate(lambda at: float(np.vdot(weighted, self.log_gram(at, prepared))), theta)
+
+    def line(self, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+        """Return the Gram matrix of the whole product as a function of one parameter.
+
+        By default all of the factor is computed anew for each value.
+
+        i: position of the parameter, in 0..p - 1.
+        theta: (p,), the parameters now.
+        prepared: what `prepare` returned for n and m points.
+        gram: the product (n, m), which is only read.
+        carried: True where `gram` holds the kernel of that variable at `theta`; False where it leaves that out.
+
+        Each call may overwrite what the last one returned.
+        """
+        base = self.log_gram(theta, prepared, None if carried else i)
+        rest = gram / np.exp(base) if carried else gram
+
+        def along(t: float) -> Array:
+            moved = np.array(theta, dtype=np.float64)
+            moved[i] = t
+            found = self.log_gram(moved, prepared)
+            if not carried:
+                found -= base
+            return np.multiply(np.exp(found, out=found), rest, out=found)
+
+        return along
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
+        """Compute what does not depend on theta of r changes of single variables.
+
+        By default the points before and after each change are compared, whose other variables are those of some y. All
+        variables are taken to be of one width.
+
+        changes: of its variables.
+        ys: own columns of m points (m, w).
+        """
+        width, made = ys.shape[1] // self.n_variables, []
+        columns = changes.which[:, None] * width + np.arange(width)
+        for own in (changes.before, changes.after):
+            points = np.resize(ys, (len(own), ys.shape[1]))
+            np.put_along_axis(points, columns, own[:, :width], axis=1)
+            made.append(self.prepare(points, ys))
+        return tuple(made)
+
+    def log_change(self, theta: Array, prepared: Prepared) -> Array:
+        """Return by how much each change adds to `log_gram` (r, m).
+
+        theta: (p,).
+        prepared: what `prepare_changes` returned.
+        """
+        before, after = prepared
+        return self.log_gram(theta, after) - self.log_gram(theta, before)
+
+    def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]] | None:
+        """Return `log_gram` of numbers, one column each, as a function of the shares of their ranges of m points.
+
+        None, the default, is for a factor without a gradient in them.
+
+        theta: (p,).
+        xs: own columns of m points (m, c), which say what numbers each point has.
+        ys: own columns of n points (n, c).
+
+        Returns a function from shares (m, c) to log K (m, n) and to the map from weights (m, n) to the gradient of
+        sum(weights * log K) in the shares (m, c), 0 in numbers that a point has not.
+        """
+        del theta, xs, ys
+        return None
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
         """Return a function from m points to `log_gram` of n points with them under each of several parameter vectors.
 
-        thetas: (c,) each.
+        None, the default, is for a factor that adds up its logarithms in double precision alone.
+
+        thetas: (p,) each.
         xs: own columns of n points (n, w), as the function takes those of m points (m, w).
-
-        Returns None where that would take too many columns.
         """
-        ...
-
-
-def vary_whole_factor(
-    factor: Factor, i: int, theta: Array, prepared: Prepared, gram: Array, *, carried: bool
-) -> Callable[[float], Array]:
-    """Return K along a parameter on which all of a factor depends: its `line`, by the whole of its logarithm.
-
-    factor: computed anew for each value of the parameter.
-    i: position of the parameter.
-    theta: the factor's parameters now.
-    prepared: of n and m points.
-    gram: K (n, m).
-    carried: True where `gram` holds this factor at `theta`.
-    """
-    rest = gram / np.exp(factor.log_gram(theta, prepared)) if carried else gram
-
-    def along(t: float) -> Array:
-        moved = np.array(theta, dtype=np.float64)
-        moved[i] = t
-        found = factor.log_gram(moved, prepared)
-        return np.multiply(np.exp(found, out=found), rest, out=found)
-
-    return along
+        del thetas, xs
+        return None

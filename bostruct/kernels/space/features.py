@@ -4,38 +4,73 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.kernels.space.extent import Extent
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.links import compute_rates
+from bostruct.kernels.space.spectra import DenseSpectrum, spectrum_of
+
+TIME = 3.0  # of diffusion on the graph of items, in units of 1 / mean degree
 
 
-class Features(Protocol):
-    """Numbers that tell the values of one kind of variable apart, in groups that share a lengthscale.
+@dataclass(frozen=True)
+class SubsetFeatures:
+    """The features of subsets of w items, for `FeatureFactor`: bits of the items, smooth ones on their graph, the size.
 
-    Equal ones compare equal, so that variables share a factor.
+    width: w, at least 2.
+    apart: True for a bit of each item with a lengthscale of its own.
+    together: True for bits that share a lengthscale.
+    graph: of the items, for w - 1 features that share a lengthscale; None for none.
+    sizes: the range of the sizes, for a feature of its own; None for none.
     """
 
-    @property
-    def width(self) -> int:
-        """The number of columns of a value, w."""
-        ...
+    width: int
+    apart: bool
+    together: bool
+    graph: WeightedGraph | None = None
+    sizes: Extent | None = None
 
     @property
     def groups(self) -> IntArray:
-        """The group of each feature, from 0 to k - 1, (q,)."""
-        ...
+        """The group of each feature (q,)."""
+        parts = [np.arange(self.width)] if self.apart else []
+        parts += [np.zeros(self.width, dtype=np.int64)] if self.together else []
+        parts += [np.zeros(self.width - 1, dtype=np.int64)] if self.graph is not None else []
+        parts += [np.zeros(1, dtype=np.int64)] if self.sizes is not None else []
+        starts = np.cumsum([0, *(int(part[-1]) + 1 for part in parts)])
+        none = np.empty(0, dtype=np.int64)
+        return np.concatenate([none, *(part + start for part, start in zip(parts, starts[:-1], strict=True))])
 
     def encode(self, xs: IntArray) -> Array:
-        """Return the features of values (n, q).
+        """Return the features of subsets (n, q).
 
-        xs: columns of n values (n, w).
+        xs: bits (n, w).
         """
-        ...
+        bits = xs.astype(np.float64)
+        parts = [bits] * (self.apart + self.together)
+        if self.graph is not None:
+            parts.append(bits @ _smoother(self.graph))
+        if self.sizes is not None:
+            parts.append(self.sizes.scale(xs)[:, None])
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+@lru_cache(maxsize=16)
+def _smoother(graph: WeightedGraph) -> Array:
+    """Return features whose inner products are the diffusion on a graph, without its constant part (w, w - 1).
+
+    The time is 3 over the mean degree. The mean square of a feature is that of a bit.
+    """
+    spectrum = spectrum_of(graph)
+    assert isinstance(spectrum, DenseSpectrum)
+    decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
+    return spectrum.vectors[:, 1:] * np.sqrt(decay * (len(decay) / decay.sum()))
 
 
 class FeaturePair(NamedTuple):
@@ -61,7 +96,7 @@ class FeatureChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FeatureFactor:
+class FeatureFactor(Factor):
     """The factor exp(-sum_j (z_j - z'_j)^2 / (2 l_j^2)) of variables of one kind, where z are features.
 
     Each variable has k parameters, the logarithms of l, one for each group of features. All of it is products of
@@ -71,37 +106,21 @@ class FeatureFactor:
     n_variables: c, each with w columns.
     """
 
-    features: Features
+    features: SubsetFeatures
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
-        """One for each group of features of each variable, k c."""
         return self._n_groups * self.n_variables
 
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: a value has its own features."""
-        return True
-
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> FeaturePair:
-        """Return the features of both batches.
-
-        xs: own columns of n points (n, c w).
-        ys: own columns of m points (m, c w); None for xs with themselves.
-        """
         mine = self._encode(xs)
         theirs = mine if ys is None else self._encode(ys)
         squares = np.square(mine)
         return FeaturePair(mine, theirs, squares, squares if ys is None else np.square(theirs))
 
     def log_gram(self, theta: Array, prepared: FeaturePair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (k c,), the logarithms of lengthscales.
-        prepared: of n and m points.
-        without: position of a parameter, whose features are left out; None for none.
-        """
         rates = compute_rates(theta)
         if without is not None:
             rates[without] = 0.0
@@ -111,22 +130,7 @@ class FeatureFactor:
         gram -= prepared.y_squares @ weights
         return np.minimum(gram, 0.0, out=gram)  # rounding aside it is at most 0
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,).
-
-        theta: (k c,).
-        xs: own columns of n points (n, c w).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: FeaturePair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (k c,).
-
-        theta: (k c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         squares = weighted.sum(axis=1) @ prepared.x_squares + weighted.sum(axis=0) @ prepared.y_squares
         squares -= 2.0 * np.einsum("nq,nq->q", prepared.xs, weighted @ prepared.ys)
         return 2.0 * compute_rates(theta) * np.bincount(self._groups, squares, len(theta))
@@ -134,14 +138,6 @@ class FeatureFactor:
     def line(
         self, i: int, theta: Array, prepared: FeaturePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along the parameter of one group of features.
-
-        i: position of the parameter, in 0..k c - 1.
-        theta: (k c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds this factor at `theta`.
-        """
         own = np.flatnonzero(self._groups == i)
         squares = -2.0 * prepared.xs[:, own] @ prepared.ys[:, own].T
         squares += prepared.x_squares[:, own].sum(axis=1)[:, None] + prepared.y_squares[:, own].sum(axis=1)
@@ -149,11 +145,6 @@ class FeatureFactor:
         return lambda t: gram * np.exp((now - compute_rates(t)) * squares)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> FeatureChanges:
-        """Return the features before and after r changes, and those of m points.
-
-        changes: r changes of single variables.
-        ys: own columns of m points (m, c w).
-        """
         w = self.features.width
         before = changes.before[:, :w]
         is_new = np.append(True, (before[1:] != before[:-1]).any(axis=1))[
@@ -163,11 +154,6 @@ class FeatureFactor:
         return FeatureChanges(changes.which, known, self.features.encode(changes.after[:, :w]), self._encode(ys))
 
     def log_change(self, theta: Array, prepared: FeatureChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (k c,).
-        prepared: of `prepare_changes`.
-        """
         which, before, after, ys = prepared
         q = before.shape[1]
         change = np.empty((len(which), len(ys)))

@@ -18,7 +18,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import gammaln
 
 from bostruct.contracts import Array, IntArray
-from bostruct.kernels.space.factor import VariableChanges, vary_whole_factor
+from bostruct.kernels.space.factor import Factor, VariableChanges
 
 KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
 SMALLEST, LARGEST = -2.1, 3.0  # logarithms of these; beyond, the kernel hardly changes
@@ -84,7 +84,7 @@ def heat_curves(n: int, k: int) -> HeatCurves:
 
 
 @dataclass(frozen=True)
-class JohnsonFactor:
+class JohnsonFactor(Factor):
     """The factor of subsets of one size: the heat kernel of the Johnson graph, with one lengthscale for each variable.
 
     n: number of items, at least 2.
@@ -95,16 +95,7 @@ class JohnsonFactor:
     n: int
     k: int
     n_variables: int
-
-    @property
-    def n_parameters(self) -> int:
-        """The number of parameters, one for each variable."""
-        return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: the kernel is divided by its diagonal."""
-        return True
+    has_unit_diagonal = True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> IntArray:
         """Count the exchanges between subsets (c, n, m).
@@ -116,49 +107,20 @@ class JohnsonFactor:
         return np.array([_count_exchanges(one, other) for one, other in zip(mine, theirs, strict=True)])
 
     def log_gram(self, theta: Array, prepared: IntArray, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (c,), the logarithms of lengthscales.
-        prepared: of n and m points.
-        without: position of a variable to leave out; None for none.
-        """
         total = np.zeros(prepared.shape[1:])
         for v, apart in enumerate(prepared):
             if v != without:
                 total += self._curve(float(theta[v]))[0].take(apart)
         return total
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,).
-
-        theta: (c,).
-        xs: own columns of n points (n, c w).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: IntArray, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (c,).
-
-        theta: (c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         slopes = [self._curve(one)[1] for one in theta]
         sums = [np.bincount(apart.ravel(), weighted.ravel(), len(slopes[0])) for apart in prepared]
         return np.array([slope @ total for slope, total in zip(slopes, sums, strict=True)])
 
     def line(self, i: int, theta: Array, prepared: IntArray, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        """Return K along the parameter of one variable.
-
-        i: position of the variable.
-        theta: (c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of the variable at `theta`.
-        """
         alone = JohnsonFactor(self.n, self.k, 1)
-        return vary_whole_factor(alone, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
+        return Factor.line(alone, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Return the variable of each change (r,), and the exchanges before and after it (r, m).
@@ -174,11 +136,6 @@ class JohnsonFactor:
         return changes.which, before, after
 
     def log_change(self, theta: Array, prepared: tuple[IntArray, IntArray, IntArray]) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (c,).
-        prepared: of `prepare_changes`.
-        """
         which, before, after = prepared
         change = np.empty(after.shape)
         for v in np.unique(which).tolist():

@@ -18,6 +18,8 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.descriptors import DescriptorGroup
 from bostruct.domains.space.likeness import GivenMatrix, Likeness
+from bostruct.kernels.space.distances import Distances
+from bostruct.kernels.space.effects import EffectKernel
 
 MAX_REFERENCE = 1_000  # values that stand for all where distances are averaged
 MAX_KEPT = 2**21  # numbers in a comparison that is kept: the factor and the effect ask for the same ones
@@ -80,18 +82,13 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class LikenessDistances:
+class LikenessDistances(Distances):
     """The distances between values of a variable, for `DistanceFactor`: whether they differ, and one for each group.
 
     likeness: of the values.
     """
 
     likeness: Likeness
-
-    @property
-    def width(self) -> int:
-        """The number of columns of a value, 1: the position of a choice."""
-        return 1
 
     @property
     def n_distances(self) -> int:
@@ -111,7 +108,7 @@ class LikenessDistances:
 
 
 @dataclass(frozen=True)
-class LikenessEffect:
+class LikenessEffect(EffectKernel):
     """The linear effect of a value: the mean of those of the groups of descriptors.
 
     likeness: of the values.
@@ -122,25 +119,16 @@ class LikenessEffect:
     likeness: Likeness
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m).
-
-        xs: positions of n values (n, 1).
-        ys: positions of m values (m, 1).
-        """
         distances = LikenessDistances(self.likeness).compare(xs, ys)
         groups = zip(find_measures(self.likeness)[1:], distances[1:], strict=True)  # the first tells choices apart
         return np.asarray(np.mean([one.correlate(xs[:, 0], ys[:, 0], own) for one, own in groups], axis=0))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,).
-
-        xs: positions of n values (n, 1).
-        """
         return np.asarray(np.mean([one.spread(xs[:, 0]) for one in find_measures(self.likeness)[1:]], axis=0))
 
 
 @dataclass(frozen=True)
-class ChoiceEffect:
+class ChoiceEffect(EffectKernel):
     """The effect of plain choices, which sums to zero over them: that of a complete graph, without its table.
 
     size: number of choices, at least 2.
@@ -149,18 +137,9 @@ class ChoiceEffect:
     size: int
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between choices (n, m).
-
-        xs: positions of n choices (n, 1).
-        ys: positions of m choices (m, 1).
-        """
         return np.where(xs == ys[:, 0], 1.0, -1.0 / (self.size - 1.0))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return ones (n,).
-
-        xs: positions of n choices (n, 1).
-        """
         return np.ones(len(xs))
 
 

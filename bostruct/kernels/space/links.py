@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import ellipkm1
@@ -19,27 +19,29 @@ SMALLEST_NORMAL = 1e-300  # numbers much smaller have few digits, and what follo
 SMALLEST_PARAMETER = 1e-300  # of an elliptic integral: short of 0, where its complement is infinite
 
 
-class Link(Protocol):
-    """A map from theta to the diffusion of a factor, with derivatives in theta."""
+class Link(ABC):
+    """A map from theta to the diffusion of a factor, with derivatives in theta.
 
-    @property
-    def name(self) -> str: ...
+    name: of the parameters, for people.
+    """
 
+    name: str
+
+    @abstractmethod
     def complete(self, theta: Array, size: Array) -> Array:
         """Return log rho between two choices of complete graphs, elementwise.
 
         theta: parameters.
         size: numbers of vertices, of the same shape, as is the result.
         """
-        ...
 
+    @abstractmethod
     def complete_slope(self, theta: Array, size: Array) -> Array:
         """Return the derivative of `complete` in theta, elementwise.
 
         theta: parameters.
         size: numbers of vertices, of the same shape, as is the result.
         """
-        ...
 
     def rho(self, theta: float, size: float) -> float:
         """Return exp of `complete` for one graph: what a coordinate sampler asks for many times.
@@ -47,8 +49,9 @@ class Link(Protocol):
         theta: parameter.
         size: number of vertices.
         """
-        ...
+        return float(np.exp(self.complete(np.array([theta]), np.array([size])))[0])
 
+    @abstractmethod
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
         """Return the edge weights of variables on equal graphs, and the derivatives of their logarithms in theta.
 
@@ -57,11 +60,10 @@ class Link(Protocol):
 
         Returns two arrays (c,).
         """
-        ...
 
 
 @dataclass(frozen=True)
-class LogEdgeWeight:
+class LogEdgeWeight(Link):
     """The link theta = log beta, the log edge weight, as in COMBO (Oh et al. 2019).
 
     name: of the parameters, for people.
@@ -85,7 +87,7 @@ class LogEdgeWeight:
 
 
 @dataclass(frozen=True)
-class LogLengthscale:
+class LogLengthscale(Link):
     """The link theta = log l, where l is the lengthscale that is equivalent to the edge weight.
 
     name: of the parameters, for people.

@@ -15,11 +15,11 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, IntArray, Parameter
+from bostruct.contracts import Array, IntArray, Kernel, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
-from bostruct.kernels.space.effects import ChangingEffect, EffectKernel, GraphEffect
-from bostruct.kernels.space.factor import Pullback, VariableChanges
+from bostruct.kernels.space.effects import EffectKernel, GraphEffect
+from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.incremental import LastCall, count_disagreements, disagreement_change, look_up
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 
@@ -45,7 +45,7 @@ class Numbers(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MainEffects:
+class MainEffects(Kernel):
     """A linear kernel on choices: functions that are sums of one effect a variable.
 
     It has no parameters: its Gram matrix is made once, by `prepare`.
@@ -58,11 +58,6 @@ class MainEffects:
     effects: tuple[EffectKernel, ...]
     layout: Layout
     numbers: tuple[int, ...] = ()
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """None."""
-        return ()
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> Array:
         """Return the Gram matrix itself (n, m).
@@ -106,12 +101,6 @@ class MainEffects:
         return len(signs) - 2.0 * count_disagreements(xs, ys, 2)  # the same numbers, for they are whole
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
-
-        theta: (0,), unused.
-        xs: m points, as rows.
-        ys: n points, as rows.
-        """
         del theta  # there is none
         d, fixed, own = len(self.effects), self.prepare(xs, ys), self._numbers
         if own is None:
@@ -165,28 +154,14 @@ class MainEffects:
         change = np.empty((len(which), len(ys)))
         for i in np.unique(which).tolist():
             rows, width, theirs = np.flatnonzero(which == i), self.layout.widths[i], ys[:, self.layout.columns(i)]
-            old, new = before[rows, :width], after[rows, :width]
-            knows = isinstance(effect, ChangingEffect)
-            change[rows] = (
-                effect.change(old, new, theirs) if knows else effect.gram(new, theirs) - effect.gram(old, theirs)
-            )
+            change[rows] = effect.change(before[rows, :width], after[rows, :width], theirs)
         return change
 
     def gram(self, theta: Array, prepared: Array) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (0,), unused.
-        prepared: of n and m points.
-        """
         del theta  # there is none
         return prepared.copy()
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: unused; there are no parameters.
-        xs: n points.
-        """
         del theta
         uneven = self._uneven
         total = np.full(len(xs), float(len(self.effects) - len(uneven)))  # of complete graphs and numbers each is 1
@@ -197,14 +172,6 @@ class MainEffects:
         for i in others:
             total += self.effects[i].diag(rows[:, self.layout.columns(i)])
         return total / len(self.effects)
-
-    def gram_and_pullback(self, theta: Array, prepared: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix, and the gradient in no parameters (0,).
-
-        theta: (0,), unused.
-        prepared: of n and m points.
-        """
-        return self.gram(theta, prepared), lambda _: np.zeros(0)
 
     @cached_property
     def _bases(self) -> LastCall[Array]:
@@ -233,7 +200,7 @@ class MainEffects:
     @cached_property
     def _uneven(self) -> list[int]:
         """The variables whose effects have no unit diagonal."""
-        return [i for i, one in enumerate(self.effects) if not _has_unit_diagonal(one)]
+        return [i for i, one in enumerate(self.effects) if not one.has_unit_diagonal]
 
     @cached_property
     def _uneven_graphs(self) -> tuple[list[tuple[GraphEffect, IntArray]], list[int]]:
@@ -299,9 +266,3 @@ def _count_coordinates(effect: EffectKernel) -> float:
     if effect.is_complete:
         return effect.graph.size - 1
     return effect.coordinates.shape[1] if effect.graph.size <= LARGEST_TABLE else math.inf
-
-
-def _has_unit_diagonal(effect: EffectKernel) -> bool:
-    if isinstance(effect, NumberEffect):
-        return not effect.is_conditional
-    return isinstance(effect, GraphEffect) and effect.is_complete

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray
+from bostruct.contracts import Array, IntArray, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.execution.interrupts import defer_signals
-from bostruct.kernels.space.factor import Pullback, VariableChanges
+from bostruct.kernels.space.effects import EffectKernel
+from bostruct.kernels.space.factor import Factor, VariableChanges
 
 LOOPS = "compiled"
 ROOT = math.sqrt(5.0)
@@ -52,7 +53,7 @@ class NumberChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class MaternFactor:
+class MaternFactor(Factor):
     """The factor of numbers, one column each: k = (1 + a + a^2 / 3) exp(-a), a = sqrt(5) |x - y| / lengthscale.
 
     x and y are shares of the range, on the scale on which the variable is even (Rasmussen and Williams 2006, equation
@@ -62,38 +63,18 @@ class MaternFactor:
     """
 
     grids: tuple[NumberGrid, ...]
+    has_unit_diagonal = True
 
     @property
-    def n_variables(self) -> int:
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables."""
         return len(self.grids)
 
-    @property
-    def n_parameters(self) -> int:
-        """One for each variable."""
-        return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: equal numbers correlate fully."""
-        return True
-
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> NumberPair:
-        """Turn positions on the grids into shares.
-
-        xs: positions of n points (n, c).
-        ys: positions of m points (m, c); None for xs with themselves.
-        """
         own = shares_of(self.grids, xs)
         return NumberPair(own, own if ys is None else shares_of(self.grids, ys), ys is None)
 
     def log_gram(self, theta: Array, prepared: NumberPair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (c,).
-        prepared: of n and m points.
-        without: position of a variable to leave out; None for none.
-        """
         rates = _rates(theta)
         if without is not None:
             rates[without] = 0.0  # whose kernel is 1 then
@@ -107,22 +88,7 @@ class MaternFactor:
             log_gram = product if log_gram is None else np.add(log_gram, product, out=log_gram)
         return np.zeros_like(total) if log_gram is None else log_gram
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,): equal numbers correlate fully.
-
-        theta: (c,).
-        xs: positions of n points (n, c).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: NumberPair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (c,).
-
-        theta: (c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         slopes = np.empty(self.n_variables)
         if prepared.is_same:
             own = weighted + weighted.T
@@ -133,12 +99,6 @@ class MaternFactor:
         return slopes
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return log K of m points and ys as a function of the shares of the m points, and its pullback.
-
-        theta: (c,).
-        xs: positions of the m points (m, c), unused; every point has all numbers.
-        ys: positions of n points (n, c).
-        """
         del xs  # all of them vary
         others, rates = shares_of(self.grids, ys), _rates(theta)
 
@@ -158,14 +118,6 @@ class MaternFactor:
     def line(
         self, i: int, theta: Array, prepared: NumberPair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along the parameter of one variable; each call overwrites what the last returned.
-
-        i: position of the variable.
-        theta: (c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of variable i at `theta`.
-        """
         far = ROOT * np.abs(prepared.xs[i][:, None] - prepared.ys[i])
         rest = gram / _matern(far * math.exp(-theta[i])) if carried else gram
         out = np.empty_like(rest)
@@ -179,20 +131,10 @@ class MaternFactor:
         return along
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> NumberChanges:
-        """Turn positions before and after each change into shares.
-
-        changes: r changes.
-        ys: positions of m points (m, c).
-        """
         before, after = (share_of_each(self.grids, changes.which, own) for own in (changes.before, changes.after))
         return NumberChanges(np.asarray(changes.which), before, after, shares_of(self.grids, ys))
 
     def log_change(self, theta: Array, prepared: NumberChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (c,).
-        prepared: of `prepare_changes`.
-        """
         drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
         ratio = np.empty_like(drop)
         load_loops(LOOPS).compare_changes(*prepared, _rates(theta), drop, ratio)
@@ -228,7 +170,7 @@ def share_of_each(grids: Sequence[NumberGrid], which: IntArray, columns: IntArra
 
 
 @dataclass(frozen=True)
-class NumberEffect:
+class NumberEffect(EffectKernel):
     """The main effect of a number: Matern-5/2 on the share of its range, of lengthscale 1; none where it is absent.
 
     `MainEffects` adds up the effects of all numbers at once, by `sum_effects` and `change_effects`.
@@ -240,19 +182,14 @@ class NumberEffect:
     grid: NumberGrid
     is_conditional: bool = False
 
-    def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between values (n, m).
+    @property
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return not self.is_conditional
 
-        xs: positions of n points (n, 1).
-        ys: positions of m points (m, 1).
-        """
+    def gram(self, xs: IntArray, ys: IntArray) -> Array:
         return sum_effects((self.grid,), xs, ys)
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each value with itself (n,), 0 where it is absent.
-
-        xs: positions of n points (n, 1).
-        """
         return (xs[:, 0] != ABSENT).astype(np.float64)
 
 

@@ -12,7 +12,7 @@ from bostruct.kernels.space.factor import Factor, VariableChanges
 
 
 @dataclass(frozen=True)
-class FactorPair:
+class FactorPair(Factor):
     """The product of two factors of the same c variables, each with its own number of parameters for a variable.
 
     Each variable has its parameters of the first factor, then those of the second one.
@@ -24,56 +24,32 @@ class FactorPair:
     second: Factor
 
     @property
-    def n_variables(self) -> int:
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of their variables, c."""
         return self.first.n_variables
 
     @property
     def n_parameters(self) -> int:
-        """Those of both."""
         return self.first.n_parameters + self.second.n_parameters
 
     @property
-    def has_unit_diagonal(self) -> bool:
-        """True where both have it."""
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.first.has_unit_diagonal and self.second.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> tuple[Prepared, Prepared]:
-        """Compute what does not depend on theta, for both.
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w); None for xs with themselves.
-        """
         return self.first.prepare(xs, ys), self.second.prepare(xs, ys)
 
     def log_gram(self, theta: Array, prepared: tuple[Prepared, Prepared], without: int | None = None) -> Array:
-        """Return the sum of the logarithms of both (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        without: position of a parameter; what depends on it is left out; None for none.
-        """
         (one, other), (first, second) = self._split(theta), self._place(without)
         total = self.first.log_gram(one, prepared[0], first)
         total += self.second.log_gram(other, prepared[1], second)
         return total
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return the sum of the logarithms of both diagonals (n,).
-
-        theta: (p,).
-        xs: own columns of n points (n, w).
-        """
         one, other = self._split(theta)
         return self.first.log_diag(one, xs) + self.second.log_diag(other, xs)
 
     def gradient(self, theta: Array, prepared: tuple[Prepared, Prepared], weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         one, other = self._split(theta)
         slopes = self.first.gradient(one, prepared[0], weighted), self.second.gradient(other, prepared[1], weighted)
         return np.hstack([slope.reshape(self.n_variables, -1) for slope in slopes]).ravel()
@@ -81,14 +57,6 @@ class FactorPair:
     def line(
         self, i: int, theta: Array, prepared: tuple[Prepared, Prepared], gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along one parameter.
-
-        i: position of the parameter, in 0..p - 1.
-        theta: (p,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds what depends on the parameter, at `theta`.
-        """
         (one, other), (first, second) = self._split(theta), self._place(i)
         if first is not None:
             return self.first.line(first, one, prepared[0], gram, carried=carried)
@@ -96,19 +64,9 @@ class FactorPair:
         return self.second.line(second, other, prepared[1], gram, carried=carried)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[Prepared, Prepared]:
-        """Compute what does not depend on theta of r changes, for both.
-
-        changes: r changes of single variables.
-        ys: own columns of m points (m, w).
-        """
         return self.first.prepare_changes(changes, ys), self.second.prepare_changes(changes, ys)
 
     def log_change(self, theta: Array, prepared: tuple[Prepared, Prepared]) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (p,).
-        prepared: of `prepare_changes`.
-        """
         one, other = self._split(theta)
         return self.first.log_change(one, prepared[0]) + self.second.log_change(other, prepared[1])
 

@@ -18,6 +18,8 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.permutation import Permutation
 from bostruct.kernels.precedence import Resources, compare_precedence
+from bostruct.kernels.space.distances import Distances
+from bostruct.kernels.space.effects import EffectKernel
 
 N_DISTANCES = 3
 MOST_MARKED = 2**26  # bytes of a table that is remembered
@@ -93,7 +95,7 @@ def _count_shared(xs: IntArray, ys: IntArray, size: int) -> Array:
 @lru_cache(maxsize=REMEMBERED)
 def _mark_numbers(ys: bytes, m: int, size: int) -> npt.NDArray[np.int8]:
     """Return which of m rows have each number (size, m): a search asks for those of the same points over and over."""
-    rows = np.frombuffer(ys, dtype=np.int64).reshape(m, -1)
+    rows = np.frombuffer(ys, dtype=np.int64).reshape(m, len(ys) // 8 // max(m, 1))
     has = np.zeros((size, m), dtype=np.int8)
     has[rows.ravel(), np.repeat(np.arange(m), rows.shape[1])] = 1
     has.flags.writeable = False
@@ -147,7 +149,7 @@ def compare_queues(shape: OrderShape, xs: IntArray, ys: IntArray) -> Array:
 
 
 @dataclass(frozen=True)
-class OrderDistances:
+class OrderDistances(Distances):
     """The distances between orders of w items, for `DistanceFactor`: those of `compare_queues`.
 
     shape: of the orders.
@@ -175,7 +177,7 @@ class OrderDistances:
 
 
 @dataclass(frozen=True)
-class PermutationEffect:
+class PermutationEffect(EffectKernel):
     """The linear effect of an order of w items: the mean of three correlations, each linear in its features.
 
     They are those of Kendall (Spearman above 64 items), of which item stands in which place, and of which items stand
@@ -189,11 +191,6 @@ class PermutationEffect:
     shape: OrderShape
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between orders (n, m).
-
-        xs: orders (n, w).
-        ys: orders (m, w).
-        """
         w = self.shape.width
         precedence, places, sides = compare_queues(self.shape, xs, ys)
         correlations = [1.0 - 2.0 * precedence / w, 1.0 - 2.0 * places / (w - 1)]
@@ -202,8 +199,4 @@ class PermutationEffect:
         return np.asarray(np.mean(correlations, axis=0))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return ones (n,).
-
-        xs: orders (n, w).
-        """
         return np.ones(len(xs))

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import has_capability
-from bostruct.contracts import Array, IntArray, Parameter, Prepared, Prior, SingleGram
+from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prepared, Prior, Pullback, SingleGram
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, Pullback, SingleFactor, SmoothFactor, VariableChanges
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import LastCall
 from bostruct.kernels.space.single_precision import multiply_factors
 
@@ -88,7 +87,7 @@ def take_columns(xs: IntArray, columns: tuple[int, ...]) -> IntArray:
 
 
 @dataclass(frozen=True)
-class SpaceKernel:
+class SpaceKernel(Kernel):
     """The product of one positive kernel for each variable of a space (Oh et al. 2019, equation 3).
 
     Points are rows of integers. theta (p,) has one parameter for each variable, in the order of the space, or one for
@@ -111,27 +110,16 @@ class SpaceKernel:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters: a block of those of variables, and one for those with conditions."""
         n_more = 0 if self.more is None else self.more.size
         first = Parameter(self.name, len(self._home) - n_more, self.prior, self.initial)
         return (first,) if self.more is None else (first, self.more)
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> SpacePair | ChangesPair:
-        """Compute what does not depend on theta.
-
-        xs: n points, as rows or as single changes.
-        ys: m points, as rows; None for xs with themselves.
-        """
         if isinstance(xs, SingleChanges):
             return self._prepare_changes(xs, xs.rows() if ys is None else np.asarray(ys))
         return self._prepare_rows(xs, None if ys is None else np.asarray(ys))
 
     def gram(self, theta: Array, prepared: SpacePair | ChangesPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
         changed = isinstance(prepared, ChangesPair)
         log_gram = self._log_gram_of_changes(theta, prepared) if changed else self._log_gram(theta, prepared)
         return np.exp(log_gram, out=log_gram)
@@ -139,18 +127,10 @@ class SpaceKernel:
     def single_grams(
         self, thetas: Sequence[Array], xs: SpaceBatch
     ) -> Callable[[SpaceBatch], Iterator[SingleGram] | None] | None:
-        """Return a function from m points to the Gram matrices (n, m) in single precision: `HasSingleGrams`.
-
-        thetas: (p,) each.
-        xs: n points.
-
-        Single changes of points of many columns are quicker in double precision.
-        """
         mine, parts = np.asarray(xs), []
         for (factor, _, columns, *_), own in zip(self.factors, self._parameters, strict=True):
             alone = [theta[own] for theta in thetas]
-            known = has_capability(factor, SingleFactor)
-            if not known or (found := factor.single_log_grams(alone, take_columns(mine, columns))) is None:
+            if (found := factor.single_log_grams(alone, take_columns(mine, columns))) is None:
                 return None
             parts.append((found, columns))
 
@@ -164,11 +144,6 @@ class SpaceKernel:
         return with_points
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (p,).
-        xs: n points.
-        """
         rows = xs.rows() if isinstance(xs, SingleChanges) and not self._has_unit_diagonal else xs
         total = np.zeros(len(xs))
         for placed, own in zip(self.factors, self._parameters, strict=True):
@@ -193,12 +168,7 @@ class SpaceKernel:
         own = theta[self._parameters[at]]
         return self.factors[at].factor.line(place, own, prepared.parts[at], gram, carried=carried)
 
-    def gram_and_pullback(self, theta: Array, prepared: SpacePair) -> tuple[Array, Callable[[Array], Array]]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (p,).
-
-        theta: (p,).
-        prepared: of n and m points.
-        """
+    def gram_and_pullback(self, theta: Array, prepared: SpacePair) -> tuple[Array, Pullback]:
         gram = self.gram(theta, prepared)
 
         def pullback(cotangent: Array) -> Array:
@@ -211,20 +181,17 @@ class SpaceKernel:
         return gram, pullback
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix of xs and ys as a function of the numbers of xs: `HasInputGradient`.
-
-        theta: (p,).
-        xs: m points, as rows.
-        ys: n points, as rows.
-        """
         fixed, smooth = np.zeros((len(xs), len(ys))), []
         for (factor, served, columns, *_), parameters in zip(self.factors, self._parameters, strict=True):
-            own = list(columns)
-            if set(served) <= set(self.numbers) and has_capability(factor, SmoothFactor):
-                at = [self.numbers.index(v) for v in served]
-                smooth.append((at, factor.vary_shares(theta[parameters], xs[:, own], ys[:, own])))
+            own, mine, are_numbers = (
+                theta[parameters],
+                (xs[:, columns], ys[:, columns]),
+                set(served) <= set(self.numbers),
+            )
+            if are_numbers and (varied := factor.vary_shares(own, *mine)) is not None:
+                smooth.append(([self.numbers.index(v) for v in served], varied))
             else:
-                fixed += factor.log_gram(theta[parameters], factor.prepare(xs[:, own], ys[:, own]))
+                fixed += factor.log_gram(own, factor.prepare(*mine))
 
         def at_shares(shares: Array) -> tuple[Array, Pullback]:
             found = [(at, *varied(shares[:, at])) for at, varied in smooth]
@@ -250,7 +217,7 @@ class SpaceKernel:
 
     def _prepare_changes(self, changes: SingleChanges, ys: IntArray) -> ChangesPair:
         parts = []
-        at, place = self._factor_of[changes.which], self._place_of[changes.which]
+        at, place = (one[changes.which] for one in self._placed)
         for k, placed in enumerate(self.factors):
             rows = np.flatnonzero(at == k)
             if not len(rows):
@@ -309,16 +276,7 @@ class SpaceKernel:
         return [homes[v] for v in range(len(homes))]
 
     @cached_property
-    def _factor_of(self) -> IntArray:
-        """The position of each variable's factor (d,)."""
-        return self._places[:, 0]
-
-    @cached_property
-    def _place_of(self) -> IntArray:
-        """The position of each variable among those of its factor (d,)."""
-        return self._places[:, 1]
-
-    @cached_property
-    def _places(self) -> IntArray:
+    def _placed(self) -> IntArray:
+        """The position of each variable's factor, and its own among those of its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
-        return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2)
+        return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2).T.copy()

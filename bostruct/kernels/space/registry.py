@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, HasVariables, Parameter, Prior
+from bostruct.checks import check_part, short_repr
+from bostruct.contracts import Domain, DomainError, Parameter, Prior
 from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates, likeness_of
 from bostruct.domains.space.categorical import Categorical
@@ -61,10 +61,6 @@ def _graphs(variables: Sequence[Variable]) -> list[VariableGraph]:
     return [v.graph for v in variables if isinstance(v, ChoiceVariable)]
 
 
-def _diffusion(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
-    return graph_factors(_graphs(variables), settings)
-
-
 def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     effects = {graph: GraphEffect(graph) for graph in _graphs(variables)}
     return [effects[graph] for graph in _graphs(variables)]
@@ -111,7 +107,7 @@ def _by_shape(
     return VariableKernels(build_factors, build_effects)
 
 
-ON_GRAPHS = VariableKernels(_diffusion, _graph_effects)
+ON_GRAPHS = VariableKernels(lambda variables, settings: graph_factors(_graphs(variables), settings), _graph_effects)
 NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
 # also of categories with descriptors or a matrix
 ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
@@ -157,7 +153,7 @@ def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
 
 
 def product_kernel(
-    domain: HasVariables[Variable],
+    domain: Domain,
     prior: Prior,
     link: Link,
     initial: float = 0.0,
@@ -203,12 +199,12 @@ def number_parameters(placed: Sequence[PlacedFactor]) -> list[PlacedFactor]:
 
     placed: factors, numbered as if each variable had a parameter of its own.
 
-    Raises DomainError where a factor does not say how many parameters it has.
+    Raises DomainError for a number of parameters that no factor can have.
     """
     d = sum(len(one.variables) for one in placed)
     counts = np.zeros(d, dtype=np.int64)  # of the parameters of each variable
     for factor, variables, *_ in placed:
-        n = getattr(factor, "n_parameters", None)
+        n = check_part("factors", factor, Factor).n_parameters
         if not isinstance(n, int) or n < 1 or (n > 1 and n % len(variables)):
             allowed = f"1 or a multiple of its {len(variables)} variables (docs/extending.md)"
             raise DomainError(f"{type(factor).__name__}.n_parameters: expected {allowed}, got {n}")
@@ -245,7 +241,7 @@ def _place_conditional(factors: Sequence[tuple[int, Factor]], d: int, layout: La
     return placed
 
 
-def main_effects(domain: HasVariables[Variable], trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
+def main_effects(domain: Domain, trusts_order: bool = True, by_extent: bool = False) -> MainEffects:
     """Build the linear kernel with one effect for each variable of a domain; none where a point has not the variable.
 
     domain: of variables, such as a `Space`.
@@ -269,7 +265,7 @@ def main_effects(domain: HasVariables[Variable], trusts_order: bool = True, by_e
     return MainEffects(tuple(effects[i] for i in range(len(variables))), _layout(variables), _grids(variables))
 
 
-def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
+def has_order_to_doubt(domain: Domain) -> bool:
     """Tell whether a domain has a variable of three or more ordered choices, which is no fidelity, or of alike ones.
 
     domain: of variables, such as a `Space`.
@@ -280,7 +276,7 @@ def has_order_to_doubt(domain: HasVariables[Variable]) -> bool:
     return bool(_unordered_effects(variables, _effects(domain)))
 
 
-def has_extents(domain: HasVariables[Variable]) -> bool:
+def has_extents(domain: Domain) -> bool:
     """Tell whether a domain has sequences of varying length, or subsets of a range of sizes.
 
     domain: of variables, such as a `Space`.
@@ -313,12 +309,13 @@ def _unordered_effects(variables: Sequence[Variable], effects: Mapping[int, Effe
     return found | {i: ChoiceEffect(variables[i].size) for i in alike}
 
 
-def _effects(domain: HasVariables[Variable]) -> dict[int, EffectKernel]:
+def _effects(domain: Domain) -> dict[int, EffectKernel]:
     """Return the effect of each variable, by position, wherever a point has it."""
     variables, effects = list(domain.variables.values()), dict[int, EffectKernel]()
     for kernels, own in _by_kernels(domain).items():
         make = kernels.effects or partial(_factor_effects, kernels)
-        effects.update(zip(own, make([variables[i] for i in own]), strict=True))
+        made = [check_part("effects", one, EffectKernel) for one in make([variables[i] for i in own])]
+        effects.update(zip(own, made, strict=True))
     return effects
 
 
@@ -340,7 +337,7 @@ def _grids(variables: Sequence[Variable]) -> tuple[int, ...]:
     return tuple(i for i, one in enumerate(variables) if number_grid(one) is not None)
 
 
-def _by_kernels(domain: HasVariables[Variable]) -> dict[VariableKernels, list[int]]:
+def _by_kernels(domain: Domain) -> dict[VariableKernels, list[int]]:
     """Return the variables that each entry of the registry serves, by position."""
     found: dict[VariableKernels, list[int]] = {}
     for i, (name, variable) in enumerate(domain.variables.items()):

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, IntArray, Parameter, Prior
+from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prior, Pullback
 from bostruct.domains.space.single_changes import SpaceBatch
-from bostruct.kernels.algebra import Pullback, mix_grams, slope_in_odds, weight_of
+from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
 from bostruct.kernels.space.canonical_labeling import label_canonically
 
 N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
@@ -138,7 +138,7 @@ class Features(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScheduleKernel:
+class ScheduleKernel(Kernel):
     """A linear kernel on the ends of items and on the end of all, in durations that are learned.
 
     k(x, y) = v m(x) m(y) + (1 - v) sum_i e_i(x) e_i(y), where e are the ends of the items, m is the largest of them,
@@ -161,42 +161,21 @@ class ScheduleKernel:
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The logarithms of the durations, and the log odds of the makespan."""
         durations = Parameter("log_duration", len(self.waits.chains), self.durations, 0.0)
         return durations, Parameter("log_odds_makespan", 1, self.odds, self.initial)
 
     def prepare(self, xs: SpaceBatch, ys: IntArray | None = None) -> OrdersPair:
-        """Return the orders themselves.
-
-        xs: n points, or single changes of points.
-        ys: m points; None for xs with themselves.
-        """
         return OrdersPair(self._orders(xs), None if ys is None else self._orders(ys))
 
     def gram(self, theta: Array, prepared: OrdersPair) -> Array:
-        """Return the Gram matrix (n, m).
-
-        theta: (w + 1,).
-        prepared: of n and m points.
-        """
         mine, theirs = self._compare(theta, prepared)
         return mix_grams(np.outer(mine.makespan, theirs.makespan), mine.ends @ theirs.ends.T, weight_of(theta[-1]))
 
     def diag(self, theta: Array, xs: SpaceBatch) -> Array:
-        """Return k(x, x) of each point (n,).
-
-        theta: (w + 1,).
-        xs: n points.
-        """
         own, weight = self._describe(theta, self._orders(xs)), weight_of(theta[-1])
         return weight * np.square(own.makespan) + (1.0 - weight) * np.square(own.ends).sum(axis=1)
 
     def gram_and_pullback(self, theta: Array, prepared: OrdersPair) -> tuple[Array, Pullback]:
-        """Return the Gram matrix K (n, m), and the map from G (n, m) to the gradient of sum(G * K) in theta (w + 1,).
-
-        theta: (w + 1,).
-        prepared: of n and m points.
-        """
         mine, theirs = self._compare(theta, prepared)
         weight, (xs, ys) = weight_of(theta[-1]), prepared
         longest, each = np.outer(mine.makespan, theirs.makespan), mine.ends @ theirs.ends.T
@@ -212,12 +191,6 @@ class ScheduleKernel:
         return mix_grams(longest, each, weight), pullback
 
     def vary_shares(self, theta: Array, xs: SpaceBatch, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
-        """Return the Gram matrix, which is the same whatever the numbers of xs are: `HasInputGradient`.
-
-        theta: (w + 1,).
-        xs: m points.
-        ys: n points.
-        """
         gram = self.gram(theta, self.prepare(xs, ys))
         return lambda shares: (gram, lambda _: np.zeros(shares.shape))
 

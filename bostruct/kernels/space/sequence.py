@@ -18,7 +18,8 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.kernels.space.complete import CompleteFactor, CompletePair
-from bostruct.kernels.space.factor import VariableChanges
+from bostruct.kernels.space.effects import EffectKernel
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import count_disagreements
 from bostruct.kernels.space.letter_features import (
     ChangedFeatures,
@@ -59,7 +60,7 @@ class SequenceChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SequenceFactor:
+class SequenceFactor(Factor):
     """The factor exp(-sum_j D_j / (2 l_j^2)) of sequences of one shape, with lengthscales l_j.
 
     D_j is 1 where two sequences differ in place j; then, for each gap, a quarter of the squared Euclidean distance
@@ -72,34 +73,18 @@ class SequenceFactor:
 
     shape: SequenceShape
     n_variables: int
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
-        """The number of parameters, one for each distance of each variable."""
         return self.shape.n_distances * self.n_variables
 
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: a sequence is at distance 0 from itself."""
-        return True
-
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> SequencePair:
-        """Compare points in their places, in their pairs of letters, and in their lengths where these vary.
-
-        xs: own columns of n points (n, c L).
-        ys: own columns of m points (m, c L); None for xs with themselves.
-        """
         others = xs if ys is None else ys
         counts = [self._compare_counts(*both) for both in zip(self._split(xs), self._split(others), strict=True)]
         return SequencePair(self._places.prepare(xs, ys), np.concatenate(counts))
 
     def log_gram(self, theta: Array, prepared: SequencePair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: the logarithms of lengthscales.
-        prepared: of n and m points.
-        without: position of a parameter, whose distance is left out; None for none.
-        """
         rates = compute_rates(theta)
         place = None if without is None else self._find_place(without)
         if without is not None and place is None:
@@ -108,22 +93,7 @@ class SequenceFactor:
         found -= np.tensordot(rates[self._of_counts], prepared.counts, 1)
         return found
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,).
-
-        theta: the logarithms of lengthscales.
-        xs: own columns of n points (n, c L).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: SequencePair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (p,).
-
-        theta: the logarithms of lengthscales.
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         slopes = np.empty(len(theta))
         slopes[self._of_places] = self._places.gradient(theta[self._of_places], prepared.places, weighted)
         own = 2.0 * compute_rates(theta[self._of_counts])
@@ -133,14 +103,6 @@ class SequenceFactor:
     def line(
         self, i: int, theta: Array, prepared: SequencePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along the parameter of one distance.
-
-        i: position of the parameter.
-        theta: the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of that distance at `theta`.
-        """
         place = self._find_place(i)
         if place is not None:
             return self._places.line(place, theta[self._of_places], prepared.places, gram, carried=carried)
@@ -149,11 +111,6 @@ class SequenceFactor:
         return lambda t: gram * np.exp((now - float(compute_rates(np.array(t)))) * apart)
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> SequenceChanges:
-        """Count how the features of each variable change, and those of the points y.
-
-        changes: r changes of single variables.
-        ys: own columns of m points (m, c L).
-        """
         parts, w = [], self.shape.width
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
@@ -166,11 +123,6 @@ class SequenceFactor:
         return SequenceChanges((len(changes.which), len(ys)), tuple(parts))
 
     def log_change(self, theta: Array, prepared: SequenceChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: the logarithms of lengthscales.
-        prepared: of `prepare_changes`.
-        """
         change, w = np.empty(prepared.shape), self.shape.width
         for v, rows, moved, theirs, lengths in prepared.parts:
             rates = compute_rates(theta).reshape(self.n_variables, -1)[v]
@@ -217,7 +169,7 @@ class SequenceFactor:
 
 
 @dataclass(frozen=True)
-class SequenceEffect:
+class SequenceEffect(EffectKernel):
     """The linear effect of a sequence: the mean of one of its places and of one of its pairs of letters for each gap.
 
     So sums over places, over letters and over steps from a letter to another are functions that it learns from few
@@ -230,11 +182,6 @@ class SequenceEffect:
     shape: SequenceShape
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between sequences (n, m).
-
-        xs: columns of n sequences (n, L).
-        ys: columns of m sequences (m, L).
-        """
         agree = self.shape.width - count_disagreements(xs, ys, self.shape.n_choices)
         found = self._center_places(agree)
         counts = zip(self._count_all(xs), self._count_all(ys), multiply_pairs(self.shape, xs, ys), strict=True)
@@ -243,10 +190,6 @@ class SequenceEffect:
         return found / (1 + len(self.shape.gaps))
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each sequence with itself (n,).
-
-        xs: columns of n sequences (n, L).
-        """
         found = self._center_places(np.full(len(xs), float(self.shape.width)))
         counts = zip(self._count_all(xs), square_pairs(self.shape, xs), strict=True)
         for gap, (own, squares) in zip(self.shape.gaps, counts, strict=True):
@@ -254,12 +197,6 @@ class SequenceEffect:
         return found / (1 + len(self.shape.gaps))
 
     def change(self, before: IntArray, after: IntArray, ys: IntArray) -> Array:
-        """Return by how much changes add to `gram` (r, m).
-
-        before: columns of r sequences (r, L).
-        after: the same after the change (r, L).
-        ys: columns of m sequences (m, L).
-        """
         gaps, kinds = np.array(self.shape.gaps), self.shape.n_letters**2
         places = self.shape.width - gaps
         weights = self.shape.weigh(1.0 / self._spread, 1.0 / (places * (1.0 - 1.0 / kinds)))

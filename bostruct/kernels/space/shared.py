@@ -6,7 +6,7 @@ is a function of the number of variables in which two points differ, which is co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.kernels.space.complete import CompleteChanges, CompleteFactor
-from bostruct.kernels.space.factor import Factor, VariableChanges, vary_whole_factor
+from bostruct.kernels.space.factor import Factor, VariableChanges
 from bostruct.kernels.space.incremental import count_disagreements, disagreement_change
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.tables import TableFactor
@@ -34,7 +34,7 @@ class PreparedShared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HammingFactor:
+class HammingFactor(Factor):
     """The factor of variables with equally many choices, all on complete graphs, that share one parameter.
 
     log F = log rho(theta) times the number of variables in which two points differ: `CompleteFactor` where all its
@@ -48,16 +48,11 @@ class HammingFactor:
     size: int
     n_variables: int
     link: Link
+    has_unit_diagonal = True
 
     @property
     def n_parameters(self) -> int:
-        """One, which all variables share."""
         return 1
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True: equal choices correlate fully."""
-        return True
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> Array:
         """Count the variables in which two points differ (n, m).
@@ -68,57 +63,15 @@ class HammingFactor:
         return count_disagreements(xs, xs if ys is None else ys, self.size)
 
     def log_gram(self, theta: Array, prepared: Array, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (1,).
-        prepared: of n and m points.
-        without: 0 to leave out all variables of the parameter; None for none.
-        """
         return prepared * (0.0 if without is not None else self._log_rho(theta))
 
-    def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return zeros (n,): equal choices correlate fully.
-
-        theta: (1,).
-        xs: choices of n points (n, c).
-        """
-        del theta
-        return np.zeros(len(xs))
-
     def gradient(self, theta: Array, prepared: Array, weighted: Array) -> Array:
-        """Return the derivative of sum(weighted * log K) in theta (1,).
-
-        theta: (1,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         return self.link.complete_slope(theta, np.full(1, float(self.size))) * float(np.vdot(weighted, prepared))
 
-    def line(self, i: int, theta: Array, prepared: Array, gram: Array, *, carried: bool) -> Callable[[float], Array]:
-        """Return K along the parameter.
-
-        i: 0.
-        theta: (1,), the parameter now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds these variables at `theta`.
-        """
-        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
-
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> CompleteChanges:
-        """Tell of each change whether its variable differs from y's before and after it.
-
-        changes: r changes.
-        ys: choices of m points (m, c).
-        """
         return CompleteChanges(changes.which, disagreement_change(changes, ys))
 
     def log_change(self, theta: Array, prepared: CompleteChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (1,).
-        prepared: of `prepare_changes`.
-        """
         return np.multiply(prepared.change, self._log_rho(theta), dtype=np.float64)
 
     def _log_rho(self, theta: Array) -> float:
@@ -126,7 +79,7 @@ class HammingFactor:
 
 
 @dataclass(frozen=True)
-class SharedFactor:
+class SharedFactor(Factor):
     """A factor of any kind whose variables share one parameter.
 
     factor: of c variables, with a parameter for each.
@@ -135,83 +88,36 @@ class SharedFactor:
     factor: Factor
 
     @property
-    def n_variables(self) -> int:
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The number of its variables."""
         return self.factor.n_variables
 
     @property
     def n_parameters(self) -> int:
-        """One, which all variables share."""
         return 1
 
     @property
-    def has_unit_diagonal(self) -> bool:
-        """As that of the factor."""
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.factor.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> PreparedShared:
-        """Compute what does not depend on theta.
-
-        xs: own columns of n points (n, w).
-        ys: own columns of m points (m, w); None for xs with themselves.
-        """
         return PreparedShared((len(xs), len(xs if ys is None else ys)), self.factor.prepare(xs, ys))
 
     def log_gram(self, theta: Array, prepared: PreparedShared, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (1,).
-        prepared: of n and m points.
-        without: 0 to leave out all variables of the parameter; None for none.
-        """
         return (
             self.factor.log_gram(self._repeat(theta), prepared.inner) if without is None else np.zeros(prepared.shape)
         )
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return the part of log k(x, x) that comes from these variables (n,).
-
-        theta: (1,).
-        xs: own columns of n points (n, w).
-        """
         return self.factor.log_diag(self._repeat(theta), xs)
 
     def gradient(self, theta: Array, prepared: PreparedShared, weighted: Array) -> Array:
-        """Return the derivative of sum(weighted * log K) in theta (1,).
-
-        theta: (1,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         return self.factor.gradient(self._repeat(theta), prepared.inner, weighted).sum(keepdims=True)
 
-    def line(
-        self, i: int, theta: Array, prepared: PreparedShared, gram: Array, *, carried: bool
-    ) -> Callable[[float], Array]:
-        """Return K along the parameter.
-
-        i: 0.
-        theta: (1,), the parameter now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds these variables at `theta`.
-        """
-        return vary_whole_factor(self, i, theta, prepared, gram, carried=carried)
-
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> Prepared:
-        """Compute what does not depend on theta of r changes of single variables.
-
-        changes: of its variables.
-        ys: own columns of m points (m, w).
-        """
         return self.factor.prepare_changes(changes, ys)
 
     def log_change(self, theta: Array, prepared: Prepared) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (1,).
-        prepared: of `prepare_changes`.
-        """
         return self.factor.log_change(self._repeat(theta), prepared)
 
     def _repeat(self, theta: Array) -> Array:

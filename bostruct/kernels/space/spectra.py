@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -38,44 +38,6 @@ def complete_slope(size: Array, beta: Array) -> Array:
     """
     q = np.exp(-size * beta)
     return beta * size * q * (-1.0 / np.expm1(-size * beta) + (size - 1.0) / (1.0 + (size - 1.0) * q))
-
-
-class Diffusion(Protocol):
-    """Matrices U diag(w) U^T of c variables, for the eigenvectors U of their graph and weights w of each."""
-
-    def whole(self) -> Array:
-        """Return all their entries (c, k, k)."""
-        ...
-
-    def between(self, left: IntArray, right: IntArray) -> Array:
-        """Return their entries between some vertices (c, u, v).
-
-        left, right: vertices (u,) and (v,).
-        """
-        ...
-
-    def diagonal(self, vertices: IntArray) -> Array:
-        """Return their diagonals at some vertices (c, u).
-
-        vertices: (u,).
-        """
-        ...
-
-
-class Spectrum(Protocol):
-    """The eigensystem of a graph's Laplacian, with k vertices."""
-
-    @property
-    def values(self) -> Array:
-        """The eigenvalues, ascending (k,); the first is 0."""
-        ...
-
-    def diffuse(self, weights: Array) -> Diffusion:
-        """Return the matrices U diag(w) U^T.
-
-        weights: one row w for each variable (c, k).
-        """
-        ...
 
 
 def heat_weights(values: Array, beta: Array) -> Array:
@@ -205,6 +167,10 @@ class DenseSpectrum:
         weights: one row w for each variable (c, k).
         """
         return WeightedVectors(self.vectors, weights)
+
+
+Diffusion: TypeAlias = Waves | WeightedVectors  # U diag(w) U^T of c variables, for the eigenvectors U
+Spectrum: TypeAlias = PathSpectrum | DenseSpectrum  # the eigensystem of a graph's Laplacian, with k vertices
 
 
 @lru_cache(maxsize=256)

@@ -12,23 +12,19 @@ Three kernels are multiplied, each with lengthscales of its own:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
-
-import numpy as np
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
+from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.features import FeatureFactor
+from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
 from bostruct.kernels.space.johnson import JohnsonFactor
 from bostruct.kernels.space.pairs import FactorPair
-from bostruct.kernels.space.spectra import DenseSpectrum, spectrum_of
 
 MOST_RELEVANCES = 100  # items that have a lengthscale each
-TIME = 3.0  # of diffusion on the graph of items, in units of 1 / mean degree
 
 
 class SubsetShape(NamedTuple):
@@ -75,61 +71,7 @@ def subset_factor(shape: SubsetShape, n_variables: int) -> Factor:
 
 
 @dataclass(frozen=True)
-class SubsetFeatures:
-    """The features of subsets of w items, for `FeatureFactor`: bits of the items, smooth ones on their graph, the size.
-
-    width: w, at least 2.
-    apart: True for a bit of each item with a lengthscale of its own.
-    together: True for bits that share a lengthscale.
-    graph: of the items, for w - 1 features that share a lengthscale; None for none.
-    sizes: the range of the sizes, for a feature of its own; None for none.
-    """
-
-    width: int
-    apart: bool
-    together: bool
-    graph: WeightedGraph | None = None
-    sizes: Extent | None = None
-
-    @property
-    def groups(self) -> IntArray:
-        """The group of each feature (q,)."""
-        parts = [np.arange(self.width)] if self.apart else []
-        parts += [np.zeros(self.width, dtype=np.int64)] if self.together else []
-        parts += [np.zeros(self.width - 1, dtype=np.int64)] if self.graph is not None else []
-        parts += [np.zeros(1, dtype=np.int64)] if self.sizes is not None else []
-        starts = np.cumsum([0, *(int(part[-1]) + 1 for part in parts)])
-        none = np.empty(0, dtype=np.int64)
-        return np.concatenate([none, *(part + start for part, start in zip(parts, starts[:-1], strict=True))])
-
-    def encode(self, xs: IntArray) -> Array:
-        """Return the features of subsets (n, q).
-
-        xs: bits (n, w).
-        """
-        bits = xs.astype(np.float64)
-        parts = [bits] * (self.apart + self.together)
-        if self.graph is not None:
-            parts.append(bits @ _smoother(self.graph))
-        if self.sizes is not None:
-            parts.append(self.sizes.scale(xs)[:, None])
-        return parts[0] if len(parts) == 1 else np.hstack(parts)
-
-
-@lru_cache(maxsize=16)
-def _smoother(graph: WeightedGraph) -> Array:
-    """Return features whose inner products are the diffusion on a graph, without its constant part (w, w - 1).
-
-    The time is 3 over the mean degree. The mean square of a feature is that of a bit.
-    """
-    spectrum = spectrum_of(graph)
-    assert isinstance(spectrum, DenseSpectrum)
-    decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
-    return spectrum.vectors[:, 1:] * np.sqrt(decay * (len(decay) / decay.sum()))
-
-
-@dataclass(frozen=True)
-class SubsetEffect:
+class SubsetEffect(EffectKernel):
     """The linear effect of a subset: each item that is in it adds its own.
 
     width: w, the number of items.
@@ -142,18 +84,9 @@ class SubsetEffect:
     share: float
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        """Return the kernel between subsets (n, m).
-
-        xs: bits (n, w).
-        ys: bits (m, w).
-        """
         return ((xs - self.share) / self._scale) @ (ys - self.share).T
 
     def diag(self, xs: IntArray) -> Array:
-        """Return the kernel of each subset with itself (n,).
-
-        xs: bits (n, w).
-        """
         return (xs.sum(axis=1) * (1.0 - 2.0 * self.share) + self.width * self.share**2) / self._scale
 
     @property

@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, IntArray
 from bostruct.domains.space.graphs import VariableGraph
-from bostruct.kernels.space.factor import MAX_CODES, SingleLogGram, SingleLogGrams, VariableChanges
+from bostruct.kernels.space.factor import MAX_CODES, Factor, SingleLogGram, SingleLogGrams, VariableChanges
 from bostruct.kernels.space.incremental import LastThetas, look_up
 from bostruct.kernels.space.links import Link
 from bostruct.kernels.space.spectra import SMALLEST_ENTRY, Diffusion, Spectrum, heat_slopes, heat_weights, spectrum_of
@@ -51,7 +51,7 @@ class TableChanges(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableFactor:
+class TableFactor(Factor):
     """The factor of variables on one graph that is not complete: diffusion (Oh et al. 2019, section 2.2).
 
     graph: that all of them have; with more than 64 vertices, of one variable alone.
@@ -66,33 +66,16 @@ class TableFactor:
     unit_diagonal: bool
 
     @property
-    def n_parameters(self) -> int:
-        """One for each variable."""
-        return self.n_variables
-
-    @property
-    def has_unit_diagonal(self) -> bool:
-        """True where F(a, a) = 1."""
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> TablePair:
-        """Find the cell of each pair of points in the table of each variable.
-
-        xs: vertices of n points (n, c).
-        ys: vertices of m points (m, c); None for xs with themselves.
-        """
         left, rows = self._occurring(xs)
         right, columns = (left, rows) if ys is None else self._occurring(ys)
         wide = self.n_variables > 1 and self.n_variables * len(left) <= MAX_CODES
         return TablePair(left, right, rows.T, columns.T, self._codes(rows, len(left)) if wide else None)
 
     def log_gram(self, theta: Array, prepared: TablePair, without: int | None = None) -> Array:
-        """Return the part of log K that comes from these variables (n, m).
-
-        theta: (c,).
-        prepared: of n and m points.
-        without: position of a variable to leave out; None for none.
-        """
         tables = self._log_tables(theta, prepared.left, prepared.right)
         if prepared.codes is not None:
             spread = _spread(tables, prepared.columns)
@@ -106,11 +89,6 @@ class TableFactor:
         return log_gram
 
     def single_log_grams(self, thetas: Sequence[Array], xs: IntArray) -> SingleLogGrams | None:
-        """Return a function from m points to the part of log K that comes from these variables: `SingleFactor`.
-
-        thetas: (c,) each.
-        xs: vertices of n points (n, c).
-        """
         if self.graph.size > MAX_WHOLE_TABLE or self.n_variables * self.graph.size > MAX_CODES:
             return None
         tables = [self._log_tables(theta, self._all, self._all) for theta in thetas]
@@ -129,23 +107,12 @@ class TableFactor:
         return with_points
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
-        """Return the part of log k(x, x) that comes from these variables (n,).
-
-        theta: (c,).
-        xs: vertices of n points (n, c).
-        """
         if self.unit_diagonal:
             return np.zeros(len(xs))
         logs = np.log(self._heat(theta).diagonal(np.arange(self.graph.size)))
         return np.take_along_axis(logs, xs.T, axis=1).sum(axis=0)
 
     def gradient(self, theta: Array, prepared: TablePair, weighted: Array) -> Array:
-        """Return the gradient of sum(weighted * log K) in theta (c,).
-
-        theta: (c,).
-        prepared: of n and m points.
-        weighted: (n, m).
-        """
         left, right = prepared.left, prepared.right
         beta, log_beta_slope = self._edge_weights(theta)
         own, slope = self._heat(theta), self._spectrum.diffuse(heat_slopes(self._spectrum.values, beta))
@@ -166,14 +133,6 @@ class TableFactor:
     def line(
         self, i: int, theta: Array, prepared: TablePair, gram: Array, *, carried: bool
     ) -> Callable[[float], Array]:
-        """Return K along the parameter of one variable; each call overwrites what the last returned.
-
-        i: position of the variable.
-        theta: (c,), the parameters now.
-        prepared: of n and m points.
-        gram: K (n, m).
-        carried: True where `gram` holds the kernel of variable i at `theta`.
-        """
         left, right = prepared.left, prepared.right
         cells = prepared.rows[i][:, None] * len(right) + prepared.columns[i]
 
@@ -190,11 +149,6 @@ class TableFactor:
         return along
 
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> TableChanges:
-        """Find the cells before and after each change.
-
-        changes: r changes.
-        ys: vertices of m points (m, c).
-        """
         before, after = changes.before[:, 0], changes.after[:, 0]
         left, rows = self._occurring(np.concatenate([before, after])[:, None])
         right, columns = self._occurring(ys)
@@ -202,11 +156,6 @@ class TableFactor:
         return TableChanges(left, right, columns.T, changes.which, rows[:r, 0], rows[r:, 0])
 
     def log_change(self, theta: Array, prepared: TableChanges) -> Array:
-        """Return by how much each change adds to log K (r, m).
-
-        theta: (c,).
-        prepared: of `prepare_changes`.
-        """
         left, right, columns, which, before, after = prepared
         tables = self._log_tables(theta, left, right)
         steps = tables[which, after]  # (r, v)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bostruct.storage.postgresql.connecting import SCHEMA
-from bostruct.storage.rows import Connection
+from bostruct.storage.postgresql.sql import Connection
 
 OF_READERS = ("SELECT",)
 OF_WRITERS = ("SELECT", "INSERT", "UPDATE", "DELETE")

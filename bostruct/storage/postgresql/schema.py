@@ -10,8 +10,8 @@ from hashlib import blake2b
 
 from bostruct.storage.postgresql.connecting import SCHEMA
 from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.rows import Connection
 from bostruct.storage.undone import repeat_undone
 
 # What leads from each version to the next; those that were released never change.

@@ -22,8 +22,8 @@ from bostruct.storage.postgresql.limits import (
 from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import make_key
 from bostruct.storage.postgresql.session import LockTaken, Session
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.rows import Connection
 from bostruct.storage.turns import check_turn, noting_turn
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -67,6 +68,9 @@ class SqlConnection:
         while cursor.nextset():
             pass
         return cursor
+
+
+Connection: TypeAlias = sqlite3.Connection | SqlConnection  # to either back end, within a transaction of the caller
 
 
 class _Rows:

@@ -12,16 +12,16 @@ from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_rows_version
 from bostruct.storage.postgresql.seat import list_writers
 from bostruct.storage.postgresql.session import Session
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.postgresql.writer import PostgresqlWriter
-from bostruct.storage.protocol import StorageError, StoredStudy, StudyRow, check_new_name, explain_second
+from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyRow, check_new_name, explain_second
 from bostruct.storage.reading import read_studies, read_study
-from bostruct.storage.rows import Connection
 from bostruct.storage.steps import next_study
 from bostruct.storage.undone import repeat_undone
 from bostruct.storage.writing import insert_study
 
 
-class PostgresqlStorage:
+class PostgresqlStorage(Storage):
     """A database of studies, to which each call connects.
 
     url: as libpq reads it; `begin` and `save` make the tables where they are absent.
@@ -31,16 +31,7 @@ class PostgresqlStorage:
 
     def __init__(self, url: str) -> None:
         self._place = Place(url)
-
-    @property
-    def label(self) -> str:
-        """The URL, without what is secret."""
-        return self._place.label
-
-    @property
-    def where(self) -> str:
-        """The URL, without what is secret."""
-        return self._place.label
+        self.label = self.where = self._place.label  # without what is secret
 
     def studies(self) -> list[StudyRow]:
         def list_all(connection: Connection) -> list[StudyRow]:
@@ -64,7 +55,6 @@ class PostgresqlStorage:
         return self._become_writer(stored, is_new=True)[1]
 
     def find_revisions(self) -> dict[int, int] | None:
-        """Return the number of steps of each study, by its id; None where that cannot be read now."""
         try:
             with self._connecting() as session:
                 there = session.read(lambda connection: read_rows_version(connection, self.label))

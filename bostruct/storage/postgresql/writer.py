@@ -10,17 +10,19 @@ from bostruct.storage.postgresql.limits import OPEN_SECONDS
 from bostruct.storage.postgresql.schema import read_rows_version
 from bostruct.storage.postgresql.seat import Seat
 from bostruct.storage.postgresql.session import Session, Writing
+from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import (
     News,
     SpaceChange,
     StorageLost,
     StoredStudy,
     StudyLocked,
+    StudyWriter,
     TrialRow,
 )
 from bostruct.storage.reading import StudyKey, find_study_key, read_study
 from bostruct.storage.replica import Replica
-from bostruct.storage.rows import PROGRESS_COLUMNS, Connection
+from bostruct.storage.rows import PROGRESS_COLUMNS
 from bostruct.storage.schema import SCHEMA_VERSION
 from bostruct.storage.steps import Step
 from bostruct.storage.undone import repeat_undone
@@ -34,7 +36,7 @@ ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
 _IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"
 
 
-class PostgresqlWriter:
+class PostgresqlWriter(StudyWriter):
     """A writer of a study in a database, one of any number; it is gone a minute after its last heartbeat.
 
     session: to the database; it is closed with the writer.
@@ -61,17 +63,14 @@ class PostgresqlWriter:
 
     @property
     def lost(self) -> StorageLost | None:
-        """Why nothing is written any more; None as long as the study is there."""
         return self._lost
 
     @property
     def is_open(self) -> bool:
-        """True until it is closed, in the process that opened it."""
         return self._session.is_open
 
     @property
     def owner(self) -> str:
-        """The name of this writer in the rows of trials that it hands out."""
         return self._seat.owner
 
     @contextmanager
@@ -98,11 +97,8 @@ class PostgresqlWriter:
     def insert(self, row: TrialRow, state: str | None = None) -> None:
         self._make(lambda step: step.insert(row, state))
 
-    def update(self, row: TrialRow) -> None:
-        self._make(lambda step: step.change(row, "running"))
-
-    def reopen(self, row: TrialRow) -> None:
-        self._make(lambda step: step.change(row, "failed"))
+    def change(self, row: TrialRow, status: str) -> None:
+        self._make(lambda step: step.change(row, status))
 
     def take_back(self, *numbers: int) -> None:
         self._make(lambda step: step.take_back(numbers))

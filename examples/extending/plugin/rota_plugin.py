@@ -1,60 +1,24 @@
 """A plug-in package: a domain, a method and a problem, which bostruct finds by the entry points in pyproject.toml."""
 
 import itertools
-import math
 from dataclasses import dataclass
 
 import bostruct as bo
-from bostruct.contracts import PointError, SpaceExhausted, Suggestion
+from bostruct.contracts import Domain, PointError, Searcher, Suggestion
 
 
 @dataclass(frozen=True)
-class Rota:
-    """The orders in which n people take turns, as tuples; a batch is a list. A mutation swaps two of them."""
+class Rota(Domain):
+    """The orders in which n people take turns, as tuples."""
 
     n: int
-
-    @property
-    def size(self):
-        return math.factorial(self.n)
 
     def sample(self, m, rng):
         return [tuple(rng.permutation(self.n).tolist()) for _ in range(m)]
 
-    def sample_unseen(self, seen, rng):
-        for x in itertools.chain(self.sample(1_000, rng), itertools.permutations(range(self.n))):
-            if x not in seen:
-                return x
-        raise SpaceExhausted(f"all {self.size} orders have been seen")
-
     def check(self, x):
         if not isinstance(x, tuple) or len(x) != self.n or any(person not in x for person in range(self.n)):
             raise PointError(f"point: expected an order of {self.n} people, got {x!r}")
-
-    def parse(self, point):
-        x = tuple(point) if isinstance(point, list) else point
-        self.check(x)
-        return x
-
-    def present(self, x):
-        return list(x)
-
-    encode = present
-
-    def decode(self, data):
-        return tuple(data)
-
-    def key(self, x):
-        return x
-
-    def keys(self, batch):
-        return list(batch)
-
-    def take(self, batch, positions):
-        return [batch[i] for i in positions]
-
-    def join(self, *batches):
-        return [x for batch in batches for x in batch]
 
     def to_json(self):
         return {"domain": "rota", "n": self.n}
@@ -66,16 +30,10 @@ def rota_from_json(description):
 
 
 @dataclass(frozen=True)
-class Swaps:
+class Swaps(Searcher):
     """Swap two people of the best order told."""
 
     domain: Rota
-
-    def settings(self):
-        return {}
-
-    def initial_state(self):
-        return None
 
     def suggest(self, history, state, rng):
         if len(history.values):

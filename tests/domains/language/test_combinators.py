@@ -10,6 +10,7 @@ from bostruct import language as lang
 from bostruct.domains.language import combinators
 from bostruct.domains.language.errors import LanguageError
 from bostruct.domains.language.graph import Fragment, build_into
+from bostruct.domains.language.program import Backend
 from bostruct.language import D, OneOfKFactorial, SearchSpace, module, siso_module
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal
@@ -19,7 +20,7 @@ def named(*names):
     return [lambda name=name: siso_module(name) for name in names]
 
 
-class Formula:
+class Formula(Backend):
     """A backend that writes what a program computes: each module as a function of what it reads."""
 
     def make(self, node, inputs):

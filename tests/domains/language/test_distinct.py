@@ -7,8 +7,8 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.contracts import Infeasible, SpaceExhausted
-from bostruct.domains.language import distinct
-from bostruct.domains.language.distinct import LazyKeys, can_list, draw_unseen_program, list_programs
+from bostruct.domains.language import space as space_file
+from bostruct.domains.language.space import can_list, list_programs
 from tests.domains.language.more_programs import endless, layers_of_kinds
 
 
@@ -49,7 +49,7 @@ def test_all_programs_are_drawn_unseen_then_the_space_is_exhausted(monkeypatch):
             seen.add(key)
         with pytest.raises(SpaceExhausted, match="all 15 programs of the space have been seen"):
             space.sample_unseen(frozenset(seen), rng)
-    monkeypatch.setattr(distinct, "LISTING_WORK", 10)
+    monkeypatch.setattr(space_file, "LISTING_WORK", 10)
     with pytest.raises(SpaceExhausted, match="no unseen program in 1024 draws; 15 were seen"):
         lang.SearchSpace(copies).sample_unseen(frozenset(seen), rng)
 
@@ -58,23 +58,23 @@ def test_lists_are_made_where_few_modules_are_to_be_built(monkeypatch):
     space = lang.SearchSpace(layers_of_kinds)  # 155 traces of up to three layers
     assert can_list(space, 155)
     assert not can_list(space, 154)
-    monkeypatch.setattr(distinct, "LISTING_WORK", 155)
+    monkeypatch.setattr(space_file, "LISTING_WORK", 155)
     assert not can_list(space, 155)
 
 
 def test_keys_are_computed_when_they_are_looked_at():
-    class Counted:
-        asked = 0
+    asked = []
 
+    class Counted(lang.SearchSpace):
         def key(self, x):
-            self.asked += 1
-            return x
+            asked.append(x)
+            return super().key(x)
 
-    counted = Counted()
-    keys = LazyKeys(counted).keys([1, 2, 3])  # type: ignore[arg-type]
-    assert (next(keys), counted.asked) == (1, 1)
-    space = lang.SearchSpace(copies)
-    assert draw_unseen_program(space, frozenset(), np.random.default_rng(0)) in set(space.enumerate())
+    space = Counted(copies)
+    first = space.sample(1, np.random.default_rng(0))[0]
+    seen = frozenset({lang.SearchSpace(copies).key(first)})
+    assert space.sample_unseen(seen, np.random.default_rng(0)) in set(space.enumerate())
+    assert 2 <= len(asked) < 16  # those of the first block, and of the second up to a new one
 
 
 def rarely_feasible():

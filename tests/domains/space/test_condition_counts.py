@@ -8,9 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.domains.counts import INFINITE, AtLeast, Exact
-from bostruct.domains.space import condition_counts
-from bostruct.domains.space.condition_counts import PointCount, count_points, split_into_classes
-from bostruct.domains.space.conditions import ParentTest
+from bostruct.domains.space.conditions import ParentTest, PointCount, count_points, split_into_classes
 
 
 def is_round(value: float) -> bool:
@@ -58,7 +56,7 @@ def test_too_many_open_settings_give_a_bound(monkeypatch):
     last = bo.Binary(when={name: True for name in parents})
     space = bo.Space({**parents, "last": last})
     assert space.count() == Exact(2**6 + 1)
-    monkeypatch.setattr(condition_counts, "MAX_OPEN_SETTINGS", 8)
+    monkeypatch.setattr("bostruct.domains.space.conditions.MAX_OPEN_SETTINGS", 8)
     conditions = bo.Space({**parents, "last": last}).conditions
     assert not conditions.is_exact
     assert conditions.n_points >= 2**6 + 1

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.domains.space.decisions import (
-    Coordinate,
+    Choice,
     coordinate,
     coordinate_values,
     resample,
@@ -23,16 +23,16 @@ BITS = bo.Space({f"b{i}": bool for i in range(6)}, [lambda point: sum(point.valu
 
 
 def test_a_coordinate_is_a_position_or_a_share_of_a_range():
-    assert coordinate("n", bo.Integer(0, 4), 2) == Coordinate("n", "n", 2, 5, True)
-    assert coordinate("a", bo.Categorical("xyz"[i] for i in range(3)), 1) == Coordinate("a", "a", 1, 3, False)
-    assert coordinate("r", bo.Real(0.0, 1.0), GRID_STEPS // 4) == Coordinate("r", "r", 0.25, math.inf, True)
+    assert coordinate("n", bo.Integer(0, 4), 2) == Choice("n", "n", 2, 5, True)
+    assert coordinate("a", bo.Categorical("xyz"[i] for i in range(3)), 1) == Choice("a", "a", 1, 3, False)
+    assert coordinate("r", bo.Real(0.0, 1.0), GRID_STEPS // 4) == Choice("r", "r", 0.25, math.inf, True)
     assert coordinate_values(MIXED, np.array([[1, 3, GRID_STEPS // 2]])).tolist() == [[1.0, 3.0, 0.5]]
 
 
 def test_integers_on_a_grid_are_shares_of_their_range():
     long, log = bo.Integer(0, 4_000), bo.Integer(1, 10_000, log=True)
-    assert coordinate("n", long, 1_000) == Coordinate("n", "n", 0.25, math.inf, True)
-    assert coordinate("n", log, 99) == Coordinate("n", "n", pytest.approx(0.5), math.inf, True)
+    assert coordinate("n", long, 1_000) == Choice("n", "n", 0.25, math.inf, True)
+    assert coordinate("n", log, 99) == Choice("n", "n", pytest.approx(0.5), math.inf, True)
     space = bo.Space({"c": list("xyz"), "long": long, "log": log})
     np.testing.assert_allclose(coordinate_values(space, np.array([[2, 1_000, 99]])), [[2.0, 0.25, 0.5]])
 

@@ -6,13 +6,22 @@ import pytest
 
 from bostruct.contracts import DomainError
 from bostruct.domains.space import graphs
-
-WEIGHTED = graphs.WeightedGraph(4, ((0, 1, 2.0), (0, 3, 0.5), (1, 2, 1.0)))
-
-
-@pytest.mark.parametrize(
-    "graph", [graphs.CompleteGraph(2), graphs.CompleteGraph(5), graphs.PathGraph(2), graphs.PathGraph(6, 3.0), WEIGHTED]
+from bostruct.domains.space.graphs import (
+    MAX_CHOICES,
+    CompleteGraph,
+    DyadicGraph,
+    PathGraph,
+    VariableGraph,
+    WeightedGraph,
 )
+
+WEIGHTED = WeightedGraph(4, ((0, 1, 2.0), (0, 3, 0.5), (1, 2, 1.0)))
+
+
+GRAPHS = [CompleteGraph(2), CompleteGraph(5), PathGraph(2), PathGraph(6, 3.0), WEIGHTED, DyadicGraph(9)]
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
 def test_the_laplacian_has_an_entry_for_each_pair_of_neighbors(graph):
     laplacian = graph.laplacian()
     np.testing.assert_array_equal(laplacian, laplacian.T)
@@ -36,7 +45,23 @@ def test_a_long_row_has_steps_that_halve():
     assert graph.neighbors(5).tolist() == [1, 3, 4, 6, 7, 9, 13]
     assert all(v in graph.neighbors(int(u)) for v in range(16) for u in graph.neighbors(v))
     with pytest.raises(DomainError, match="no Laplacian"):
-        graph.laplacian()
+        DyadicGraph(MAX_CHOICES + 1).laplacian()
+
+
+class Ring(VariableGraph):
+    """A graph that says no more than the base asks for."""
+
+    size = 5
+
+    def neighbors(self, vertex):
+        return np.array(sorted({(vertex - 1) % self.size, (vertex + 1) % self.size}))
+
+
+@pytest.mark.parametrize("graph", [CompleteGraph(2), CompleteGraph(5), PathGraph(2), PathGraph(6), DyadicGraph(16)])
+def test_the_laplacian_of_the_base_is_that_of_edges_of_weight_1(graph):
+    np.testing.assert_array_equal(VariableGraph.laplacian(graph), graph.laplacian())
+    expected = nx.laplacian_matrix(nx.cycle_graph(5)).toarray()
+    np.testing.assert_array_equal(Ring().laplacian(), expected)
 
 
 def test_a_graph_is_rebuilt_from_its_edges_in_any_order():

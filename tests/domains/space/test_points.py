@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.points import check_names, check_row, encode_row, present_row, read_row
+from bostruct.domains.space.points import check_names, check_row, encode_row, read_row
 from bostruct.domains.space.variable import ABSENT
 from tests.conditional_spaces import finite_space
 
@@ -13,7 +13,7 @@ def test_a_row_and_its_dict_hold_the_same_variables():
     space = finite_space()
     point = {"c": False, "a": 1, "b": "y", "d": True}
     row = read_row(space, point, lambda variable, value: variable.parse(value))
-    assert (row.tolist(), present_row(space, row)) == ([0, 1, 1, 1, ABSENT], point)
+    assert (row.tolist(), space.present(row)) == ([0, 1, 1, 1, ABSENT], point)
     assert encode_row(space, row) == point
     check_row(space, row)
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 
 import bostruct as bo
 from bostruct.contracts import DomainError, SpaceExhausted
-from bostruct.domains.space.space import MAX_ENUMERATED, MAX_VARIABLES
-from bostruct.domains.space.variable import Variable
+from bostruct.domains.space.space import MAX_VARIABLES
+from bostruct.domains.space.variable import MAX_ENUMERATED, Variable
 from bostruct.testing.change_laws import check_mutation
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.unseen_laws import chi_square_is_plausible

@@ -15,12 +15,12 @@ from tests.conditional_spaces import finite_space
 def test_every_point_comes_once_and_then_none(space):
     rng, seen = np.random.default_rng(0), set()
     for _ in range(space.count().count):
-        x = sample_unseen(space, frozenset(seen), rng)
+        x = sample_unseen(space, space.sample, frozenset(seen), rng)
         space.check(x)
         assert space.key(x) not in seen
         seen.add(space.key(x))
     with pytest.raises(bo.SpaceExhausted, match=f"all {len(seen)} points"):
-        sample_unseen(space, frozenset(seen), rng)
+        sample_unseen(space, space.sample, frozenset(seen), rng)
 
 
 def switched() -> bo.Space:
@@ -31,10 +31,10 @@ def switched() -> bo.Space:
 
 def test_a_space_too_large_to_list_is_searched_nearby():
     space, rng = switched(), np.random.default_rng(0)
-    x = sample_unseen(space, frozenset(), rng)
+    x = sample_unseen(space, space.sample, frozenset(), rng)
     assert space.present(x) == {"on": False}
     with pytest.raises(bo.SpaceExhausted):
-        sample_unseen(space, frozenset({space.key(x)}), rng)
+        sample_unseen(space, space.sample, frozenset({space.key(x)}), rng)
 
 
 NEEDLE = {f"b{i}": i % 3 == 0 for i in range(60)}
@@ -50,9 +50,9 @@ def test_a_search_from_a_seen_point_claims_no_draws():
     seen = frozenset({space.key(space.parse(NEEDLE))})
     words = r"^no unseen valid point was found from a seen point by changing a .* two; 1 were seen; more"
     with pytest.raises(bo.SpaceExhausted, match=words):
-        sample_unseen(space, seen, np.random.default_rng(0))
+        sample_unseen(space, space.sample, seen, np.random.default_rng(0))
     with limit_calls(10, reserved=0), pytest.raises(bo.SpaceExhausted, match=r"the limit of calls .* ended the search"):
-        sample_unseen(space, seen, np.random.default_rng(0))
+        sample_unseen(space, space.sample, seen, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(("part", "n", "says_more"), [(bo.Space({"a": bool}), 4, False), (switched(), 2, True)])

@@ -12,7 +12,7 @@ from bostruct.domains.space.scale import IntegerGrid, RealGrid
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.conditional import ConditionalFactor
 from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
-from bostruct.kernels.space.factor import SmoothFactor, VariableChanges
+from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.matern import MaternFactor, shares_of
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
@@ -142,7 +142,7 @@ def test_a_space_gets_one_factor_of_all_its_numbers_with_conditions():
     kernel = space_kernel(space)
     assert [type(placed.factor).__name__ for placed in kernel.factors].count("ConditionalNumbers") == 1
     last = kernel.factors[-1]
-    assert isinstance(last.factor, SmoothFactor)
+    assert isinstance(last.factor, ConditionalNumbers)
     assert last.variables == (2, 4)
     theirs = {placed.variables: placed.more for placed in kernel.factors if placed.more}
     assert sorted(p for more in theirs.values() for p in more) == [5, 6, 7]

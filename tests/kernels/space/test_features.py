@@ -7,20 +7,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.features import FeatureFactor
+from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
 
 
-class Grid:
+class Grid(SubsetFeatures):
     """Three features in two groups, of two columns."""
 
-    width = 2
     groups = np.array([0, 0, 1])
 
     def encode(self, xs):
         return np.column_stack([xs[:, 0], np.square(xs[:, 1]), xs.sum(axis=1)]).astype(float)
 
 
-FACTOR, THETA = FeatureFactor(Grid(), 2), np.array([0.3, -0.2, 1.0, 0.5])
+GRID = Grid(2, False, False)
+FACTOR, THETA = FeatureFactor(GRID, 2), np.array([0.3, -0.2, 1.0, 0.5])
 
 
 def draw(m, seed):
@@ -30,7 +30,7 @@ def draw(m, seed):
 def compare_by_hand(xs, ys, theta):
     total = np.zeros((len(xs), len(ys)))
     for v in (0, 1):
-        mine, theirs = (Grid().encode(one[:, 2 * v : 2 * v + 2]) for one in (xs, ys))
+        mine, theirs = (GRID.encode(one[:, 2 * v : 2 * v + 2]) for one in (xs, ys))
         for j, group in enumerate(Grid.groups):
             total -= np.subtract.outer(mine[:, j], theirs[:, j]) ** 2 / (2.0 * np.exp(2.0 * theta[2 * v + group]))
     return total

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from bostruct import methods
 from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
+from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import PlacedFactor
 from bostruct.kernels.space.registry import (
@@ -112,7 +113,7 @@ def test_a_study_of_orders_goes_on_from_its_file(tmp_path):
 def test_methods_that_need_single_choices_refuse_by_name():
     refusals = {
         "bocs": "o: expected variables that are one choice each, got a Order",
-        "tpe": "tpe needs .* named choices, decided .*, got Space with the Order 'o', which has none",
+        "tpe": "tpe needs .* decisions one after another, got Space with the Order 'o', which has none",
         "mcts": "mcts needs .* decisions one after another, got Space with the Order 'o', which has none",
         "smac": "smac needs a domain of named choices, features or architectures, got Space",
     }
@@ -200,8 +201,29 @@ def test_a_condition_holds_for_effects_that_know_no_order():
     check_gram(effects, space, space.sample(6, rng), space.sample(5, rng), np.zeros(0))
 
 
+@dataclass(frozen=True)
+class Odd(Factor):
+    """A factor of two variables with an odd number of parameters."""
+
+    n: Any
+
+    @property
+    def n_parameters(self):
+        return self.n
+
+    def log_gram(self, theta, prepared, without=None):
+        raise NotImplementedError
+
+
+def test_a_plain_object_in_place_of_a_factor_is_refused():
+    with pytest.raises(
+        TypeError, match=r"factors: expected a bostruct.kernels.space.factor.Factor \(subclass it\), got"
+    ):
+        number_parameters([PlacedFactor(cast(Any, object()), (0, 1), (0, 1))])
+
+
 @pytest.mark.parametrize("n", [None, 0, 3])
 def test_a_factor_that_does_not_say_how_many_parameters_it_has_is_refused(n):
-    factor: Any = SimpleNamespace(n_parameters=n)
-    with pytest.raises(DomainError, match=f"SimpleNamespace.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
+    factor = Odd(n)
+    with pytest.raises(DomainError, match=f"Odd.n_parameters: expected 1 or a multiple of its 2 .*got {n}"):
         number_parameters([PlacedFactor(factor, (0, 1), (0, 1))])

@@ -12,12 +12,12 @@ from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.compilers.flow import compile_program, describe_node
 from bostruct.domains.language.compilers.implementations import Labelled
 from bostruct.domains.language.errors import CompileError
-from bostruct.domains.language.program import Node, Program
+from bostruct.domains.language.program import Backend, Node, Program
 
 LayerIndices: TypeAlias = tuple[int, ...]  # the layers whose outputs arrive somewhere
 
 
-class ArchitectureBackend:
+class ArchitectureBackend(Backend[LayerIndices]):
     """The backend for architectures: a node with a layer adds it; any other hands on the layers that reach it.
 
     input: str, the label of the input layer.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +22,7 @@ from bostruct.domains.language.compilers.flow import (
 )
 from bostruct.domains.language.compilers.implementations import TorchLayer
 from bostruct.domains.language.errors import CompileError
-from bostruct.domains.language.program import Example, Node, Program
+from bostruct.domains.language.program import Backend, Example, Node, Program
 
 
 class Operation(nn.Module):
@@ -84,7 +85,8 @@ def torch_network(program: Program, input_shapes: Example | Mapping[str, Example
     )
 
 
-class ShapeInference(NamedTuple):
+@dataclass(frozen=True)
+class ShapeInference(Backend[Tensor]):
     """The backend that finds out shapes on the meta device, where nothing is computed.
 
     shapes: path of each node met so far -> the shapes of its inputs by name.

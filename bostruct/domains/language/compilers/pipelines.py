@@ -11,7 +11,7 @@ from bostruct.checks import short_repr
 from bostruct.domains.language.compilers.flow import compile_program, describe_node, wrong_module
 from bostruct.domains.language.compilers.implementations import UNION, SklearnStep
 from bostruct.domains.language.errors import CompileError
-from bostruct.domains.language.program import Node, Program
+from bostruct.domains.language.program import Backend, Node, Program
 
 
 class PipelineStep(NamedTuple):
@@ -46,7 +46,7 @@ def pipeline(program: Program) -> Pipeline:
     return _pipeline(branch)
 
 
-class PipelineBackend:
+class PipelineBackend(Backend[Branch]):
     """The backend for pipelines: a node lengthens the branch that it reads."""
 
     def make(self, node: Node, inputs: dict[str, Branch]) -> Branch:

@@ -7,11 +7,12 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language.compilers import flow
+from bostruct.domains.language.program import Backend
 from bostruct.language import CompileError, SearchSpace
 from tests.domains.language.compilers.arithmetic import expression, scaled
 
 
-class Formula:
+class Formula(Backend):
     """A backend: programs as text."""
 
     def make(self, node, inputs):
@@ -20,12 +21,20 @@ class Formula:
         return f"({inputs['a']} {node.values['sign']} {inputs['b']})"
 
 
-class Depth:
+class Depth(Backend):
     """A backend: how many modules lie on the longest path."""
 
     def make(self, node, inputs):
         del node
         return 1 + max(inputs.values())
+
+
+def test_a_backend_that_is_not_made_of_the_base_is_refused():
+    program = SearchSpace(expression).specify([1, "sub", 3, 7]).program()
+    with pytest.raises(TypeError, match=r"^backend: expected a .*\.Backend \(subclass it\), got object"):
+        program.compile(object(), {"in": "x"})
+    with pytest.raises(TypeError, match="abstract"):
+        Backend()
 
 
 def test_a_backend_of_ones_own_is_one_class():
@@ -118,7 +127,7 @@ def test_a_node_of_several_outputs_gives_them_by_name():
         halves[0]["in"].connect(outputs["second"])
         return inputs, {"a": outputs["first"], "b": halves[1]["out"]}
 
-    class Slices:
+    class Slices(Backend):
         def __init__(self, second):
             self.second = second
 

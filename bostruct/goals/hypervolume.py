@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr
 
-from bostruct.acquisition.functions import log_h
 from bostruct.contracts import Array, IntArray, Prediction
 from bostruct.goals.boxes import Boxes
-from bostruct.goals.logarithms import log_density, log_mean_exp
+from bostruct.goals.logarithms import log_density, log_h, log_mean_exp
 
 FARTHEST = -1e6  # standard deviations from an edge: logarithms of what is rarer have no digits to subtract
 CLOSE = 1e-4  # difference of two logarithms below which a difference of what they stand for loses digits

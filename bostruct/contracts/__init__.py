@@ -1,0 +1,84 @@
+"""The contracts between the parts of a Bayesian optimizer over structures.
+
+A domain says what a point is, a kernel how alike two points are, a surrogate what the data say, an acquisition
+function what evaluating a point promises, a maximizer where the best one is, a searcher strings them together, and a
+study (`bostruct.study.study`) has points evaluated and loses nothing.
+
+Letters used everywhere: ``n`` training points, ``m`` candidates, ``d`` variables, ``p`` kernel parameters, ``s``
+posterior samples of them. Numbers are float64. ``x`` is one point of a batch, as the domain holds it; what the user
+sees of it is made by `Domain.present`. Values are minimized everywhere below the study.
+
+Points travel in batches. A batch has a length, is indexed by an integer (a point) or a slice (a batch), and can be
+iterated over; all else is done by its domain (`take`, `join`, `keys`). Nobody changes a batch or a point: a method that
+needs another point makes one. What `present` and `encode` return is the receiver's own, who may change it. On a `Space`
+a batch is an integer array (m, d), or, as `sample_neighborhoods` returns it, a batch of single changes
+(`bostruct.domains.space.single_changes`), which turns into that array wherever NumPy asks for one. On every other
+domain of this package a batch is a list or a tuple. A list of points is a batch of every domain, too.
+`bostruct.testing.check_domain` checks this.
+
+Each part is a subclass of its base. What every part must have is abstract; the rest has a right but slow default, which
+a part overrides. What a domain can do beyond its points is in `Domain.traits`.
+"""
+
+from bostruct.contracts.domain import DRAW_BLOCKS as DRAW_BLOCKS
+from bostruct.contracts.domain import DRAWS_UNSEEN as DRAWS_UNSEEN
+from bostruct.contracts.domain import Choice as Choice
+from bostruct.contracts.domain import ChoiceDomain as ChoiceDomain
+from bostruct.contracts.domain import DistanceDomain as DistanceDomain
+from bostruct.contracts.domain import Domain as Domain
+from bostruct.contracts.domain import DomainTraits as DomainTraits
+from bostruct.contracts.domain import FeatureDomain as FeatureDomain
+from bostruct.contracts.domain import LocalDomain as LocalDomain
+from bostruct.contracts.domain import TreeDomain as TreeDomain
+from bostruct.contracts.domain import draw_unseen as draw_unseen
+from bostruct.contracts.domain import token as token
+from bostruct.contracts.errors import BostructError as BostructError
+from bostruct.contracts.errors import DomainError as DomainError
+from bostruct.contracts.errors import Infeasible as Infeasible
+from bostruct.contracts.errors import MissingExtra as MissingExtra
+from bostruct.contracts.errors import NotWanted as NotWanted
+from bostruct.contracts.errors import NumericalError as NumericalError
+from bostruct.contracts.errors import PointError as PointError
+from bostruct.contracts.errors import PredicateError as PredicateError
+from bostruct.contracts.errors import SpaceExhausted as SpaceExhausted
+from bostruct.contracts.errors import Transient as Transient
+from bostruct.contracts.kernel import SINGLE_FLOOR as SINGLE_FLOOR
+from bostruct.contracts.kernel import SINGLE_ROUNDING as SINGLE_ROUNDING
+from bostruct.contracts.kernel import BlockGram as BlockGram
+from bostruct.contracts.kernel import Kernel as Kernel
+from bostruct.contracts.kernel import Parameter as Parameter
+from bostruct.contracts.kernel import Prior as Prior
+from bostruct.contracts.kernel import Pullback as Pullback
+from bostruct.contracts.kernel import SingleGram as SingleGram
+from bostruct.contracts.model import AcquisitionFunction as AcquisitionFunction
+from bostruct.contracts.model import Feasibility as Feasibility
+from bostruct.contracts.model import HeldOut as HeldOut
+from bostruct.contracts.model import Maximizer as Maximizer
+from bostruct.contracts.model import Posterior as Posterior
+from bostruct.contracts.model import Prediction as Prediction
+from bostruct.contracts.model import Score as Score
+from bostruct.contracts.model import SuccessModel as SuccessModel
+from bostruct.contracts.model import Surrogate as Surrogate
+from bostruct.contracts.model import VariedPrediction as VariedPrediction
+from bostruct.contracts.model import VariedValues as VariedValues
+from bostruct.contracts.model import WorthSlopes as WorthSlopes
+from bostruct.contracts.search import PARENT_POSITION as PARENT_POSITION
+from bostruct.contracts.search import Appraisal as Appraisal
+from bostruct.contracts.search import HistoryView as HistoryView
+from bostruct.contracts.search import LeftOut as LeftOut
+from bostruct.contracts.search import Predicted as Predicted
+from bostruct.contracts.search import ScoreBuilder as ScoreBuilder
+from bostruct.contracts.search import Searcher as Searcher
+from bostruct.contracts.search import Suggestion as Suggestion
+from bostruct.contracts.search import describe_part as describe_part
+from bostruct.contracts.types import ADDED_LATER as ADDED_LATER
+from bostruct.contracts.types import Array as Array
+from bostruct.contracts.types import Batch as Batch
+from bostruct.contracts.types import Info as Info
+from bostruct.contracts.types import IntArray as IntArray
+from bostruct.contracts.types import Json as Json
+from bostruct.contracts.types import ParsedJson as ParsedJson
+from bostruct.contracts.types import Point as Point
+from bostruct.contracts.types import Prepared as Prepared
+from bostruct.contracts.types import Presented as Presented
+from bostruct.contracts.types import State as State

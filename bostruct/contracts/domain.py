@@ -1,0 +1,606 @@
+"""Domains: sets of points, and all that may be known of them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.contracts.errors import DomainError, PointError, SpaceExhausted
+from bostruct.contracts.types import Array, Batch, IntArray, Json, ParsedJson, Point, Presented
+
+DRAWS_UNSEEN = 1024
+DRAW_BLOCKS = (1, 15, 112, 896)  # most first draws are unseen: begin small
+MOST_LISTED = 10_000  # points, in which one is looked up
+MUTATION_DRAWS = 100  # of a domain that knows no changes, until one is another point
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice of a point.
+
+    path: its name, or its place in a program.
+    kind: what several choices of a program have in common, as in ``Conv2D.filters``; of a variable its name.
+    value: the position of its value among `count`; of a continuous choice a share of its range.
+    count: the number of values it can have; ``math.inf`` for a continuous choice.
+    ordered: True if neighboring values are alike.
+    order: the things that the value puts in order, first place first; empty for a later step of an order that an
+        earlier choice of the point has; None for a choice that tells no order.
+    """
+
+    path: str
+    kind: str
+    value: float
+    count: float
+    ordered: bool
+    order: tuple[int, ...] | None = None
+
+
+class Domain(ABC):
+    """A set of points. Only `sample` must be written.
+
+    By default a point is what the objective receives: a number, a string, or a tuple or dict of them. Override
+    `present` and `parse` if the objective receives another form, and `encode` and `decode` if a point is no such value.
+
+    size: the number of points, or an upper bound if constraints leave fewer; ``math.inf`` if there is no end.
+    variables: the variables by name, in order, if a point is an integer row and each variable owns some columns of it,
+        side by side; else empty. A variable says how wide it is, and what its columns hold.
+    parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
+    pool: valid points to begin a search with; may be empty.
+    n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
+        likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
+        one, as under conditions, the share is NaN and no score depends on it.
+    reads_earlier_forms: True if `decode_from` reads points of another description of the domain, so that a study may
+        change the domain.
+
+    Domains of equal descriptions (`to_json`) are equal by ``==``, and a domain equals nothing else.
+    """
+
+    variables: Mapping[str, Any] = {}
+    pool: Batch = ()
+    reads_earlier_forms: bool = False
+
+    @property
+    def size(self) -> float:
+        return math.inf
+
+    @property
+    def parts(self) -> Mapping[str, Domain]:
+        return {}
+
+    @property
+    def n_continuous(self) -> int:
+        return 0
+
+    @property
+    def traits(self) -> DomainTraits:
+        """The traits of the domain, by the bases of its class."""
+        return DomainTraits.of(self)
+
+    @abstractmethod
+    def sample(self, m: int, rng: np.random.Generator) -> Batch:
+        """Draw m valid points, evenly and independently; under tight constraints, as near to that as is cheap.
+
+        m: number of points, at least 0.
+        rng: the only source of chance.
+
+        Evenly is by equal chances, but on a scale if there is one: a space draws each variable given those that it
+        depends on, numbers on their scale, and all lengths of a sequence, or sizes of a subset, alike.
+        Raises DomainError if the domain has no valid point, such as a space whose constraints leave none.
+        """
+
+    def sample_candidates(self, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
+        """Draw valid points to choose among, as `sample` does, or fewer that do not repeat; at least one if m is.
+
+        m: the most points drawn.
+        starts: known points, from which it may be cheaper to find others; may be none.
+        rng: the only source of chance.
+        """
+        del starts
+        return self.sample(m, rng)
+
+    def sample_unseen(self, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+        """Draw a valid point whose key is not in `seen`; raise `SpaceExhausted` if none is left, or none was found.
+
+        seen: keys, as of `keys`.
+        rng: the only source of chance.
+        """
+        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
+            return x
+        listed = self.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
+        left = [] if listed is None else [x for x in listed if self.key(x) not in seen]
+        if left:
+            return left[int(rng.integers(len(left)))]
+        more = "; more may exist" if listed is None and len(seen) < self.size else ""
+        raise SpaceExhausted(f"no unseen point of {type(self).__name__} was found; {len(seen)} were seen{more}")
+
+    def list_few(self, most: int) -> Batch | None:
+        """List all points, each once, in a fixed order; None if there may be more than `most`, or too many to list.
+
+        most: number of points, at least 1.
+        """
+        del most
+        return None
+
+    def count_at_most(self) -> float:
+        """Return an upper bound of the number of points, for which none is listed."""
+        return self.size
+
+    def check(self, x: Point) -> None:
+        """Raise `PointError`, naming the part that is wrong, unless x is valid.
+
+        By default a point is valid if it has a key, and is listed if the points are few enough to list.
+
+        x: one point, as the domain holds it, or anything else, which is no point.
+        """
+        try:
+            is_known = (listed := self.list_few(MOST_LISTED)) is None or self.key(x) in set(self.keys(listed))
+            hash(self.key(x))
+        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+            raise PointError(f"point: expected one of {type(self).__name__}, got {x!r:.200}") from error
+        if not is_known:
+            raise PointError(f"point: expected one of {type(self).__name__}, got {x!r:.200}")
+
+    def parse(self, point: Presented) -> Point:
+        """Turn what a user writes into a valid point; raise `PointError` if it is none, whatever its type.
+
+        point: in the form of `present`, or anything else.
+        """
+        x = Domain.decode(self, point)  # a user may write lists for tuples
+        self.check(x)
+        return x
+
+    def present(self, x: Point) -> Presented:
+        """Return what an objective receives for a point: the inverse of `parse`.
+
+        x: one point, as the domain holds it.
+        """
+        return x
+
+    def encode(self, x: Point) -> Json:
+        """Return a point as JSON.
+
+        x: one point.
+        """
+        return x
+
+    def decode(self, data: ParsedJson) -> Point:
+        """Rebuild a point from its JSON: the inverse of `encode`, exactly.
+
+        data: what `encode` returned; by default its lists become tuples. Of other JSON comes an error of Python's or
+            bostruct's (LookupError, TypeError, ValueError, AttributeError, ArithmeticError), or what `check` refuses.
+        """
+        if isinstance(data, Mapping):
+            return {name: Domain.decode(self, one) for name, one in data.items()}
+        return tuple(Domain.decode(self, one) for one in data) if isinstance(data, list | tuple) else data
+
+    def decode_from(self, data: ParsedJson, description: ParsedJson) -> Point:
+        """Rebuild a point that another form of the domain encoded; raise PointError if this one lacks it.
+
+        data: what `encode` of the other form returned, read back.
+        description: what `to_json` of the other form returned, read back.
+
+        The point need not be valid: `check` tells. JSON in another form raises what `decode` raises.
+        """
+        if description != self.to_json():
+            raise PointError(f"{type(self).__name__} does not read points of its earlier forms")
+        return self.decode(data)
+
+    def key(self, x: Point) -> Hashable:
+        """Return the key of one point, as `keys` does for many.
+
+        x: one point.
+        """
+        return _freeze(self.encode(x))
+
+    def keys(self, batch: Batch) -> list[Hashable]:
+        """Return one hashable for each point, equal exactly if the points are equal.
+
+        batch: of m points. Returns m keys.
+        """
+        return [self.key(x) for x in batch]
+
+    def from_keys(self, keys: Collection[Hashable]) -> Batch | None:
+        """Return the points that have some keys: `keys` of them returns the keys again. None if keys do not hold that.
+
+        keys: m keys, in any order. A long study keeps keys in place of points if they hold all of a point.
+        """
+        del keys
+        return None
+
+    def spellings(self, batch: Batch) -> list[Hashable]:
+        """Return one hashable for each point, equal if the forms are equal, at no more cost than `keys`.
+
+        A domain may hold one point in several forms, such as programs by the choices that lead to them. Changes lead
+        from form to form, so that some neighbors of a point may be equal points, or the point itself in another form.
+
+        batch: of m points. Returns m hashables.
+        """
+        return self.keys(batch)
+
+    def take(self, batch: Batch, positions: Sequence[int] | IntArray) -> Batch:
+        """Return the points at some positions of a batch, as a batch.
+
+        batch: of m points.
+        positions: in 0..m - 1, in the order wanted, repeats allowed; none give the empty batch.
+        """
+        return [batch[i] for i in positions]
+
+    def join(self, *batches: Batch) -> Batch:
+        """Concatenate batches into one, in their order.
+
+        batches: any number of them; none give the empty batch.
+        """
+        return [x for batch in batches for x in batch]
+
+    def mutate(self, x: Point, rng: np.random.Generator) -> Point:
+        """Return a valid point other than x, one random change away; raise DomainError if there seems to be none.
+
+        A domain that knows no changes draws any other point.
+
+        x: one point.
+        rng: the only source of chance.
+        """
+        key = self.key(x)
+        for _ in range(MUTATION_DRAWS):
+            (drawn,) = self.sample(1, rng)
+            if self.key(drawn) != key:
+                return drawn
+        raise DomainError(f"no other point was found in {MUTATION_DRAWS} draws")
+
+    def crossover(self, x: Point, y: Point, rng: np.random.Generator) -> Point | None:
+        """Return a valid point whose parts are of one or of the other of two; x if no such point is found.
+
+        x, y: points; of x and x comes x.
+        rng: the only source of chance.
+
+        Returns None if the domain cannot cross points.
+        """
+        del x, y, rng
+        return None
+
+    def tokens(self, xs: Batch) -> list[IntArray]:
+        """Return the tokens of each point: a hash of each of its features, as often as the feature occurs.
+
+        By default the features are the numbers and texts in the JSON of a point, with their places.
+
+        xs: batch of m points. Returns a list of m arrays of hashes of 63 bits, the same in every process.
+        """
+        encoded = map(self.encode, xs)
+        return [np.array([token(one) for one in _list_entries(data, "")], dtype=np.int64) for data in encoded]
+
+    @property
+    def most_described(self) -> float:
+        """The most points whose tokens one suggestion should need, at least 1; a function of the domain alone."""
+        return math.inf
+
+    def shares(self, xs: Batch) -> Array:
+        """Return the continuous coordinates of m points (m, c), in [0, 1]; NaN if a point lacks one.
+
+        xs: m points.
+        """
+        return np.zeros((len(xs), 0))
+
+    def with_shares(self, xs: Batch, shares: Array) -> Batch:
+        """Return points with other continuous coordinates, moved to the nearest that the domain has, else unchanged.
+
+        Constraints and conditions are not looked at: a point keeps the coordinates that it has, and gains none.
+
+        xs: m points.
+        shares: (m, c), in [0, 1]; ignored if a point lacks the coordinate.
+        """
+        del shares
+        return xs
+
+    def part(self, name: str, xs: Batch) -> Batch:
+        """Return the parts of that name of m points, as a batch of their own domain.
+
+        name: of the part, one of `parts`; any other raises KeyError.
+        xs: m points.
+        """
+        del xs
+        raise KeyError(name)
+
+    def architectures(self, xs: Batch) -> Sequence[Any]:
+        """Return the `Architecture` of each of m points; raise DomainError if a point is none and stands for none.
+
+        xs: m points.
+        """
+        del xs
+        raise DomainError(f"points of {type(self).__name__} stand for no architectures")
+
+    def to_json(self) -> Json:
+        """Return a description from which `bostruct.domains.registry.domain_from_json` rebuilds an equal domain.
+
+        By default it is the class with its fields, or with the public attributes of the object; override it if these
+        are not JSON. If rebuilding takes code that no file holds, such as constraints, it raises DomainError.
+        """
+        names = [one.name for one in fields(self)] if is_dataclass(self) else [n for n in vars(self) if n[0] != "_"]
+        settings = {name: getattr(self, name) for name in names}
+        return {"domain": f"{type(self).__module__}:{type(self).__qualname__}", "settings": settings}
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and isinstance(other, Domain) and other.to_json() == self.to_json()
+
+    def __hash__(self) -> int:
+        return hash(_freeze(self.to_json()))
+
+
+class LocalDomain(Domain):
+    """A domain whose neighbors can be listed: points one change away, a symmetric relation.
+
+    lists_many: True if neighbors of many points cost little, because they are listed together.
+    """
+
+    lists_many: bool = False
+
+    @abstractmethod
+    def neighbors(self, x: Point) -> Batch:
+        """List all valid points one change away, in a fixed order, without repeats.
+
+        A space whose variable has very many neighbors, such as a subset of half of hundreds of items, may list some.
+
+        x: one point.
+        """
+
+    def sample_neighbors(self, x: Point, m: int, rng: np.random.Generator) -> Batch:
+        """Return all neighbors if they are at most m; else m of them, uniformly, in the order of `neighbors`.
+
+        If `neighbors` lists some alone, these are drawn among all, in any order.
+
+        x: one point.
+        m: the most neighbors returned.
+        rng: the only source of chance.
+        """
+        near = self.neighbors(x)
+        return near if len(near) <= m else self.take(near, np.sort(rng.choice(len(near), size=m, replace=False)))
+
+    def sample_neighborhoods(
+        self, xs: Batch, m: int, rng: np.random.Generator, leaps: bool = False
+    ) -> tuple[Batch, IntArray]:
+        """Return `sample_neighbors` of each point as one batch, and the point that each neighbor belongs to.
+
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
+        leaps: also points that are several such steps in one direction away, if the domain has directions.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        del leaps
+        found = [self.sample_neighbors(x, m, rng) for x in xs]
+        counts = np.array([len(near) for near in found], dtype=np.int64)
+        return self.join(*found), np.repeat(np.arange(len(found)), counts)
+
+    def sample_discrete_neighborhoods(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, IntArray]:
+        """Return valid neighbors that a search in the continuous coordinates does not reach, of many points at once.
+
+        Coordinates of few steps, such as integers, may be among those that change.
+
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        return self.sample_neighborhoods(xs, m, rng)
+
+    def change_each(self, xs: Batch, m: int, rng: np.random.Generator) -> tuple[Batch, IntArray]:
+        """Return up to m neighbors of each point as one batch, some perhaps more than once, as `sample_neighborhoods`.
+
+        xs: batch of points.
+        m: the most neighbors of each.
+        rng: the only source of chance.
+
+        Returns the neighbors, and for each the position in xs of its point, ascending.
+        """
+        return self.sample_neighborhoods(xs, m, rng)
+
+    def combine(self, x: Point, neighbors: Batch, counts: Sequence[int]) -> Batch:
+        """Return the valid points to which changes lead together, in the order of `counts`.
+
+        By default no two changes go together: each count gives the first neighbor.
+
+        x: one point.
+        neighbors: m neighbors of x, as `sample_neighborhoods` returned them, in any order. Of changes that exclude each
+            other the first counts.
+        counts: how many of the changes to make, the first ones, each at least 1; all if there are fewer.
+        """
+        del x
+        return self.take(neighbors, [0] * len(counts))
+
+    def mutate(self, x: Point, rng: np.random.Generator) -> Point:
+        near = self.sample_neighbors(x, 1, rng)
+        if not len(near):
+            raise DomainError(f"{type(self).__name__}: a point has no neighbor")
+        return near[0]
+
+
+class ChoiceDomain(Domain):
+    """A domain of named choices: they make up its points."""
+
+    @abstractmethod
+    def coordinates(self, x: Point) -> Sequence[Choice]:
+        """List all choices of a point, in a fixed order.
+
+        x: one point.
+        """
+
+    def names(self, x: Point) -> Sequence[str]:
+        """List the paths of a point's choices, the same sequence for points that have the same choices.
+
+        x: one point.
+        """
+        return tuple(one.path for one in self.coordinates(x))
+
+    @abstractmethod
+    def resample(self, x: Point, names: Sequence[str], rng: np.random.Generator) -> Point:
+        """Draw some choices of a point anew, and those that they open; keep all others. Return a valid point.
+
+        x: one point.
+        names: paths of the choices to draw.
+        rng: the only source of chance.
+        """
+
+
+class TreeDomain(Domain):
+    """A domain of decisions one after another: its points are the leaves of a tree, each choice among finitely many."""
+
+    @abstractmethod
+    def decisions(self, x: Point) -> tuple[int, ...]:
+        """Return the way to a point: at each decision the position of what was chosen.
+
+        x: one point.
+        """
+
+    @abstractmethod
+    def options(self, made: Sequence[int]) -> int:
+        """Count the choices that the next decision has; 0 if no decision is left. Raises Infeasible.
+
+        made: positions chosen so far, from the first decision on.
+        """
+
+    @abstractmethod
+    def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> Point:
+        """Return the point that these decisions and random further ones lead to; raises Infeasible.
+
+        made: positions chosen so far, from the first decision on.
+        rng: decides the rest.
+        """
+
+    def choice_after(self, made: Sequence[int]) -> Choice | None:
+        """Return the choice that is decided next, whatever its value; None after the last. Raises Infeasible.
+
+        By default a decision is named by its place.
+
+        made: positions chosen so far, from the first decision on.
+        """
+        name = f"decision {len(made)}"
+        return Choice(name, name, 0, count, False) if (count := self.options(made)) else None
+
+    def coordinates(self, x: Point) -> Sequence[Choice]:
+        """List the choices that were decided on the way to a point, in their order.
+
+        x: one point.
+        """
+        way = self.decisions(x)
+        following = [self.choice_after(way[:k]) for k in range(len(way))]
+        return [replace(one, value=made) for one, made in zip(following, way, strict=True) if one is not None]
+
+    def decide(self, name: str, value: float) -> int:
+        """Return the decision that the value of a choice stands for.
+
+        name: the choice's path.
+        value: as `Choice.value`.
+        """
+        del name
+        return int(value)
+
+
+class DistanceDomain(Domain):
+    """A domain with distances between its points."""
+
+    @abstractmethod
+    def distances(self, xs: Batch, ys: Batch) -> Array:
+        """Return the distance of each of n points to each of m (n, m): at least 0, symmetric, 0 from x to x.
+
+        No triangle inequality is asked for, nor that exp(-distance) be positive semi-definite.
+
+        xs: n points.
+        ys: m points.
+        """
+
+
+class FeatureDomain(Domain):
+    """A domain with features: numbers by which its points are described."""
+
+    @abstractmethod
+    def features(self, xs: Batch) -> Array:
+        """Return the features of m points (m, k), finite, in any units.
+
+        xs: m points.
+        """
+
+
+class DomainTraits(NamedTuple):
+    """The abilities of a domain beyond its points: each is the domain itself, or None.
+
+    local: neighbors. choices: named choices. tree: decisions one after another. distances, features: of its points.
+    mutable: True if it has changes of its own, so that a mutation is near the point.
+    """
+
+    local: LocalDomain | None
+    choices: ChoiceDomain | None
+    tree: TreeDomain | None
+    distances: DistanceDomain | None
+    features: FeatureDomain | None
+    mutable: bool
+
+    @classmethod
+    def of(cls, domain: Domain) -> DomainTraits:
+        """Return the traits of a domain by the bases of its class.
+
+        domain: any.
+        """
+        return cls(
+            domain if isinstance(domain, LocalDomain) else None,
+            domain if isinstance(domain, ChoiceDomain) else None,
+            domain if isinstance(domain, TreeDomain) else None,
+            domain if isinstance(domain, DistanceDomain) else None,
+            domain if isinstance(domain, FeatureDomain) else None,
+            type(domain).mutate is not Domain.mutate,
+        )
+
+
+def draw_unseen(
+    sample: Callable[[int, np.random.Generator], Batch],
+    keys: Callable[[Batch], Iterable[Hashable]],
+    seen: AbstractSet[Hashable],
+    rng: np.random.Generator,
+    blocks: Sequence[int] = DRAW_BLOCKS,
+) -> Point | None:
+    """Draw an unseen point by rejection; return None if all draws were seen before.
+
+    sample: draws a number of points, as a domain does.
+    keys: of a batch of points, in their order.
+    seen: keys of the domain.
+    rng: the only source of chance.
+    blocks: how many points are drawn at once, in turn.
+    """
+    for block in blocks:
+        drawn = sample(block, rng)
+        for x, key in zip(drawn, keys(drawn), strict=True):
+            if key not in seen:
+                return x
+    return None
+
+
+def token(text: str) -> int:
+    """Hash a text to 63 bits, the same in every process.
+
+    text: any.
+    """
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
+
+
+def _freeze(data: Any) -> Hashable:
+    """Return JSON as a hashable, equal exactly if the JSON is equal."""
+    if isinstance(data, Mapping):
+        return tuple(sorted((name, _freeze(one)) for name, one in data.items()))
+    return tuple(map(_freeze, data)) if isinstance(data, list | tuple) else data
+
+
+def _list_entries(data: Any, place: str) -> Iterator[str]:
+    """Yield each number and text of JSON with its place."""
+    pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list | tuple) else None
+    if pairs is None:
+        yield f"{place} = {data!r}"
+    else:
+        for name, one in pairs:
+            yield from _list_entries(one, f"{place}.{name}")

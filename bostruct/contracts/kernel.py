@@ -1,0 +1,214 @@
+"""Kernels: how alike two points are, with parameters and their priors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts.types import Array, Batch, Prepared
+
+SINGLE_FLOOR = 1e-26  # the smallest entry of a Gram matrix in single precision, short of numbers that slow products
+SINGLE_ROUNDING = 2.0**-24  # relative, of one operation in single precision
+DIFFERENCE = 1e-5  # in a parameter whose scale is about 1, on either side: the step of central differences
+
+Pullback: TypeAlias = Callable[[Array], Array]  # from a cotangent to a gradient
+
+
+class Prior(ABC):
+    """A log density, up to a constant, of one unconstrained parameter."""
+
+    @abstractmethod
+    def log_density(self, theta: float) -> float:
+        """Return the log density, up to a constant; -inf outside the support.
+
+        theta: the parameter, unconstrained.
+        """
+
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
+        """Return the sum of the log densities of several parameters, and its derivative in each.
+
+        By default the derivatives are central differences, one-sided at an end of the support, and 0 outside.
+
+        theta: (k,), unconstrained. Returns a float, -inf where a parameter is outside the support, and an array (k,).
+        """
+        steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
+        logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
+        slopes = np.zeros(len(theta))
+        for i, row in enumerate(logs):
+            known = np.flatnonzero(np.isfinite(row))
+            if np.isfinite(row[1]) and len(known) > 1:
+                slopes[i] = (row[known[-1]] - row[known[0]]) / (steps[known[-1]] - steps[known[0]])
+        return float(logs[:, 1].sum()), slopes
+
+
+class Parameter(NamedTuple):
+    """A block of a kernel's parameters. `theta`, on the unconstrained scale, is all blocks in order.
+
+    name: for people. size: number of parameters in the block. prior: of each of them. initial: value of each at first.
+    """
+
+    name: str
+    size: int
+    prior: Prior
+    initial: float
+
+
+class BlockGram(NamedTuple):
+    """A line on which the points fall into parts: K within each stays, and K between any two of them is scaled.
+
+    gram: K at one place of the line. parts: positions of the points, at least two parts; a part may be empty. scale: K
+    between parts at theta_i = t, in units of that in `gram`. whole: the line itself.
+    """
+
+    gram: Array
+    parts: tuple[npt.NDArray[np.int64], ...]
+    scale: Callable[[float], float]
+    whole: Callable[[float], Array]
+
+    def __call__(self, t: float) -> Array:
+        return self.whole(t)
+
+
+class SingleGram(NamedTuple):
+    """A Gram matrix in single precision, and the error that it may have.
+
+    gram: (n, m), which is overwritten by the next one. Entries below `SINGLE_FLOOR` are raised to it.
+    error: the most by which another entry may be wrong, as a share of it.
+    """
+
+    gram: npt.NDArray[np.float32]
+    error: float
+
+
+class Kernel(ABC):
+    """A positive semi-definite function of two points, with parameters theta (p,).
+
+    Only `gram` must be written, and `parameters` where there are some. Everything else has a slower default made of it.
+    A function whose matrices may be indefinite can be one, too, where `SpectrumClip` makes a kernel of it.
+
+    depends_on_training: True for a kernel that is another one for other training points, the second batch of `prepare`.
+        Then believed points change the means, and `gram_and_diag` has the diagonal.
+    """
+
+    depends_on_training: bool = False
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The blocks of theta, in order; none by default."""
+        return ()
+
+    def prepare(self, xs: Batch, ys: Batch | None = None) -> Prepared:
+        """Compute all that does not depend on theta: the costly part of structured kernels.
+
+        By default nothing: both batches, as a pair.
+
+        xs: n points. What is prepared of single changes serves `gram` alone.
+        ys: m points; None for xs with themselves, which a kernel may do at half the cost. A kernel may keep what it
+            made of them for the next call with the same object, so nobody changes them.
+        """
+        return xs, xs if ys is None else ys
+
+    @abstractmethod
+    def gram(self, theta: Array, prepared: Prepared) -> Array:
+        """Return the Gram matrix (n, m), an array that the caller may overwrite.
+
+        theta: (p,), all blocks of `parameters` in order.
+        prepared: what `prepare` returned for n and m points.
+        """
+
+    def diag(self, theta: Array, xs: Batch) -> Array:
+        """Return k(x, x) of each point (n,); by default from the Gram matrix of each point alone.
+
+        theta: (p,).
+        xs: n points.
+        """
+        return np.array([self.gram(theta, self.prepare(xs[i : i + 1]))[0, 0] for i in range(len(xs))], dtype=np.float64)
+
+    def gram_and_diag(self, theta: Array, xs: Batch, prepared: Prepared) -> tuple[Array, Array]:
+        """Return the Gram matrix (n, m), and k(x, x) of each x (n,); `gram` and `diag` by default.
+
+        theta: (p,).
+        xs: the first batch of `prepare`, n points.
+        prepared: of xs and m points.
+        """
+        return self.gram(theta, prepared), self.diag(theta, xs)
+
+    def line(self, theta: Array, i: int, prepared: Prepared, gram: Array | None = None) -> Callable[[float], Array]:
+        """Return the Gram matrix as a function of theta_i alone, whose arrays are the caller's to overwrite.
+
+        A coordinate sampler asks for many values of one parameter; by default each takes a whole Gram matrix.
+
+        theta: (p,), which fixes all other parameters.
+        i: position of the parameter that varies.
+        prepared: what `prepare` returned.
+        gram: the Gram matrix at theta, where known: a shortcut that a kernel may take.
+        """
+        del gram
+
+        def along(value: float) -> Array:
+            moved = np.array(theta, dtype=np.float64)
+            moved[i] = value
+            return self.gram(moved, prepared)
+
+        return along
+
+    def gram_and_pullback(self, theta: Array, prepared: Prepared) -> tuple[Array, Pullback]:
+        """Return the Gram matrix K, and the map from a cotangent G to the gradient of sum(G * K) in theta.
+
+        By default the gradient is found by central differences, which take two Gram matrices a parameter.
+
+        theta: (p,).
+        prepared: what `prepare` returned for n and m points.
+
+        Returns K (n, m), and a function from G (n, m) to the gradient (p,).
+        """
+
+        def pullback(cotangent: Array) -> Array:
+            return differentiate(lambda at: float(np.vdot(cotangent, self.gram(at, prepared))), theta)
+
+        return self.gram(theta, prepared), pullback
+
+    def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
+        """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.
+
+        None, the default, is for a kernel that knows no gradient in them. Of others k(x, x) does not depend on them.
+
+        Coordinates in which it has no gradient stay those of xs, and their derivatives are 0. So are the derivatives in
+        coordinates that a point of xs lacks, whatever share is given for them.
+
+        theta: (p,).
+        xs: m points, whose other coordinates stay.
+        ys: n points.
+
+        Returns a function from shares (m, c), as of `Domain`, to K (m, n) and to the map from a cotangent G
+        (m, n) to the gradient of sum(G * K) in the shares (m, c).
+        """
+        del theta, xs, ys
+        return None
+
+    def single_grams(self, thetas: Sequence[Array], xs: Batch) -> Callable[[Batch], Iterator[SingleGram] | None] | None:
+        """Return a function from m points to the Gram matrices of n points with them in single precision.
+
+        None, the default, is for points of which double precision is as quick.
+
+        thetas: (p,) each; the function returns one matrix for each.
+        xs: n points.
+
+        The function returns None for m points of which double precision is as quick.
+        """
+        del thetas, xs
+        return None
+
+
+def differentiate(function: Callable[[Array], float], theta: Array) -> Array:
+    """Return the gradient of a function of parameters by central differences (p,).
+
+    function: of parameters (p,).
+    theta: where (p,).
+    """
+    steps = DIFFERENCE * np.eye(len(theta))
+    return np.array([(function(theta + step) - function(theta - step)) / (2.0 * DIFFERENCE) for step in steps])

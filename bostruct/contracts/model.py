@@ -1,0 +1,399 @@
+"""Models: surrogates, posteriors, and the acquisition value of a point."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts.types import Array, Batch, Info, State
+
+ROOM = 1e-6  # of a standard deviation, and of a variance: what a prediction in another batch may differ by
+STEP = 1e-5  # of central differences, in standard deviations and in variances
+
+# From continuous coordinates as shares (m, c), as of `Domain.shares`, to m values (m,) and their gradients (m, c).
+VariedValues: TypeAlias = Callable[[Array], tuple[Array, Array]]
+
+
+class Prediction(NamedTuple):
+    """A prediction of the latent objective at m points.
+
+    mean: (s, m), of s posterior samples; s = 1 for a point estimate.
+    variance: (s, m).
+    """
+
+    mean: Array
+    variance: Array
+
+
+# From shares (m, c) to a prediction, and to the map from cotangents of mean and variance, (s, m) each, to the gradient
+# in the shares (m, c).
+VariedPrediction: TypeAlias = Callable[[Array], tuple[Prediction, Callable[[Prediction], Array]]]
+
+
+class HeldOut(NamedTuple):
+    """Predictions of the values that a posterior learned from, each as if it had not learned from that value.
+
+    xs: the n points.
+    values: of them (n,), up to rounding.
+    prediction: of each value, its noise included, (s, n) each.
+    """
+
+    xs: Batch
+    values: Array
+    prediction: Prediction
+
+
+class Posterior(ABC):
+    """The surrogate's belief once it has seen the history, in the user's units, minimized.
+
+    Only `predict` must be written. Bounds are by default predictions with room for rounding.
+    """
+
+    @property
+    def outputs(self) -> tuple[Posterior, ...]:
+        """The posteriors of all outputs, independent of each other; a posterior predicts the first of its outputs."""
+        return (self,)
+
+    @property
+    def noise(self) -> Array | None:
+        """The variance of the noise of a value under each sample (s, 1), in the user's units squared, or None.
+
+        It is at least 0. None is for a posterior that does not know how noisy values are.
+        """
+        return None
+
+    @abstractmethod
+    def predict(self, xs: Batch) -> Prediction:
+        """Return mean and variance of the latent objective, (s, m) each, the variance above 0.
+
+        xs: m points.
+        """
+
+    def screen(self, xs: Batch) -> Prediction:
+        """Predict cheaply and optimistically: a mean never above, a variance never below, that of `predict`.
+
+        The mean is close to that of `predict`, since estimates are made of it.
+
+        xs: m points. Returns mean and variance, (s, m) each.
+        """
+        return _widen(self.predict(xs), -1.0)
+
+    def bound(self, xs: Batch) -> Prediction:
+        """Return bounds as `screen` does, quicker, tighter, or both, whose mean may be no estimate.
+
+        xs: m points.
+        """
+        return self.screen(xs)
+
+    def bound_above(self, xs: Batch) -> Prediction:
+        """Return a mean and a variance that are never below those of `predict`, (s, m) each.
+
+        xs: m points.
+        """
+        return _widen(self.predict(xs), 1.0)
+
+    def believe(self, xs: Batch) -> Posterior:
+        """Return the posterior once a value equal to the mean was told at each of xs, as noisy as any new value.
+
+        The mean stays, the variance shrinks. This is the kriging believer, `fantasize` in BoTorch. By default nothing
+        changes, which is right where nobody knows how points depend on each other: a posterior with covariances has to
+        override it.
+
+        xs: points that are being evaluated; none change nothing.
+        """
+        del xs
+        return self
+
+    def covariance(self, xs: Batch) -> Array | None:
+        """Return the covariances of the latent objective among m points (s, m, m), in the user's units squared.
+
+        Each is positive semi-definite. The diagonals are the variances of `predict`. None, by default, is for a
+        posterior that predicts each point on its own: Thompson sampling, repeats and regret bounds need covariances.
+
+        xs: m points.
+        """
+        del xs
+        return None
+
+    def leave_one_out(self) -> HeldOut | None:
+        """Predict each value that it learned from, given all others; None where it cannot without new fits.
+
+        The hyperparameters stay as they are.
+        """
+        return None
+
+    def find_training_means(self, xs: Batch) -> Array:
+        """Return the mean at those of the points that it learned from (s, k), in the order of the points.
+
+        xs: points that the surrogate was conditioned on, of which it may have learned from a part. Of other points, and
+            by default, the means of `screen` are returned.
+        """
+        return self.screen(xs).mean
+
+    def vary_shares(self, xs: Batch) -> VariedPrediction | None:
+        """Return the prediction at m points as a function of their continuous coordinates, with gradients.
+
+        None, by default, is for a posterior without gradients, whose points climb from neighbor to neighbor.
+
+        xs: m points, whose other coordinates stay.
+        """
+        del xs
+        return None
+
+
+def _widen(prediction: Prediction, sign: float) -> Prediction:
+    """Return a mean that is lower (-1) or higher (1), and a larger variance, than another batch may predict."""
+    mean, variance = prediction
+    room = ROOM * (np.sqrt(variance) + ROOM * np.abs(mean))
+    return Prediction(mean + sign * room, variance * (1.0 + ROOM))
+
+
+class Surrogate(ABC):
+    """A model of the objective, which learns from evaluated points. Only `condition` must be written."""
+
+    @property
+    def n_outputs(self) -> int | None:
+        """The number of outputs q of a surrogate whose values are (n, q); None for one output, with values (n,)."""
+        return None
+
+    @property
+    def has_covariance(self) -> bool:
+        """False where it is known, before it learns anything, that its posterior has no covariances."""
+        return True
+
+    def initial_state(self) -> State:
+        """Return the state for the first call of `condition`, plain JSON."""
+        return None
+
+    @abstractmethod
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info]:
+        """Learn from evaluated points; raises NumericalError.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized; (n, q) where `n_outputs` is q.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record.
+        """
+
+    def condition_at(self, xs: Batch, values: Array, state: State) -> Posterior | None:
+        """Return the posterior at the hyperparameters of a state, without a fit; raises NumericalError.
+
+        None where the state holds no hyperparameters of this surrogate, and by default: then `condition` is called.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what `condition` returned, here or of another version of the surrogate.
+        """
+        del xs, values, state
+        return None
+
+    def with_variances(self, variances: Array) -> Surrogate:
+        """Return the surrogate that knows the noise of the values that it is conditioned on next; raises ValueError.
+
+        By default it is the surrogate itself, which learns the noise, or does without.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is to be
+            learned.
+        """
+        del variances
+        return self
+
+    def restore_units(self, prediction: Prediction, values: Array) -> Prediction:
+        """Return a prediction of its posterior in the user's units, for a surrogate that learns values on other ones.
+
+        prediction: of the posterior that was conditioned on the values.
+        values: (n,), in the user's units.
+        """
+        del values
+        return prediction
+
+
+class WorthSlopes(NamedTuple):
+    """The worth of predictions, and its derivatives, (s, m) each.
+
+    worth: as the acquisition function returns it.
+    mean: its derivative in the mean.
+    variance: its derivative in the variance.
+    """
+
+    worth: Array
+    mean: Array
+    variance: Array
+
+
+class AcquisitionFunction(ABC):
+    """A function from predictions to acquisition values: what an evaluation promises to somebody who holds `incumbent`.
+
+    Larger is better. Values are minimized: a lower mean, or a larger incumbent, never makes a point worth less, unless
+    the function looks for something else than small values, such as a level. Only a call must be written.
+
+    is_logarithm: true where acquisition values are logarithms, to which that of a chance may be added.
+    """
+
+    is_logarithm: bool = False
+
+    @abstractmethod
+    def __call__(self, prediction: Prediction, incumbent: float) -> Array:
+        """Return the acquisition value of each point under each posterior sample (s, m).
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+
+    def upper_bounds(self, prediction: Prediction, incumbent: float) -> Array:
+        """Return the most it can be if means are no smaller, and variances no larger, than predicted (s, m).
+
+        By default it is infinite, which costs time alone: every point is predicted in full.
+
+        prediction: mean and variance, (s, m) each, as of `Posterior.screen`.
+        incumbent: the value to improve on, in the user's units.
+        """
+        del incumbent
+        return np.full(prediction.mean.shape, np.inf)
+
+    def average(self, scores: Array) -> Array:
+        """Average the acquisition value of each point over posterior samples (m,), of logarithms what they stand for.
+
+        scores: (s, m), what a call returned.
+        """
+        if self.is_logarithm:
+            return np.asarray(np.logaddexp.reduce(scores, axis=0)) - math.log(len(scores))
+        return scores.mean(axis=0)
+
+    def worth_and_slopes(self, prediction: Prediction, incumbent: float) -> WorthSlopes:
+        """Return the acquisition value of each point under each posterior sample, and its derivatives, (s, m) each.
+
+        The derivatives are central differences by default.
+
+        prediction: mean and variance, (s, m) each.
+        incumbent: the value to improve on, in the user's units.
+        """
+        mean, variance = prediction
+        steps = STEP * np.sqrt(variance), STEP * variance
+        slopes = [
+            (self(Prediction(mean + a, variance + b), incumbent) - self(Prediction(mean - a, variance - b), incumbent))
+            / (2.0 * (a + b))
+            for a, b in ((steps[0], 0.0), (0.0, steps[1]))
+        ]
+        return WorthSlopes(self(prediction, incumbent), *slopes)
+
+    def with_noise(self, noise: Array) -> AcquisitionFunction:
+        """Return the function for values of this noise; itself, by default, for one that does not depend on it.
+
+        noise: variance under each posterior sample (s, 1), at least 0, in the user's units squared.
+        """
+        del noise
+        return self
+
+
+class Score(ABC):
+    """A function from points to acquisition values, the only thing that a maximizer knows of the model; maximized."""
+
+    @abstractmethod
+    def __call__(self, xs: Batch) -> Array:
+        """Return the acquisition value of each of m points (m,)."""
+
+    def upper_bounds(self, xs: Batch) -> Array:
+        """Return bounds that are never below the acquisition value of the same point, and cheaper (m,).
+
+        By default they are infinite, which costs time alone: every point is scored.
+
+        xs: m points.
+        """
+        return np.full(len(xs), np.inf)
+
+    def believe(self, xs: Batch) -> Score | None:
+        """Return the score of a posterior that was told the mean at points, as `Posterior.believe` has it.
+
+        None, by default, is for a score that cannot be told: then each suggestion has a score of its own.
+
+        xs: points that are being evaluated.
+        """
+        del xs
+        return None
+
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        """Return the score of m points as a function of their continuous coordinates, with gradients.
+
+        None, by default, is for a score without gradients, whose points climb from neighbor to neighbor.
+
+        xs: m points, whose other coordinates stay.
+        """
+        del xs
+        return None
+
+
+class Maximizer(ABC):
+    """A search for the points of a domain that score best."""
+
+    @abstractmethod
+    def __call__(self, score: Score, domain: Any, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
+        """Return local maxima of the score, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: has what the maximizer asks of it, neighbors or mutations.
+        starts: good points to start from, best first; may be empty.
+        rng: the only source of chance.
+        """
+
+
+class Feasibility(ABC):
+    """The chance that points succeed, as a model of success believes."""
+
+    @abstractmethod
+    def log_chance(self, xs: Batch) -> Array:
+        """Return the logarithm of the chance that each of m points has a value (m,), at most 0.
+
+        xs: m points.
+        """
+
+    def bound_log_chance(self, xs: Batch) -> Array:
+        """Return bounds that are never below the log chance of the same point, at most 0 (m,); by default itself.
+
+        xs: m points.
+        """
+        return self.log_chance(xs)
+
+    def vary_log_chance(self, xs: Batch) -> VariedValues | None:
+        """Return the log chance of m points as a function of their continuous coordinates, with gradients.
+
+        None, by default, is for a chance without gradients.
+
+        xs: m points, whose other coordinates stay.
+        """
+        del xs
+        return None
+
+
+class SuccessModel(ABC):
+    """A model of success, which learns from points that have a value and points that failed."""
+
+    @abstractmethod
+    def condition(
+        self,
+        points: Batch,
+        succeeded: npt.NDArray[np.bool_],
+        state: State,
+        rng: np.random.Generator,
+        *,
+        keep: bool = False,
+    ) -> tuple[Feasibility, State]:
+        """Learn the chance that a point succeeds from all points; raises NumericalError.
+
+        points: n points.
+        succeeded: for each, whether it did (n,), bool.
+        state: None, or what the last call returned, where a fit may start; plain JSON.
+        rng: the only source of chance.
+        keep: whether the hyperparameters of the state serve, so that nothing is fitted where that takes long.
+
+        Returns the chance, and the state for the next call.
+        """

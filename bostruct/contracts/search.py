@@ -1,0 +1,284 @@
+"""Methods: a history, a suggestion, and the searcher that makes it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.contracts.errors import BostructError
+from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
+from bostruct.contracts.types import ADDED_LATER, Array, Batch, Info, Json, Point, State
+
+PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryView:
+    """The history that a searcher sees: points as its domain holds them, values to minimize, in the order told.
+
+    completed: points that have a value.
+    values: one for each completed point (n,): of the only objective; where there are several, or limits, a merit by
+        which feasible points come before others, as of `bostruct.goals.pareto.merit`.
+    running: points that were asked and are not finished.
+    failed: points that were told without a value, whether their trials failed or were infeasible.
+    seen: the keys of all points ever asked or told, whatever became of them.
+    objectives: of each completed point (n, k), minimized.
+    slacks: by how much each completed point breaks each limit (n, c), at most 0 where it keeps it; (n, 0) without
+        limits.
+    variances: known variances of the noise of the one objective (n,), NaN where unknown; None where none is known. Of
+        `values` they are those where all limits are kept.
+    whole: the history that this one is a part of to save time; None where nothing was left out for that.
+    """
+
+    completed: Batch
+    values: Array
+    running: Batch
+    failed: Batch
+    seen: AbstractSet[Hashable]
+    objectives: Array
+    slacks: Array
+    variances: Array | None
+    whole: HistoryView | None = field(default=None, repr=False)
+
+
+class ScoreBuilder(ABC):
+    """A callable that makes a score of a posterior, the field `score` of a `BayesianSearch`."""
+
+    @property
+    def is_logarithm(self) -> bool:
+        """True where its scores are logarithms of a worth, to which that of a chance may be added."""
+        return False
+
+    @abstractmethod
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
+        """Return the score to maximize.
+
+        posterior: of the objective, with the running points believed.
+        history: all that was told so far, at least one value.
+        rng: the only source of chance.
+
+        Raises NumericalError, for which a random point is suggested.
+        """
+
+    def build_from(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> tuple[Score, State]:
+        """Return the score as a call does, and the state for the next call; raises NumericalError.
+
+        The state is None for a builder that learns nothing of its own, as by default.
+
+        posterior: of the objective, with the running points believed.
+        history: all that was told so far, at least one value.
+        state: None, or what the last call returned; plain JSON.
+        rng: the only source of chance.
+        """
+        del state
+        return self(posterior, history, rng), None
+
+    def learn_chance(
+        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
+    ) -> Feasibility | None:
+        """Return the chance that a point has a value and keeps all limits, as the scores know it.
+
+        None, by default, stands for certainty, or for scores that know no such chance. Raises NumericalError.
+
+        posterior: of the objective.
+        history: all that was told so far, at least one value.
+        state: None, or that of `build_from`.
+        rng: the only source of chance.
+        """
+        del posterior, history, state, rng
+        return None
+
+
+class Suggestion(NamedTuple):
+    """The next point to evaluate.
+
+    point: to evaluate, unseen before, except for a ``repeat`` of a searcher that `repeats`.
+    state: of the searcher after it; plain JSON.
+    info: for people; plain JSON. `info["origin"]` says how the point was chosen: ``initial`` (of the method's first
+        points), ``model``, ``mutation`` (of the best point), ``random``, ``repeat`` (a told point, asked again) or
+        ``fallback``, where `info["why"]` says why. `info[PARENT_POSITION]` is the position, among the completed points
+        of the history, of the point that this one is a change of; the study puts the number of that trial on record, as
+        `info["parent"]`.
+    """
+
+    point: Point
+    state: State
+    info: Info
+
+
+class Appraisal(NamedTuple):
+    """A method's judgement of the n completed points, in the order told.
+
+    eligible: the points to recommend one of (n,). prediction: of the latent objective (s, n), None without a model.
+    why: what makes points eligible, for the record; empty where all are.
+    """
+
+    eligible: npt.NDArray[np.bool_]
+    prediction: Prediction | None
+    why: str = ""
+
+
+class Predicted(NamedTuple):
+    """The belief of a method about m points.
+
+    mean, variance: of each of k latent objectives under s posterior samples (k, s, m), minimized, in the user's units.
+    log_chance: logarithm of the chance that each point has a value and keeps all limits (m,); zeros where nothing
+        failed and nothing is limited.
+    """
+
+    mean: Array
+    variance: Array
+    log_chance: Array
+
+
+class LeftOut(NamedTuple):
+    """The predictions of values that were told, each made without the value itself.
+
+    positions: of the completed points that the model learned from (n,), in the order told.
+    prediction: of their values, noise included, (s, n) each, minimized.
+    """
+
+    positions: npt.NDArray[np.int64]
+    prediction: Prediction
+
+
+class Searcher(ABC):
+    """A method. All that it may remember is its state; `suggest` is all that it must have.
+
+    domain: the points to search, a `Domain`.
+    n_initial: number of points that the method chooses before it learns from values.
+    repeats: True where told points may be suggested again, as suggestions of the origin ``repeat``. Once every point
+        has been seen, the searcher may go on with repeats in place of raising `SpaceExhausted`.
+    has_model: True where a model answers `predict`.
+    bounds_regret: False where the model, before it learns anything, is known to bound no regret.
+    cross_validates: True where a model may answer `cross_validate`.
+    """
+
+    domain: Any
+    n_initial: int = 0
+    repeats: bool = False
+    has_model: bool = False
+    bounds_regret: bool = False
+    cross_validates: bool = False
+
+    @abstractmethod
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        """Return the next point to evaluate; raise `SpaceExhausted` when no unseen point is left.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+
+    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Yield points to evaluate side by side, each with those before it running; the first is that of `suggest`.
+
+        It ends where another fit is needed, after one point or more: by default after one. Override it where one fit,
+        and one search, serve several. Raises `SpaceExhausted` where no unseen point is left for the first.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        rng: the only source of chance.
+        """
+        yield self.suggest(history, state, rng)
+
+    def settings(self) -> Mapping[str, Json]:
+        """Return the settings that tell this searcher from another of the same class, for the record, as JSON.
+
+        By default these are its fields but the domain, or the public attributes of a class that is no dataclass.
+        """
+        return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}
+
+    def initial_state(self) -> State:
+        """Return the state before the first suggestion, plain JSON."""
+        return None
+
+    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
+        """Judge how good the completed points are, at least one, once noise is set aside: by default, by their values.
+
+        history: all that was told so far.
+        state: of the last suggestion.
+        rng: the only source of chance.
+
+        Raises NumericalError where the model cannot be fitted.
+        """
+        del state, rng
+        return Appraisal(np.ones(len(history.values), dtype=np.bool_), None)
+
+    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
+        """Predict points, where the searcher `has_model`; one that has none at times calls `super()` then.
+
+        history: all that was told so far.
+        state: of `initial_state`, or of the last suggestion.
+        xs: m points.
+        rng: the only source of chance.
+
+        Raises NumericalError where the model cannot be fitted, or nothing has completed, BostructError without a model.
+        """
+        del history, state, xs, rng
+        raise BostructError(f"predict: {type(self).__name__} has no model")
+
+    def bound_regret_probability(
+        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
+    ) -> float:
+        """Return a bound of the probability that the best completed point is worse than the optimum by more than that.
+
+        It is 1 without a model, until more points have a value than the method chooses without the model, and while
+        the values are equal up to rounding, so that they tell nothing of their scale. Where it is estimated, its
+        confidence is that of one look. Raises NumericalError.
+
+        history: at least one completed point, of one objective without limits.
+        state: of the last suggestion.
+        regret: the difference to the optimum, at least 0, in the user's units.
+        rng: the only source of chance.
+        """
+        del history, state, regret, rng
+        return 1.0
+
+    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
+        """Predict each value told from all others, where the searcher `cross_validates`.
+
+        history: at least one completed point.
+        state: of the last suggestion.
+        objective: its position, from 0.
+        rng: the only source of chance.
+
+        Raises BostructError where the model cannot.
+        """
+        del history, state, objective, rng
+        raise BostructError(f"cross_validate: {type(self).__name__} has no model that predicts values left out")
+
+
+def describe_part(part: object) -> Json:
+    """Describe a part and its settings as JSON, down to the last prior.
+
+    part: a dataclass, or the value of one of its fields. What comes from the domain is named by its type. A field that
+        was added later is left away at its default.
+    """
+    if is_dataclass(part) and not isinstance(part, type):
+        told: dict[str, Json] = {"part": type(part).__name__}
+        return told | {name: describe_part(value) for name, value in _settings_of(part)}
+    if isinstance(part, float):
+        return float(f"{part:.12g}")  # the last digits may differ between machines
+    if part is None or isinstance(part, bool | int | str):
+        return part
+    return getattr(part, "__qualname__", type(part).__name__)
+
+
+def _settings_of(part: Any) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a dataclass that describe it, with their values; of another class, its public attributes."""
+    if not is_dataclass(part):
+        yield from ((name, value) for name, value in vars(part).items() if not name.startswith("_"))
+        return
+    for one in fields(part):
+        value = getattr(part, one.name)
+        if not (ADDED_LATER.items() <= one.metadata.items() and value == one.default):
+            yield one.name, value

@@ -1,0 +1,21 @@
+"""Arrays, batches, points and JSON: the types that the contracts speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+ParsedJson: TypeAlias = Any  # the same, read back: its reader knows what is in it
+Point: TypeAlias = Any  # one point, as its domain holds it
+Presented: TypeAlias = Any  # the same point, as an objective receives it: what `Domain.present` returns
+Batch: TypeAlias = Any  # several of them: see above
+Prepared: TypeAlias = Any  # what a kernel needs to know of two batches, whatever its parameters
+State: TypeAlias = ParsedJson  # what the next step needs: plain JSON, so that it survives on disk exactly
+Info: TypeAlias = dict[str, ParsedJson]  # what a person wants to see, as JSON
+ADDED_LATER = {"added later": True}  # of a field: its default says nothing, so that settings on record stay the same

@@ -1,0 +1,142 @@
+"""Studies as documents, each of which is written anew at each step: the base of a back end in a few lines."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+
+from bostruct.storage.protocol import (
+    SpaceChange,
+    Storage,
+    StorageError,
+    StoredStudy,
+    StudyRow,
+    StudyWriter,
+    TrialRow,
+    explain_second,
+    find_study,
+)
+
+
+class DocumentStorage(Storage):
+    """A storage that reads and writes a study as a whole. It has one writer at a time."""
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """Return the names of all studies, oldest first; raise StorageError if they cannot be read."""
+
+    @abstractmethod
+    def load(self, name: str) -> StoredStudy:
+        """Return a study as it was written last; raise StorageError.
+
+        name: of a study that is there.
+        """
+
+    @abstractmethod
+    def write(self, stored: StoredStudy) -> None:
+        """Write a study in the place of the one of its name, all of it or nothing; raise StorageError.
+
+        stored: the study; later steps change its list of trials.
+        """
+
+    @abstractmethod
+    def lock(self, name: str) -> Callable[[], object]:
+        """Keep all others from writing a study, also one that is not there yet; raise StudyLocked if another writes it.
+
+        name: of the study.
+
+        Returns a function that ends this; the end of the process does, too.
+        """
+
+    def studies(self) -> list[StudyRow]:
+        return [self.load(name).study for name in self.names()]
+
+    def read(self, name: str | None) -> StoredStudy:
+        return self.load(name if name in self.names() else find_study(self.studies(), name, self.label).name)
+
+    def begin(self, row: StudyRow) -> tuple[StoredStudy, DocumentWriter]:
+        writer = self._acquire(StoredStudy(row, []))
+        return self.load(row.name), writer
+
+    def save(self, stored: StoredStudy) -> DocumentWriter:
+        if stored.study.name in self.names():
+            raise explain_second(self.label, stored.study.name)
+        return self._acquire(stored, is_new=True)
+
+    def _acquire(self, stored: StoredStudy, *, is_new: bool = False) -> DocumentWriter:
+        name = stored.study.name
+        release = self.lock(name)
+        try:
+            if name not in self.names():
+                self.write(stored)
+            elif is_new:
+                raise explain_second(self.label, name)
+            return DocumentWriter(self, self.load(name), release)
+        except BaseException:
+            release()
+            raise
+
+
+class DocumentWriter(StudyWriter):
+    """The only writer of a study that is one document.
+
+    storage: holds the study.
+    stored: the study as it is there, which the writer changes.
+    release: ends the right to write it.
+    """
+
+    def __init__(self, storage: DocumentStorage, stored: StoredStudy, release: Callable[[], object]) -> None:
+        self._storage, self._stored, self._release = storage, stored, release
+        self._process = os.getpid()
+
+    @property
+    def is_open(self) -> bool:
+        return self._process == os.getpid()
+
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        if row.number != (n := len(self._trials())):
+            raise StorageError(f"{self._storage.label}: expected a trial {n}, got a trial {row.number} to insert")
+        self._write([row], state)
+
+    def change(self, row: TrialRow, status: str) -> None:
+        there = self._trials()[row.number : row.number + 1]
+        if not there or there[0].status != status:
+            where = f"{self._storage.label}: trial {row.number}"
+            raise StorageError(f"{where} is not {status} there any more; load it again")
+        self._write([row._replace(point=there[0].point)])
+
+    def take_back(self, *numbers: int) -> None:
+        rows = [row for number in dict.fromkeys(numbers) for row in self._trials()[number : number + 1]]
+        running = [row for row in rows if row.status == "running"]
+        self._write([row._replace(attempts=row.attempts - 1, owner=None) for row in running])
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        self._trials()
+        self._write([], state, change)
+
+    def close(self) -> None:
+        if self.is_open:
+            self._process = 0
+            self._release()
+
+    def _trials(self) -> list[TrialRow]:
+        """Return the trials, by number; raise StorageError if the writer was closed, or this is a forked child."""
+        if not self.is_open:
+            raise StorageError(f"{self._storage.label}: the study is closed; open it again")
+        return self._stored.trials
+
+    def _write(self, rows: Sequence[TrialRow], state: str | None = None, *changes: SpaceChange) -> None:
+        """Write rows that are new or changed; if that fails, the trials are as they were."""
+        study, trials, before = self._stored
+        replaced = [(row.number, trials[row.number : row.number + 1]) for row in rows]
+        after = StoredStudy(study if state is None else study._replace(state=state), trials, (*before, *changes))
+        try:
+            for row in rows:
+                trials[row.number : row.number + 1] = [row]
+            self._storage.write(after)
+        except BaseException:
+            for number, former in replaced:
+                trials[number : number + 1] = former
+            raise
+        self._stored = after
