@@ -8,4 +8,9 @@ EQUIVALENT: dict[str, str] = {
         "the input is alone at its depth, and so at 0"
     ),
     "bostruct/comparison/statistics.py method_rows: True -> False": "zip(strict=): both are made of one list",
+    "bostruct/storage/rows.py _parse_outcome: value is not None -> value is None": (
+        "a quick way for most trials, whose values the general way reads alike"
+    ),
+    "bostruct/kernels/space/tables.py TableFactor._whole_log_tables: self.n_variables * self.graph.size ** 2 -> "
+    "self.n_variables / self.graph.size ** 2": "how many tables are kept in memory, none of which changes",
 }

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import D, PortNames, SearchSpace, SubstitutionError, siso_module, siso_or, substitution_module
-from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, rewards, roll_out
+from bostruct.searchers.mcts import MCTS, CachedDecisions, ExhaustedPrefixes, TreeNode, descend, rewards, roll_out
 from tests.laws.maxsat import bits
 
 
@@ -18,6 +18,14 @@ def test_a_search_that_has_seen_whole_subtrees_goes_on_by_its_tree():
 
     result = bo.minimize(objective, bits(7), 120, method="mcts", seed=0, progress=False)
     assert {trial.origin for trial in result.trials} == {"model"}
+
+
+@pytest.mark.parametrize(("exploration", "chosen"), [(0.1, 1), (0.13, 1), (0.15, 0), (0.3, 0)])
+def test_a_child_is_chosen_by_its_mean_and_its_visits(exploration, chosen):
+    """Means of 0.5 and 0.7 and radii of sqrt(2 log 10) and a third of it are level at an exploration of 0.140."""
+    root = TreeNode(9, 9, 6.8, {0: TreeNode(1, 1, 0.5), 1: TreeNode(9, 9, 6.3)})
+    exhausted = ExhaustedPrefixes(len)
+    assert descend(root, lambda made: 0 if made else 2, exhausted, exploration, np.random.default_rng(0)) == (chosen,)
 
 
 def test_choices_are_exhausted_with_the_last_point_below():

@@ -224,7 +224,7 @@ def test_bounds_that_make_no_sense(bounds, words):
 
 
 def test_bounds_may_be_numbers_of_numpy():
-    domain = cnn_domain(Bounds(max_mass=np.inf, max_halvings=np.int64(3), max_layers=np.int32(20)))
+    domain = cnn_domain(Bounds(min_mass=0.5, max_mass=np.inf, max_halvings=np.int64(3), max_layers=np.int32(20)))
     assert domain_from_json(json.loads(json.dumps(domain.to_json()))) == domain
 
 
