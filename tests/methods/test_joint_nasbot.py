@@ -7,12 +7,13 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.methods import auto, default_kernels, nasbot
+from bostruct.methods import auto, nasbot
 from bostruct.methods.initial_designs import initial_design
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.domains.test_joint import NETWORKS, TRAINING, joint
+from tests.methods.test_nasbot import make_searchers_cheap
 from tests.permutations import Distant, Mutable
 
 
@@ -37,7 +38,7 @@ def two_sided_cost(point: dict) -> float:
 
 
 def test_laws_of_a_searcher(rng, monkeypatch):
-    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
+    make_searchers_cheap(monkeypatch)
     check_searcher(lambda domain: replace(nasbot(domain), n_initial=4), NETWORKS, two_sided_cost, rng, n_trials=7)
 
 

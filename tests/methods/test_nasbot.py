@@ -21,6 +21,7 @@ from bostruct.kernels.otmann.settings import PAPER
 from bostruct.methods import default_kernels
 from bostruct.problems.landscape import landscape
 from bostruct.problems.registry import load
+from bostruct.searchers import regret
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.history import History
@@ -62,16 +63,23 @@ def quick_published(domain: Any) -> BayesianSearch:
     return dataclasses.replace(search, surrogate=dataclasses.replace(search.surrogate, surrogate=few))
 
 
+def make_searchers_cheap(monkeypatch):
+    """Let each of twenty searchers draw few networks for its scale, and for bounds of the regret."""
+    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)
+    for name, value in (("N_RANDOM", 20), ("N_CANDIDATES", 10), ("ROUNDS", 1), ("CENTERS", 1), ("N_AROUND", 5)):
+        monkeypatch.setattr(regret, name, value)
+
+
 @pytest.mark.parametrize(
     "make", [quick_marginalized, *(pytest.param(make, marks=pytest.mark.slow) for make in (quick, quick_published))]
 )
 def test_laws_of_a_searcher(make, monkeypatch):
-    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
+    make_searchers_cheap(monkeypatch)
     check_searcher(make, SMALL_CNN, objective, np.random.default_rng(0), n_trials=7)
 
 
 def test_laws_on_perceptrons(monkeypatch):
-    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)  # which each of twenty searchers draws
+    make_searchers_cheap(monkeypatch)
     check_searcher(quick, SMALL_MLP, objective, np.random.default_rng(1), n_trials=7)
 
 
