@@ -38,7 +38,7 @@ result: bo.Result = bo.maximize(cost, {"x": range(3), "y": [1, 2]}, n_trials=3, 
 share: float = result.trials[-1].info.get("suggest_seconds", 0.0) / 2
 """
 OWN_PARTS = """
-own_domain: Domain = SwappedOrders(6)
+own_domain: Domain = RankedOrders(6)
 own_kernel: Kernel = PlacesKernel()
 """
 
