@@ -36,7 +36,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --durations=10 $(addprefix tests/,$(ROOM))
 
 test-full: $(VENV)/installed-dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS) --durations=10 -m "" $(addprefix tests/,$(ROOM))
+	$(BIN)/python -m pytest $(PYTEST_ARGS) --hypothesis-profile=full --durations=10 -m "" $(addprefix tests/,$(ROOM))
 
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.peers --quick --out out/bench/results.jsonl --page out/bench/RESULTS.md

@@ -14,6 +14,7 @@ from bostruct.execution.pools import InProcessPool
 
 settings.register_profile("bostruct", deadline=None)
 settings.load_profile("bostruct")  # --hypothesis-profile is read after this
+settings.register_profile("full", settings.get_profile("ci"))
 settings.register_profile("ci", settings.get_profile("ci"), max_examples=50)  # without a deadline either
 
 left_out: Counter[str] = Counter()  # the slow tests that this run leaves out, by the folder below tests
@@ -43,9 +44,10 @@ def runs_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_collection() -> Generator[None, Any, Any]:
     """Collect no garbage among the many thousand tests that are found, which takes a third of the time."""
     gc.disable()
-    found = yield
-    gc.enable()
-    return found
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

@@ -2,15 +2,9 @@
 
 EQUIVALENT: dict[str, str] = {
     "bostruct/domains/joint.py Joint.check: True -> False": "zip(strict=): the lengths were compared before",
-    "bostruct/testing/acquisition_laws.py _check_bounds: step * spread -> step / spread": "a law's step: any is right",
     "bostruct/analysis/slices.py _lay_line: True -> False": "zip(strict=): one is made of the other",
     "bostruct/kernels/otmann/plot.py plot_transport: right[-1][0] - left[0][0] -> right[-1][0] + left[0][0]": (
         "the input is alone at its depth, and so at 0"
     ),
     "bostruct/comparison/statistics.py method_rows: True -> False": "zip(strict=): both are made of one list",
-    "bostruct/storage/rows.py _parse_outcome: value is not None -> value is None": (
-        "a quick way for most trials, whose values the general way reads alike"
-    ),
-    "bostruct/kernels/space/tables.py TableFactor._whole_log_tables: self.n_variables * self.graph.size ** 2 -> "
-    "self.n_variables / self.graph.size ** 2": "how many tables are kept in memory, none of which changes",
 }

@@ -83,7 +83,7 @@ with open(sys.argv[1] + closed, "w") as file:
 
 
 def test_a_study_whose_standard_files_are_closed_has_workers(tmp_path: Path) -> None:
-    closed = ["0", "1", "012"]
+    closed = ["0", "1", "01", "012"]
     null = subprocess.DEVNULL
     with start(STANDARD, tmp_path / "found", *closed, stdout=null, stderr=null, start_new_session=True) as process:
         try:

@@ -84,10 +84,12 @@ REFUSED_KINDS = [
     (lambda: bo.Graph({"a": ["b"]}), "Graph: expected a networkx graph, got {'a'"),
     (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": 0})])), r"Graph: expected edge weights from 1e-300 to 1e.300, got 0"),
     (lambda: bo.Graph(nx.Graph([(0, 1, {"weight": "1"})])), "Graph: expected edge weights .*, got '1'"),
-    *((lambda weight=w: bo.Ordinal([1, 2], weight=weight), "weight: expected a finite number in") for w in WEIGHTS),
-    (lambda: bo.Integer("0", 5), "low: expected an integer, got '0'"),  # type: ignore[arg-type]
-    (lambda: bo.Integer(0, 10**16), "high: expected between -9007199254740992 and 9007199254740992, got 1"),
-    (lambda: bo.Integer(1, 5, log=1), "log: expected True or False, got 1"),  # type: ignore[arg-type]
+]
+REFUSED_ARGUMENTS = [
+    *((ValueError, lambda w=w: bo.Ordinal([1, 2], weight=w), "weight: expected a finite number in") for w in WEIGHTS),
+    (TypeError, lambda: bo.Integer("0", 5), "low: expected an integer, got '0'"),  # type: ignore[arg-type]
+    (ValueError, lambda: bo.Integer(0, 10**16), "high: expected between -9007199254740992 and 9007199254740992, got 1"),
+    (TypeError, lambda: bo.Integer(1, 5, log=1), "log: expected True or False, got 1"),  # type: ignore[arg-type]
 ]
 
 
@@ -99,8 +101,14 @@ class TestRefusedSpaces:
 
     @pytest.mark.parametrize(("build", "message"), REFUSED_KINDS)
     def test_kinds(self, build, message):
-        with pytest.raises((DomainError, ValueError, TypeError), match=message):
+        with pytest.raises(DomainError, match=message):
             build()
+
+    @pytest.mark.parametrize(("error", "build", "message"), REFUSED_ARGUMENTS)
+    def test_arguments_of_kinds(self, error, build, message):
+        with pytest.raises(error, match=message) as refused:
+            build()
+        assert not isinstance(refused.value, DomainError)
 
     @pytest.mark.parametrize("constraints", [all_different, [1], None, "abc"])
     def test_constraints(self, constraints):
