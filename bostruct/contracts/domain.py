@@ -56,6 +56,7 @@ class Domain(ABC):
     n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
         likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
         one, as under conditions, the share is NaN and no score depends on it.
+    lists_many: True if it has neighbors, and those of many points cost little, because they are listed together.
     reads_earlier_forms: True if `decode_from` reads points of another description of the domain, so that a study may
         change the domain.
 
@@ -64,6 +65,7 @@ class Domain(ABC):
 
     variables: Mapping[str, Any] = {}
     pool: Batch = ()
+    lists_many: bool = False
     reads_earlier_forms: bool = False
 
     @property
@@ -333,12 +335,7 @@ class Domain(ABC):
 
 
 class LocalDomain(Domain):
-    """A domain whose neighbors can be listed: points one change away, a symmetric relation.
-
-    lists_many: True if neighbors of many points cost little, because they are listed together.
-    """
-
-    lists_many: bool = False
+    """A domain whose neighbors can be listed: points one change away, a symmetric relation."""
 
     @abstractmethod
     def neighbors(self, x: Point) -> Batch:

@@ -211,8 +211,8 @@ def for_space(domain: Domain) -> BayesianSearch:
     # means and initial values are log variances of standardized values
     latest = LATEST_POINTS if len(domain.variables) > MOST_BY_ONE else 0
     quiet = MAPGP(kernel, domain.join, Normal(-5.0, 1.0), -5.0, tolerance=TOLERANCE, most=MOST_POINTS, latest=latest)
-    has_numbers, local = domain.n_continuous > 0, domain.traits.local
-    climbs = has_numbers and local is not None and local.lists_many
+    has_numbers = domain.n_continuous > 0
+    climbs = has_numbers and domain.lists_many
     noisy = replace(quiet, noise_prior=Normal(-1.0, 1.0), initial_log_noise=-1.0)
     success = success_model(domain, replace(quiet, latest=0), most=MOST_POINTS)
     growth = SCHEDULE_GROWTH if scheduled else GROWTH

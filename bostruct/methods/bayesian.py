@@ -103,17 +103,16 @@ def default_search(domain: Domain) -> SearchSettings:
     if _is_table(domain):
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
         return SearchSettings(listed, 5, neighbors_of)
-    local = domain.traits.local
-    if local is not None and local.lists_many and _has_many_choices(domain):
+    if domain.lists_many and _has_many_choices(domain):
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
-    if local is not None and local.lists_many and list_wide(domain):
+    if domain.lists_many and list_wide(domain):
         few = LocalSearch(random=1_000, spray=200, ascents=5, leaps=True, most=50_000, neighbors=200)
         return SearchSettings(few, 5, neighbors_of)
-    if local is not None and local.lists_many:
+    if domain.lists_many:
         return SearchSettings(wide, 5, neighbors_of)
-    if local is not None:  # listed point by point, and so at a price
+    if domain.traits.local is not None:  # listed point by point, and so at a price
         return SearchSettings(LocalSearch(random=300, spray=30, ascents=5, most=1_000), 5, neighbors_of)
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)

@@ -121,11 +121,11 @@ def distance_kernel(domain: Domain) -> DistanceKernel:
     Raises DomainError where one of these distances is not finite.
     """
     xs = domain.sample(N_SCALE_POINTS, np.random.default_rng(0))
-    _, _, _, metric, described, _ = domain.traits
-    if metric is not None:
-        distance = metric.distances
+    traits = domain.traits
+    if traits.distances is not None:
+        distance = traits.distances.distances
     else:
-        features = require(described, domain, FeatureDomain, "a default kernel").features
+        features = require(traits.features, domain, FeatureDomain, "a default kernel").features
         spread = np.std(features(xs), axis=0)
         distance = FeatureDistance(features, tuple(np.where(spread > 0.0, spread, 1.0).tolist()))
     apart = distance(xs, xs)[np.triu_indices(len(xs), 1)]

@@ -88,8 +88,7 @@ def _model_outputs(searcher: BayesianSearch, n_objectives: int, n_limits: int) -
     """Return Bayesian optimization with a surrogate for each output."""
     surrogate = searcher.surrogate
     objective = surrogate if n_objectives == 1 else _compress_less(surrogate)
-    local = searcher.domain.traits.local
-    can_pair = local is not None and local.lists_many and not searcher.domain.n_continuous
+    can_pair = searcher.domain.lists_many and not searcher.domain.n_continuous
     return replace(
         searcher,
         surrogate=Outputs(objective, _without_value(surrogate), n_objectives, n_limits),

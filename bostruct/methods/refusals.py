@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from bostruct.checks import require
+from bostruct.checks import Trait, require
 from bostruct.contracts import (
     ChoiceDomain,
     Domain,
     DomainError,
+    DomainTraits,
     TreeDomain,
 )
 from bostruct.domains.joint import Joint
@@ -54,9 +55,7 @@ def require_choices(domain: Domain, method: str) -> ChoiceDomain:
     domain: any; one of parts has choices if all of these do.
     method: that asks.
     """
-    for name, part in _parts_of(domain):
-        require(part.traits.choices, part, ChoiceDomain, method, f" as the part {name!r}")
-    return require(domain.traits.choices, domain, ChoiceDomain, method)
+    return _require_of_parts(domain, lambda traits: traits.choices, ChoiceDomain, method)
 
 
 def require_tree(domain: Domain, method: str) -> TreeDomain:
@@ -65,9 +64,15 @@ def require_tree(domain: Domain, method: str) -> TreeDomain:
     domain: any; one of parts has decisions if all of these do.
     method: that asks.
     """
+    return _require_of_parts(domain, lambda traits: traits.tree, TreeDomain, method)
+
+
+def _require_of_parts(
+    domain: Domain, find: Callable[[DomainTraits], Trait | None], base: type[Trait], method: str
+) -> Trait:
     for name, part in _parts_of(domain):
-        require(part.traits.tree, part, TreeDomain, method, f" as the part {name!r}")
-    return require(domain.traits.tree, domain, TreeDomain, method)
+        require(find(part.traits), part, base, method, f" as the part {name!r}")
+    return require(find(domain.traits), domain, base, method)
 
 
 def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:

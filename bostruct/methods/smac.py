@@ -30,16 +30,14 @@ def smac(domain: Domain) -> BayesianSearch:
     Raises DomainError.
     """
     choices = describe_points(check_domain(domain), "smac")
-    local = domain.traits.local
-    has_neighborhoods = local is not None and local.lists_many
     return BayesianSearch(
         domain,
         RandomForest(choices, values=_values_of(domain)),
         Improvement(ExpectedImprovement()),
-        LocalSearch(random=500, spray=100, ascents=10) if has_neighborhoods else Evolution(),
+        LocalSearch(random=500, spray=100, ascents=10) if domain.lists_many else Evolution(),
         n_initial=10,
-        n_starts=10 if has_neighborhoods else None,
-        surroundings=neighbors_of if has_neighborhoods else mutations_of,
+        n_starts=10 if domain.lists_many else None,
+        surroundings=neighbors_of if domain.lists_many else mutations_of,
     )
 
 

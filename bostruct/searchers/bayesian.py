@@ -46,7 +46,7 @@ from bostruct.contracts import (
 from bostruct.goals.pareto import is_feasible
 from bostruct.searchers.joint import choose_beside
 from bostruct.searchers.limits import find_kept
-from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, neighbors_of, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
 from bostruct.searchers.repeats import choose_repeat
 from bostruct.searchers.views import keep
@@ -349,7 +349,7 @@ class BayesianSearch(Searcher):
             if len(fresh):
                 return _best(fresh, score)
         one = self.domain.sample_unseen(history.seen, rng)  # first: where none is left it says so before many draws do
-        drawn_too = draw_candidates(self.domain, MAX_FALLBACK_DRAWS, maxima, rng)
+        drawn_too = self.domain.sample_candidates(MAX_FALLBACK_DRAWS, maxima, rng)
         return _best(self._unseen(self.domain.join([one], drawn_too), history), score)
 
     def _unseen(self, xs: Batch, history: HistoryView) -> Batch:

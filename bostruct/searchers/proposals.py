@@ -53,17 +53,6 @@ class PoolFirst:
         return random_design(domain, seen, rng)
 
 
-def draw_candidates(domain: Domain, m: int, starts: Batch, rng: np.random.Generator) -> Batch:
-    """Draw points to choose among: m of them, or fewer where the domain would repeat them.
-
-    domain: to draw from.
-    m: number of points, at least 1.
-    starts: known points, which a domain may begin from; may be none.
-    rng: the only source of chance.
-    """
-    return domain.sample_candidates(m, starts, rng)
-
-
 def neighbors_of(domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
     """Return the neighbors of a point, or 5,000 of them, drawn at random.
 

@@ -21,7 +21,6 @@ from bostruct.contracts import (
     Point,
     Posterior,
 )
-from bostruct.searchers.proposals import draw_candidates
 
 N_DRAWS = 2_000  # of the posterior: at a probability of 0.05 its standard error is 0.005
 CONFIDENCE = 0.95  # that the bound is not below the probability, at each look
@@ -119,7 +118,7 @@ def _choose_candidates(
 
     Points that hardly succeed come last.
     """
-    pool = domain.join(best, draw_candidates(domain, N_RANDOM, best, rng))
+    pool = domain.join(best, domain.sample_candidates(N_RANDOM, best, rng))
     centers = best
     for _ in range(ROUNDS):
         found = [_take_some(domain, around(domain, x, rng), rng) for x in centers]

@@ -21,7 +21,7 @@ from bostruct.contracts import (
     Surrogate,
     TreeDomain,
 )
-from bostruct.searchers.proposals import Design, draw_blindly, draw_candidates, fall_back, random_design
+from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
 from bostruct.searchers.tree_search import TreeSearch
 
 
@@ -91,7 +91,7 @@ class SMBO(Searcher):
 
         m = int(min(self.candidates, self.domain.most_described))
         if self.tree is None:
-            xs = draw_candidates(self.domain, m, history.completed, rng)
+            xs = self.domain.sample_candidates(m, history.completed, rng)
             return xs, predict(xs)
         center, scale = float(np.mean(history.values)), float(np.std(history.values)) or 1.0
         domain = require(self.domain.traits.tree, self.domain, TreeDomain, "smbo with a tree")
