@@ -117,11 +117,12 @@ class BostructSearch(Searcher):
         """
         if (number := self._numbers.pop(trial_id, None)) is None:
             return
-        study, missing = self._open(), [name for name in self._metrics if name not in (result or {})]
+        study = self._open()
         if error or result is None:
             study.tell(number, failed="its trial in Ray Tune ended in an error")
-        elif missing:
-            study.tell(number, failed=f"its trial in Ray Tune reported no {', '.join(missing)}")
+        elif missing := [name for name in self._metrics if name not in result]:
+            reported = "".join(f"; {name} = {result[name]}" for name in self._metrics if name in result)
+            study.tell(number, failed=f"its trial in Ray Tune reported no {', '.join(missing)}{reported}")
         else:
             values = tuple(float(result[name]) for name in self._metrics)
             study.tell(number, values if isinstance(self._metric, list) else values[0])

@@ -230,17 +230,23 @@ LOCK = threading.Lock()
     ("make", "objective", "message"),
     [
         pytest.param(Cancelling, lambda p: p["a"], "CancelledError", id="canceled"),
-        pytest.param(ProcessPoolExecutor, _dies_at_two, "given back", id="broken"),
         pytest.param(ProcessPoolExecutor, lambda p: LOCK and p["a"], "objective: cannot be sent", id="not sent"),
         pytest.param(ProcessPoolExecutor, Unloadable(), r"cannot load it:(.|\n)*not a number", id="not loaded"),
     ],
 )
-def test_what_an_executor_does_not_evaluate_is_given_back_and_fails_no_trial(make, objective, message):
+def test_what_an_executor_does_not_evaluate_is_given_back(make, objective, message):
     study = bo.Study(SPACE, method="random", seed=0)
     with make(2) as executor, pytest.raises(ExecutorError, match=message):
         study.optimize(objective, 12, executor=executor, workers=2)
+    assert [trial.status for trial in study.trials] == ["running"] * 2
+    assert study.optimize(lambda p: p["a"], 12).n_completed == 12
+
+
+def test_a_broken_executor_ends_the_run_and_fails_no_trial():
+    study = bo.Study(SPACE, method="random", seed=0)
+    with ProcessPoolExecutor(2) as executor, pytest.raises(ExecutorError, match="given back"):
+        study.optimize(_dies_at_two, 12, executor=executor, workers=2)
     assert not study.result.n_failed
-    assert "running" in {trial.status for trial in study.trials}
     assert study.optimize(lambda p: p["a"], 12).n_completed == 12
 
 

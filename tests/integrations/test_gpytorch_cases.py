@@ -47,15 +47,21 @@ class CodesCase(BaseKernelTestCase):
 
 
 class TestDiffusionKernel(CodesCase, unittest.TestCase):
-    # the cases of GPyTorch assert; only the number of columns is ours
-
     def test_active_dims_list(self):
         self.n_columns = 4
         super().test_active_dims_list()
+        self.assert_that_others_do_not_count([0, 2, 4, 6])
 
     def test_active_dims_range(self):
         self.n_columns = 6
         super().test_active_dims_range()
+        self.assert_that_others_do_not_count(list(range(3, 9)))
+
+    def assert_that_others_do_not_count(self, active):
+        kernel, xs = self.create_kernel_no_ard(active_dims=active), self.create_data_no_batch()
+        changed = N_CHOICES - 1 - xs
+        changed[:, active] = xs[:, active]
+        assert torch.equal(kernel(changed).to_dense(), kernel(xs).to_dense())
 
 
 class TestKernelOfRowNumbers(CodesCase, unittest.TestCase):

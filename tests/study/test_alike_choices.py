@@ -46,15 +46,17 @@ def test_a_stored_study_warns_of_objects_that_read_alike(name, tmp_path):
         bo.Study.load(tmp_path / "a.db", space=space).close()
 
 
-def test_addresses_do_not_tell_objects_apart_and_lists_are_looked_at_one_by_one():
+def test_addresses_do_not_tell_objects_apart_and_lists_are_looked_at_one_by_one(recwarn):
     alike = '{"x": {"choices": [{"repr": "<f at 0x1>"}, {"repr": "<f at 0x2>"}]}}'
     with pytest.warns(UserWarning, match="file holds choices by their repr, and several read <f>"):
         warn_of_alike_choices(alike, "file")
     warn_of_alike_choices('{"x": [{"repr": "f"}], "y": [{"repr": "f"}, {"repr": "g"}, "f"]}', "file")
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize("name", make_variables(Named))
-def test_objects_with_names_and_studies_in_memory_are_not_warned_of(name, tmp_path):
+def test_objects_with_names_and_studies_in_memory_are_not_warned_of(name, tmp_path, recwarn):
     space = bo.Space({"v": make_variables(Named)[name]})
     bo.Study(space, method="random", storage=tmp_path / "a.db").close()
     bo.Study(bo.Space({"v": make_variables(Nameless)[name]}), method="random")
+    assert not recwarn.list

@@ -47,6 +47,8 @@ def test_choices_that_can_change_are_found_by_equality_and_copied():
     for data in ({"vertex": 4}, {"vertex": True}, {}, "d"):
         with pytest.raises(PointError):
             variable.decode(data)
+    with pytest.raises(PointError, match=r"expected one of .*, got \[4\]"):
+        variable.parse([4])
 
 
 class Unhashable:

@@ -57,22 +57,21 @@ def end_connection_of(server: Server, study: bo.Study) -> None:
     end_connections(server, f"application_name = '{seat_of(study)._session._name}'")
 
 
-@pytest.fixture
-def old_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def let_server_be_old(monkeypatch: pytest.MonkeyPatch, *statements: str) -> None:
     """Let statements take the server for one that has been up for long, as it must have been to call writers gone."""
-    for name in ("_PRESENT", "_WRITERS", "_END_DECIDER"):
+    for name in statements:
         started = getattr(seat_module, name).replace(f"GREATEST(renewed, {seat_module._STARTED})", "renewed")
         monkeypatch.setattr(seat_module, name, started)
 
 
-def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(server, database, pair, request):
+def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(server, database, pair, monkeypatch):
     slow, quick = pair
     late = slow.ask()
     age(server, database, slow, 55)
     assert quick.ask().number == 1
     age(server, database, slow, 65)
     assert quick.ask().number == 2, "the server was not up for as long"
-    request.getfixturevalue("old_server")
+    let_server_be_old(monkeypatch, "_PRESENT")
     again = quick.ask()
     assert (again.number, again.point, again.info["attempts"]) == (0, late.point, 2)
     quick.tell(again, 3.0)
@@ -80,8 +79,8 @@ def test_a_silent_writer_is_gone_after_a_minute_and_its_late_value_is_kept(serve
     assert (double.number, double.value, double.info["double_of"]) == (3, 4.0, 0)
 
 
-@pytest.mark.usefixtures("old_server")
 def test_trials_of_a_silent_writer_wait_for_who_only_looks(server, database, url, monkeypatch):
+    let_server_be_old(monkeypatch, "_WRITERS")
     with open_study(url) as slow, open_study(url) as quick:
         slow.ask()
         quick.ask()
@@ -93,8 +92,8 @@ def test_trials_of_a_silent_writer_wait_for_who_only_looks(server, database, url
         assert bo.Study.load(url, read_only=True).waiting == ()
 
 
-@pytest.mark.usefixtures("old_server")
-def test_who_was_cut_off_calls_nobody_gone_for_a_minute(server, database, pair):
+def test_who_was_cut_off_calls_nobody_gone_for_a_minute(server, database, pair, monkeypatch):
+    let_server_be_old(monkeypatch, "_PRESENT")
     first, second = pair
     first.ask()
     age(server, database, first, 65)
@@ -156,8 +155,8 @@ def test_who_loses_the_connection_while_it_decides_asks_for_no_trial_too_many(se
     assert first.ask().number == 1
 
 
-@pytest.mark.usefixtures("old_server")
-def test_who_is_stopped_while_it_decides_holds_others_up_for_as_long_as_its_lease(server, database, pair):
+def test_who_is_stopped_while_it_decides_holds_others_up_as_long_as_its_lease(server, database, pair, monkeypatch):
+    let_server_be_old(monkeypatch, "_PRESENT", "_END_DECIDER")
     first, second = pair
     seat_of(second)._session.query("SET lock_timeout = '50ms'")
     with ThreadPoolExecutor(1) as executor, first.deciding():
