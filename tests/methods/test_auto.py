@@ -139,7 +139,8 @@ def test_orders_with_resources_are_searched_by_annealing_which_climbs_follow_whe
 
 def test_an_order_with_resources_beside_a_number():
     space = bo.Space({"order": SHOP, "rate": bo.Real(0.0, 1.0)})
-    check_searcher(auto, space, lambda point: point["order"].index("b") + point["rate"], np.random.default_rng(0), 12)
+    cost, rng = lambda point: point["order"].index("b") + point["rate"], np.random.default_rng(0)
+    check_searcher(lambda domain: replace(auto(domain), n_initial=4), space, cost, rng, 7)
 
 
 @pytest.mark.parametrize("variables", [{f"b{i}": bool for i in range(12)}, {"c": list("pqr"), "x": bo.Real(0, 1)}])
