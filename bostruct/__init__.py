@@ -5,186 +5,121 @@ The public names are loaded when first used, so that importing the package costs
 
 from __future__ import annotations
 
-import importlib
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from bostruct.public_names import attach
 
 __version__ = "0.2.0"
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program listens
 
-_HOME = {
-    "Binary": "bostruct.domains.space.binary",
-    "Categorical": "bostruct.domains.space.categorical",
-    "Ordinal": "bostruct.domains.space.ordinal",
-    "Integer": "bostruct.domains.space.integer",
-    "Fidelity": "bostruct.domains.space.fidelity",
-    "Graph": "bostruct.domains.space.graph",
-    "OneOf": "bostruct.domains.space.when",
-    "Permutation": "bostruct.domains.space.permutation",
-    "Candidates": "bostruct.domains.space.candidates",
-    "Real": "bostruct.domains.space.real",
-    "Sequence": "bostruct.domains.space.sequence",
-    "Space": "bostruct.domains.mixed",
-    "Subset": "bostruct.domains.space.subset",
-    "Architecture": "bostruct.domains.architecture.value",
-    "Bounds": "bostruct.domains.architecture.domain",
-    "cnn_domain": "bostruct.domains.architecture.domain",
-    "mlp_domain": "bostruct.domains.architecture.domain",
-    "joint_domain": "bostruct.domains.joint",
-    "register_domain": "bostruct.domains.registry",
-    "register_variable": "bostruct.kernels.space.registry",
-    "importance": "bostruct.analysis.importances",
-    "plot_architecture": "bostruct.domains.architecture.drawing",
-    "plot_front": "bostruct.analysis.fronts",
-    "plot_hypervolume": "bostruct.analysis.fronts",
-    "plot_calibration": "bostruct.analysis.calibration",
-    "plot_effects": "bostruct.analysis.effects",
-    "plot_genealogy": "bostruct.analysis.genealogy",
-    "plot_history": "bostruct.analysis.histories",
-    "plot_parallel_coordinates": "bostruct.analysis.parallel_coordinates",
-    "plot_slices": "bostruct.analysis.slices",
-    "plot_importance": "bostruct.analysis.importances",
-    "otmann": "bostruct.kernels.otmann.distance",
-    "plot_transport": "bostruct.kernels.otmann.plot",
-    "Study": "bostruct.study.study",
-    "Result": "bostruct.study.result",
-    "Trial": "bostruct.study.history",
-    "BostructError": "bostruct.contracts",
-    "Infeasible": "bostruct.contracts",
-    "MissingExtra": "bostruct.contracts",
-    "ObjectiveError": "bostruct.study.failures",
-    "SpaceExhausted": "bostruct.contracts",
-    "Transient": "bostruct.contracts",
-    "DomainError": "bostruct.contracts",
-    "StorageError": "bostruct.storage.protocol",
-    "StudyLocked": "bostruct.storage.protocol",
-    "OtherVersion": "bostruct.study.records",
-    "SpaceChanged": "bostruct.study.space_changes",
-    "report": "bostruct.execution.reporting",
-    "MedianRule": "bostruct.study.stopping",
-    "StopWhen": "bostruct.study.callbacks",
-    "SuccessiveHalvingRule": "bostruct.study.stopping",
-    "write_report": "bostruct.analysis.report.page",
-    "minimize": "bostruct.optimize",
-    "maximize": "bostruct.optimize",
-    "Problem": "bostruct.problems.own",
-    "compare": "bostruct.comparison.compare",
-}
-
 if TYPE_CHECKING:
-    from bostruct.analysis.calibration import plot_calibration
-    from bostruct.analysis.effects import plot_effects
-    from bostruct.analysis.fronts import plot_front, plot_hypervolume
-    from bostruct.analysis.genealogy import plot_genealogy
-    from bostruct.analysis.histories import plot_history
-    from bostruct.analysis.importances import importance, plot_importance
-    from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
-    from bostruct.analysis.report.page import write_report
-    from bostruct.analysis.slices import plot_slices
-    from bostruct.comparison.compare import compare
-    from bostruct.contracts import BostructError, DomainError, Infeasible, MissingExtra, SpaceExhausted, Transient
-    from bostruct.domains.architecture.domain import Bounds, cnn_domain, mlp_domain
-    from bostruct.domains.architecture.drawing import plot_architecture
-    from bostruct.domains.architecture.value import Architecture
-    from bostruct.domains.joint import joint_domain
-    from bostruct.domains.registry import register_domain
-    from bostruct.domains.space.binary import Binary
-    from bostruct.domains.space.candidates import Candidates
-    from bostruct.domains.space.categorical import Categorical
-    from bostruct.domains.space.fidelity import Fidelity
-    from bostruct.domains.space.graph import Graph
-    from bostruct.domains.space.integer import Integer
-    from bostruct.domains.space.ordinal import Ordinal
-    from bostruct.domains.space.permutation import Permutation
-    from bostruct.domains.space.real import Real
-    from bostruct.domains.space.sequence import Sequence
-    from bostruct.domains.space.space import Space
-    from bostruct.domains.space.subset import Subset
-    from bostruct.domains.space.when import OneOf
-    from bostruct.execution.reporting import report
-    from bostruct.kernels.otmann.distance import otmann
-    from bostruct.kernels.otmann.plot import plot_transport
-    from bostruct.kernels.space.registry import register_variable
-    from bostruct.optimize import maximize, minimize
-    from bostruct.problems.own import Problem
-    from bostruct.storage.protocol import StorageError, StudyLocked
-    from bostruct.study.callbacks import StopWhen
-    from bostruct.study.failures import ObjectiveError
-    from bostruct.study.history import Trial
-    from bostruct.study.records import OtherVersion
-    from bostruct.study.result import Result
-    from bostruct.study.space_changes import SpaceChanged
-    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
-    from bostruct.study.study import Study
-
-__all__ = [
-    "Architecture",
-    "Binary",
-    "BostructError",
-    "Bounds",
-    "Candidates",
-    "Categorical",
-    "DomainError",
-    "Fidelity",
-    "Graph",
-    "Infeasible",
-    "Integer",
-    "MedianRule",
-    "MissingExtra",
-    "ObjectiveError",
-    "OneOf",
-    "Ordinal",
-    "OtherVersion",
-    "Permutation",
-    "Problem",
-    "Real",
-    "Result",
-    "Sequence",
-    "Space",
-    "SpaceChanged",
-    "SpaceExhausted",
-    "StopWhen",
-    "StorageError",
-    "Study",
-    "StudyLocked",
-    "Subset",
-    "SuccessiveHalvingRule",
-    "Transient",
-    "Trial",
-    "cnn_domain",
-    "compare",
-    "importance",
-    "joint_domain",
-    "maximize",
-    "minimize",
-    "mlp_domain",
-    "otmann",
-    "plot_architecture",
-    "plot_calibration",
-    "plot_effects",
-    "plot_front",
-    "plot_genealogy",
-    "plot_history",
-    "plot_hypervolume",
-    "plot_importance",
-    "plot_parallel_coordinates",
-    "plot_slices",
-    "plot_transport",
-    "register_domain",
-    "register_variable",
-    "report",
-    "write_report",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'bostruct' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    from bostruct.analysis.calibration import plot_calibration as plot_calibration
+    from bostruct.analysis.effects import plot_effects as plot_effects
+    from bostruct.analysis.fronts import plot_front as plot_front
+    from bostruct.analysis.fronts import plot_hypervolume as plot_hypervolume
+    from bostruct.analysis.genealogy import plot_genealogy as plot_genealogy
+    from bostruct.analysis.histories import plot_history as plot_history
+    from bostruct.analysis.importances import importance as importance
+    from bostruct.analysis.importances import plot_importance as plot_importance
+    from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates as plot_parallel_coordinates
+    from bostruct.analysis.plots import plot_convergence as plot_convergence
+    from bostruct.analysis.report.page import write_report as write_report
+    from bostruct.analysis.slices import plot_slices as plot_slices
+    from bostruct.comparison.compare import compare as compare
+    from bostruct.contracts import BostructError as BostructError
+    from bostruct.contracts import DomainError as DomainError
+    from bostruct.contracts import Infeasible as Infeasible
+    from bostruct.contracts import MissingExtra as MissingExtra
+    from bostruct.contracts import SpaceExhausted as SpaceExhausted
+    from bostruct.contracts import Transient as Transient
+    from bostruct.domains.architecture.domain import Bounds as Bounds
+    from bostruct.domains.architecture.domain import cnn_domain as cnn_domain
+    from bostruct.domains.architecture.domain import mlp_domain as mlp_domain
+    from bostruct.domains.architecture.drawing import plot_architecture as plot_architecture
+    from bostruct.domains.architecture.value import Architecture as Architecture
+    from bostruct.domains.joint import joint_domain as joint_domain
+    from bostruct.domains.mixed import Space as Space
+    from bostruct.domains.registry import register_domain as register_domain
+    from bostruct.domains.space.binary import Binary as Binary
+    from bostruct.domains.space.candidates import Candidates as Candidates
+    from bostruct.domains.space.categorical import Categorical as Categorical
+    from bostruct.domains.space.fidelity import Fidelity as Fidelity
+    from bostruct.domains.space.graph import Graph as Graph
+    from bostruct.domains.space.integer import Integer as Integer
+    from bostruct.domains.space.ordinal import Ordinal as Ordinal
+    from bostruct.domains.space.permutation import Permutation as Permutation
+    from bostruct.domains.space.real import Real as Real
+    from bostruct.domains.space.sequence import Sequence as Sequence
+    from bostruct.domains.space.subset import Subset as Subset
+    from bostruct.domains.space.when import OneOf as OneOf
+    from bostruct.execution.reporting import report as report
+    from bostruct.kernels.otmann.distance import otmann as otmann
+    from bostruct.kernels.otmann.plot import plot_transport as plot_transport
+    from bostruct.kernels.space.registry import register_variable as register_variable
+    from bostruct.optimize import maximize as maximize
+    from bostruct.optimize import minimize as minimize
+    from bostruct.problems.own import Problem as Problem
+    from bostruct.storage.protocol import StorageError as StorageError
+    from bostruct.storage.protocol import StudyLocked as StudyLocked
+    from bostruct.study.callbacks import StopWhen as StopWhen
+    from bostruct.study.failures import ObjectiveError as ObjectiveError
+    from bostruct.study.history import Trial as Trial
+    from bostruct.study.records import OtherVersion as OtherVersion
+    from bostruct.study.result import Result as Result
+    from bostruct.study.space_changes import SpaceChanged as SpaceChanged
+    from bostruct.study.stopping import MedianRule as MedianRule
+    from bostruct.study.stopping import SuccessiveHalvingRule as SuccessiveHalvingRule
+    from bostruct.study.study import Study as Study
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "bostruct.analysis.calibration": "plot_calibration",
+            "bostruct.analysis.effects": "plot_effects",
+            "bostruct.analysis.fronts": "plot_front plot_hypervolume",
+            "bostruct.analysis.genealogy": "plot_genealogy",
+            "bostruct.analysis.histories": "plot_history",
+            "bostruct.analysis.importances": "importance plot_importance",
+            "bostruct.analysis.parallel_coordinates": "plot_parallel_coordinates",
+            "bostruct.analysis.plots": "plot_convergence",
+            "bostruct.analysis.report.page": "write_report",
+            "bostruct.analysis.slices": "plot_slices",
+            "bostruct.comparison.compare": "compare",
+            "bostruct.contracts": "BostructError DomainError Infeasible MissingExtra SpaceExhausted Transient",
+            "bostruct.domains.architecture.domain": "Bounds cnn_domain mlp_domain",
+            "bostruct.domains.architecture.drawing": "plot_architecture",
+            "bostruct.domains.architecture.value": "Architecture",
+            "bostruct.domains.joint": "joint_domain",
+            "bostruct.domains.mixed": "Space",  # which makes spaces with other domains inside, too
+            "bostruct.domains.registry": "register_domain",
+            "bostruct.domains.space.binary": "Binary",
+            "bostruct.domains.space.candidates": "Candidates",
+            "bostruct.domains.space.categorical": "Categorical",
+            "bostruct.domains.space.fidelity": "Fidelity",
+            "bostruct.domains.space.graph": "Graph",
+            "bostruct.domains.space.integer": "Integer",
+            "bostruct.domains.space.ordinal": "Ordinal",
+            "bostruct.domains.space.permutation": "Permutation",
+            "bostruct.domains.space.real": "Real",
+            "bostruct.domains.space.sequence": "Sequence",
+            "bostruct.domains.space.subset": "Subset",
+            "bostruct.domains.space.when": "OneOf",
+            "bostruct.execution.reporting": "report",
+            "bostruct.kernels.otmann.distance": "otmann",
+            "bostruct.kernels.otmann.plot": "plot_transport",
+            "bostruct.kernels.space.registry": "register_variable",
+            "bostruct.optimize": "maximize minimize",
+            "bostruct.problems.own": "Problem",
+            "bostruct.storage.protocol": "StorageError StudyLocked",
+            "bostruct.study.callbacks": "StopWhen",
+            "bostruct.study.failures": "ObjectiveError",
+            "bostruct.study.history": "Trial",
+            "bostruct.study.records": "OtherVersion",
+            "bostruct.study.result": "Result",
+            "bostruct.study.space_changes": "SpaceChanged",
+            "bostruct.study.stopping": "MedianRule SuccessiveHalvingRule",
+            "bostruct.study.study": "Study",
+        },
+    )

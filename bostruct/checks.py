@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import itertools
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from types import ModuleType
@@ -167,7 +169,9 @@ def check_part(name: str, part: object, base: type[Part]) -> Part:
     base: an abstract base class.
     """
     if not isinstance(part, base):
-        home = re.sub(r"(?<=\.contracts)\.\w+$", "", base.__module__)
+        packages = itertools.accumulate(base.__module__.split("."), "{}.{}".format)
+        public = (package for package in packages if base.__name__ in dir(sys.modules[package]))
+        home = next(public, base.__module__)
         got = f"the class {part.__name__}" if isinstance(part, type) else type(part).__name__
         raise TypeError(f"{name}: expected a {home}.{base.__name__} (subclass it), got {got}")
     return part

@@ -16,8 +16,7 @@ from matplotlib.patches import FancyBboxPatch
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.scale import NumberGrid
+from bostruct.domains import ChoiceVariable, NumberGrid
 
 BLUE, ORANGE, GREEN, GRAY = "#0072B2", "#D55E00", "#009E73", "#8C8C8C"  # told apart by color-blind readers
 STYLE: Any = {"font.size": 11, "svg.hashsalt": "bostruct", "svg.fonttype": "path"}  # the same file every time

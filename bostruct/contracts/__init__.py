@@ -20,6 +20,8 @@ Each part is a subclass of its base. What every part must have is abstract; the 
 a part overrides. What a domain can do beyond its points is in `Domain.traits`.
 """
 
+from typing import TYPE_CHECKING
+
 from bostruct.contracts.domain import DRAW_BLOCKS as DRAW_BLOCKS
 from bostruct.contracts.domain import DRAWS_UNSEEN as DRAWS_UNSEEN
 from bostruct.contracts.domain import Choice as Choice
@@ -82,3 +84,7 @@ from bostruct.contracts.types import Point as Point
 from bostruct.contracts.types import Prepared as Prepared
 from bostruct.contracts.types import Presented as Presented
 from bostruct.contracts.types import State as State
+from bostruct.public_names import attach
+
+if not TYPE_CHECKING:
+    __getattr__ = attach(__name__, {})[0]  # says what to use in place of old names

@@ -47,7 +47,7 @@ from bostruct.domains.space.rereading import (
     read_contents,
     split_values,
 )
-from bostruct.domains.space.space import Space
+from bostruct.domains.space.space import Space as Space
 from bostruct.domains.space.variable import ABSENT, Variable
 from bostruct.domains.space.when import describe_when, predicate_name
 

@@ -73,7 +73,7 @@ class SpaceWriter:
         if callable(test):
             raise DomainError(
                 f"{child}: when: {predicate_name(test)} is a function of {parent}, which has too many values to ask "
-                "it about each; give a test of bostruct.domains.space.clauses"
+                "it about each; give a test of bostruct.domains"
             )
         return cs.EqualsCondition(self.result[child], self.result[parent], test)
 
@@ -105,7 +105,7 @@ class SpaceWriter:
         if isinstance(rule, Not):
             return self._write_forbidden(rule.clause)
         name = repr(rule) if isinstance(rule, Clause) else predicate_name(rule)  # type: ignore[arg-type]
-        return _refuse(f"constraint {name}", "a forbidden clause; expected Not(...) of bostruct.domains.space.clauses")
+        return _refuse(f"constraint {name}", "a forbidden clause; expected Not(...) of bostruct.domains")
 
     def _write_forbidden(self, clause: Clause) -> Any:
         if isinstance(clause, AllOf | AnyOf):

@@ -13,6 +13,7 @@ from bostruct.methods.bayesian import bayesian
 from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
 from bostruct.methods.deeparchitect import mcts, smbo, smbo_mcts
+from bostruct.methods.default_kernels import default_kernel
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
 from bostruct.methods.refusals import domain_label, list_methods
@@ -20,6 +21,7 @@ from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
 from bostruct.plugins import lookup
+from bostruct.searchers.wrs import wrs_trials
 
 NO_SEARCHER = "no searcher: expected a bostruct.contracts.Searcher (subclass it)"
 
@@ -153,6 +155,7 @@ __all__ = [
     "bayesian",
     "bocs",
     "combo",
+    "default_kernel",
     "evolution",
     "find_method",
     "for_programs",
@@ -177,4 +180,5 @@ __all__ = [
     "successive_narrowing",
     "tpe",
     "wrs",
+    "wrs_trials",
 ]

@@ -6,70 +6,45 @@ MissingExtra; the modules and the spaces can be imported and searched all the sa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bostruct.checks import optional_import
-
-_HOME = {
-    "to_torch": "bostruct.nas.networks",
-    "Cost": "bostruct.nas.costs",
-    "cost": "bostruct.nas.costs",
-    "Dataset": "bostruct.nas.data",
-    "Examples": "bostruct.nas.data",
-    "diabetes": "bostruct.nas.data",
-    "digits": "bostruct.nas.data",
-    "regression": "bostruct.nas.data",
-    "CIFAR10Objective": "bostruct.nas.cifar",
-    "cifar10": "bostruct.nas.cifar",
-    "NetworkObjective": "bostruct.nas.objectives",
-    "to_source": "bostruct.nas.sources",
-    "Recipe": "bostruct.nas.recipes",
-    "Trained": "bostruct.nas.outcomes",
-    "TrainingFailed": "bostruct.nas.outcomes",
-    "train": "bostruct.nas.training",
-    "train_together": "bostruct.nas.training",
-}
+from bostruct.public_names import attach
 
 if TYPE_CHECKING:
-    from bostruct.nas.cifar import CIFAR10Objective, cifar10
-    from bostruct.nas.costs import Cost, cost
-    from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
-    from bostruct.nas.networks import to_torch
-    from bostruct.nas.objectives import NetworkObjective
-    from bostruct.nas.outcomes import Trained, TrainingFailed
-    from bostruct.nas.recipes import Recipe
-    from bostruct.nas.sources import to_source
-    from bostruct.nas.training import train, train_together
-
-__all__ = [
-    "CIFAR10Objective",
-    "Cost",
-    "Dataset",
-    "Examples",
-    "NetworkObjective",
-    "Recipe",
-    "Trained",
-    "TrainingFailed",
-    "cifar10",
-    "cost",
-    "diabetes",
-    "digits",
-    "regression",
-    "to_source",
-    "to_torch",
-    "train",
-    "train_together",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'bostruct.nas' has no attribute {name!r}")
-    found = getattr(optional_import(_HOME[name]), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """With the names that have not been asked for yet."""
-    return sorted({*globals(), *__all__})
+    from bostruct.nas.cifar import CIFAR10Objective as CIFAR10Objective
+    from bostruct.nas.cifar import cifar10 as cifar10
+    from bostruct.nas.costs import Cost as Cost
+    from bostruct.nas.costs import cost as cost
+    from bostruct.nas.data import Dataset as Dataset
+    from bostruct.nas.data import Examples as Examples
+    from bostruct.nas.data import diabetes as diabetes
+    from bostruct.nas.data import digits as digits
+    from bostruct.nas.data import regression as regression
+    from bostruct.nas.ensembles import train_ensemble as train_ensemble
+    from bostruct.nas.networks import program_to_torch as program_to_torch
+    from bostruct.nas.networks import to_torch as to_torch
+    from bostruct.nas.objectives import NetworkObjective as NetworkObjective
+    from bostruct.nas.outcomes import Trained as Trained
+    from bostruct.nas.outcomes import TrainingFailed as TrainingFailed
+    from bostruct.nas.recipes import Recipe as Recipe
+    from bostruct.nas.sources import to_source as to_source
+    from bostruct.nas.training import train as train
+    from bostruct.nas.training import train_together as train_together
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "bostruct.nas.cifar": "CIFAR10Objective cifar10",
+            "bostruct.nas.costs": "Cost cost",
+            "bostruct.nas.data": "Dataset Examples diabetes digits regression",
+            "bostruct.nas.ensembles": "train_ensemble",
+            "bostruct.nas.networks": "program_to_torch to_torch",
+            "bostruct.nas.objectives": "NetworkObjective",
+            "bostruct.nas.outcomes": "Trained TrainingFailed",
+            "bostruct.nas.recipes": "Recipe",
+            "bostruct.nas.sources": "to_source",
+            "bostruct.nas.training": "train train_together",
+        },
+        load=optional_import,
+    )

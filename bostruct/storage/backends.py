@@ -34,7 +34,7 @@ def as_path(given: str | os.PathLike[str]) -> Path:
     """
     if not isinstance(given, str | os.PathLike):
         raise NoStorage(
-            "storage: expected the path of a file, a bostruct.storage.protocol.Storage (subclass it), or None; "
+            "storage: expected the path of a file, a bostruct.storage.Storage (subclass it), or None; "
             f"got {hide_passwords(short_repr(given))}"
         )
     if not given:

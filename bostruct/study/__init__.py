@@ -1,1 +1,23 @@
 """Studies: ask, tell, and what is never lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bostruct.public_names import attach
+
+if TYPE_CHECKING:
+    from bostruct.outcome import Outcome as Outcome
+    from bostruct.study.callbacks import Deadline as Deadline
+    from bostruct.study.callbacks import Patience as Patience
+    from bostruct.study.callbacks import TargetValue as TargetValue
+    from bostruct.study.stopping import StoppingRule as StoppingRule
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "bostruct.outcome": "Outcome",
+            "bostruct.study.callbacks": "Deadline Patience TargetValue",
+            "bostruct.study.stopping": "StoppingRule",
+        },
+    )

@@ -6,15 +6,15 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from types import ModuleType
+from types import GenericAlias, ModuleType
 
 from bostruct.domains.space.variable import Variable
 
 MODULES = {  # page by page: the module, and what it is for
     "bostruct": "Everything that most users need; `import bostruct as bo`.",
     "bostruct.methods": "Searchers made by hand, with settings of their own, for `method=`.",
-    "bostruct.analysis.plots": "Pictures of comparisons, and how figures are saved.",
-    "bostruct.study.callbacks": "Callbacks for `optimize`, beside `bostruct.StopWhen`.",
+    "bostruct.domains": "Clauses of constraints, families of layers, and what a kind of variable is made of.",
+    "bostruct.study": "Callbacks of `optimize` beside `bostruct.StopWhen`, and what an objective may return.",
     "bostruct.problems": "Benchmark problems.",
     "bostruct.language": "The search-space language.",
     "bostruct.nas": "Networks in torch.",
@@ -23,7 +23,14 @@ MODULES = {  # page by page: the module, and what it is for
     "bostruct.integrations.holo": "Black boxes of poli and test functions of holo as problems.",
     "bostruct.integrations.optuna": "A sampler for Optuna, and studies mirrored to it.",
     "bostruct.integrations.sklearn": "A hyperparameter search for scikit-learn.",
-    "bostruct.contracts": "The protocols of parts of your own.",
+    "bostruct.contracts": "The bases of parts of your own.",
+    "bostruct.kernels": "Kernels, and what the kernel of a kind of variable is made of.",
+    "bostruct.kernels.otmann": "Settings of the distance between architectures.",
+    "bostruct.surrogates": "Gaussian processes, and priors of their parameters.",
+    "bostruct.acquisition": "Acquisition functions, and the search for the best point.",
+    "bostruct.searchers": "Scores of a search with a model, and its exploration.",
+    "bostruct.storage": "Storage back ends, and the rows that they keep.",
+    "bostruct.execution": "Pools, which evaluate trials.",
     "bostruct.testing": "The laws that parts of your own are checked by.",
 }
 _ITEM = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*): (.*)", re.DOTALL)
@@ -41,24 +48,27 @@ def write_page(name: str, about: str) -> str:
 
 
 def list_public(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """Yield the public names of a module and what they are: those of `__all__`, else the ones that it defines."""
+    """Yield the public names of a module and what they are: those of `__all__`, else what it or its files define."""
     names = getattr(module, "__all__", None) or [
-        name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__
+        name
+        for name, value in vars(module).items()
+        if f"{getattr(value, '__module__', '')}.".startswith(f"{module.__name__}.") and not name.startswith("_")
     ]
     for name in sorted(names, key=str.lower):
-        value = getattr(module, name)
-        if not name.startswith("_") and (inspect.isclass(value) or inspect.isroutine(value)):
-            yield name, value
+        yield name, getattr(module, name)
 
 
 def format_entry(module: str, name: str, value: object) -> str:
-    """Return what the reference says of a class or function, with the public members of a class.
+    """Return what the reference says of a class or function, with the public members of a class; of a value, its type.
 
     module: that the name is in.
     name: of the value.
-    value: a class or function.
+    value: a class, a function or any other value.
     """
     head = f"## {name} {{ #{module}.{name} }}"
+    if not inspect.isclass(value) and not inspect.isroutine(value):
+        is_alias = isinstance(value, GenericAlias)
+        return f"{head}\n\n" + (f"An alias of `{value}`." if is_alias else f"A value of type `{type(value).__name__}`.")
     parts = [head, format_signature(name, value), format_docstring(inspect.getdoc(value) or "")]
     if inspect.isclass(value):
         parts += [_format_member(module, value, member, one) for member, one in _list_members(value)]

@@ -3,13 +3,9 @@
 import numpy as np
 
 import bostruct as bo
-from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import ChoiceVariable, check_choices
-from bostruct.domains.space.graphs import WeightedGraph
-from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.registry import VariableKernels, product_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.domains import ChoiceVariable, WeightedGraph, check_choices, choices_from_json
+from bostruct.kernels import Factor, LogLengthscale, VariableKernels, product_kernel
+from bostruct.surrogates import Normal
 from bostruct.testing import check_domain, check_kernel
 
 

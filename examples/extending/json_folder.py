@@ -8,10 +8,8 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 import bostruct as bo
-from bostruct.outcome import Outcome
-from bostruct.storage import protocol
-from bostruct.storage.documents import DocumentStorage
-from bostruct.storage.protocol import StoredStudy, StudyLocked, StudyRow, TrialRow
+from bostruct.storage import DocumentStorage, SpaceChange, StoredStudy, StudyLocked, StudyRow, TrialRow
+from bostruct.study import Outcome
 from bostruct.testing import check_storage
 
 
@@ -56,7 +54,7 @@ def from_json(text):
     for row in data["trials"]:
         if (found := row["outcome"]) is not None:
             row["outcome"] = Outcome(**found | {name: tuple(found[name]) for name in ("values", "repeats")})
-    changes = tuple(protocol.SpaceChange(**row) for row in data["changes"])
+    changes = tuple(SpaceChange(**row) for row in data["changes"])
     return StoredStudy(StudyRow(**data["study"]), [TrialRow(**row) for row in data["trials"]], changes)
 
 

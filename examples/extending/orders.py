@@ -8,8 +8,8 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import LocalDomain, PointError
-from bostruct.kernels.distance import DistanceKernel
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels import DistanceKernel
+from bostruct.surrogates import Normal
 from bostruct.testing import check_domain, check_kernel
 
 

@@ -219,7 +219,7 @@ def test_the_faultless_pass() -> None:
         ("counts a number twice", r"a trial taken back has one attempt less, however often it is named: got \[-1, 0\]"),
         ("writes when closed", "StorageError is raised where a closed writer inserts"),
         ("forgets changes", "changes are read as they were written: got"),
-        ("lacks a method of its writer", r".* its writer: expected a bostruct.storage.protocol.StudyWriter \(subclass"),
+        ("lacks a method of its writer", r".* its writer: expected a bostruct.storage.StudyWriter \(subclass"),
         ("updates otherwise", "update changes what the base changes: got"),
         ("reopens otherwise", "reopen changes what the base changes: got"),
         ("tells its own news", "there are no news as long as nobody else writes: got"),
@@ -246,7 +246,7 @@ class Bare:
 
 
 def test_a_storage_that_is_not_made_of_the_base_is_told_which() -> None:
-    wanted = r"a bostruct.storage.protocol.Storage \(subclass it\)"
+    wanted = r"a bostruct.storage.Storage \(subclass it\)"
     with pytest.raises(AssertionError, match=f"^Bare: .*storage: expected {wanted}"):
         check_storage(Bare)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=f"storage: expected the path of a file, {wanted}, or None; got <.*Bare"):
@@ -256,7 +256,7 @@ def test_a_storage_that_is_not_made_of_the_base_is_told_which() -> None:
 
 
 def test_a_writer_that_is_not_made_of_the_base_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"^storage: its writer: expected a bostruct.storage.protocol.StudyWriter"):
+    with pytest.raises(TypeError, match=r"^storage: its writer: expected a bostruct.storage.StudyWriter"):
         bo.Study({"a": bool}, storage=Faulty("lacks a method of its writer"))
 
 

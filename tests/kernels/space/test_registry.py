@@ -216,9 +216,7 @@ class Odd(Factor):
 
 
 def test_a_plain_object_in_place_of_a_factor_is_refused():
-    with pytest.raises(
-        TypeError, match=r"factors: expected a bostruct.kernels.space.factor.Factor \(subclass it\), got"
-    ):
+    with pytest.raises(TypeError, match=r"factors: expected a bostruct.kernels.Factor \(subclass it\), got"):
         number_parameters([PlacedFactor(cast(Any, object()), (0, 1), (0, 1))])
 
 
