@@ -8,20 +8,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer
+from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Appraisal, BostructError, Domain, Json, NumericalError, Searcher
 from bostruct.display import html_table
+from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
-from bostruct.study.history import History, Trial, tell_stop
-from bostruct.study.kept_points import KeptPoints
-from bostruct.study.measured import measure
-from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, mix_sds, predict
+from bostruct.study.history import History, Trial, measure, tell_stop
+from bostruct.study.ledger import Ledger
+from bostruct.study.point_forms import KeptPoints
+from bostruct.study.prediction import (
+    HALF_WIDTH,
+    LeftOutTrials,
+    Predictions,
+    cross_validate,
+    explain_bad_state,
+    mix_sds,
+    predict,
+)
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
+REGRET_STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by the value told: the method gives no posterior mean"
 
@@ -199,6 +209,40 @@ class Fit:
         running = self.points.take([trial.number for trial in out])
         points = self.points.take(completed)
         return History.of(domain, points, measured.values, running, failed, measured)
+
+
+def bound_regret(
+    searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str, state: str | None = None
+) -> float:
+    """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
+
+    searcher: the study's method.
+    ledger: of the study.
+    seed: of the study.
+    regret: in the user's units, at least 0.
+    who: the name that people call the method by.
+    state: of the searcher, JSON text; None for that of the ledger.
+
+    Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
+    objectives or limits.
+    """
+    check_number("regret", regret, 0.0)
+    if not ledger.goals.is_single:
+        raise BostructError(f"regret: expected a study of one objective without limits, got one to {ledger.goals}")
+    if not searcher.bounds_regret:
+        raise BostructError(
+            f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"
+        )
+    history = ledger.history()
+    if not len(history.values):
+        return 1.0
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.order), REGRET_STREAM)))
+    try:
+        with limit_calls(), explain_bad_state("regret"):
+            known = parse(ledger.state if state is None else state)
+            return searcher.bound_regret_probability(history, known, regret, rng)
+    except NumericalError:
+        return 1.0
 
 
 def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:

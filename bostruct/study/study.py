@@ -50,15 +50,13 @@ from bostruct.storage.protocol import (
     check_new_name,
     find_study,
 )
-from bostruct.study.alike_choices import warn_of_alike_choices
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import run_trials
 from bostruct.study.prediction import Predictions
-from bostruct.study.prior import describe_prior, with_prior
-from bostruct.study.prior_sources import PriorSource, read_prior
-from bostruct.study.recommendation import Fit, Lazy
+from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
+from bostruct.study.recommendation import Fit, Lazy, bound_regret
 from bostruct.study.records import (
     blame_rebuilt,
     check_same_problem,
@@ -71,8 +69,8 @@ from bostruct.study.records import (
     readable_domain,
     stored_domain,
     stored_method,
+    warn_of_alike_choices,
 )
-from bostruct.study.regret import bound_regret
 from bostruct.study.result import Result
 from bostruct.study.run_settings import FailureLimit, RunSettings
 from bostruct.study.saving import end, write_copy
