@@ -75,7 +75,7 @@ class FailureWatch:
         self._check_equal_errors(trial, evaluation)
         if trial.status == "completed":
             self._any_completed, self._row = True, ("", 0)
-        elif trial.status == "failed" and not _is_declared(evaluation):
+        elif trial.status == "failed" and not (evaluation.is_declared or isinstance(evaluation.error, Transient)):
             self._note_failure(evaluation)
 
     def _note_machine(self, evaluation: Evaluation) -> None:
@@ -154,11 +154,6 @@ def raise_mistake(number: int, evaluation: Evaluation) -> NoReturn:
 def _has_completed_own(study: Any) -> bool:
     """Return True if any trial has completed, but for added ones, which this objective may never have seen."""
     return any(trial.status == "completed" and trial.origin != "added" for trial in study.trials)
-
-
-def _is_declared(evaluation: Evaluation) -> bool:
-    """Return True if the objective itself said that there is no value."""
-    return evaluation.is_declared or isinstance(evaluation.error, Transient)
 
 
 def _name_kind(evaluation: Evaluation) -> str:

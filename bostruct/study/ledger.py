@@ -319,15 +319,11 @@ class Ledger(TrialTable):
     def _close_stored(self, rows: list[TrialRow]) -> None:
         """Take in the outcomes of trials that are here already, in the order told."""
         for position, row in sorted((row.told, row) for row in rows if row.told is not None):
-            self._check_stored(row, self._where)
+            try:
+                self.goals.check_stored(row.outcome or Outcome(failed="running"))
+            except (TypeError, ValueError) as error:
+                raise StorageError(f"{self._where}: trial {row.number} cannot be read: {error}") from error
             self._close(self._records[row.number].trial, row.outcome, position)
-
-    def _check_stored(self, row: TrialRow, where: str) -> None:
-        """Raise StorageError for an outcome that the goals of the study do not allow."""
-        try:
-            self.goals.check_stored(row.outcome or Outcome(failed="running"))
-        except (TypeError, ValueError) as error:
-            raise StorageError(f"{where}: trial {row.number} cannot be read: {error}") from error
 
     def _write_outcome(
         self, record: Record, outcome: Outcome, ended: float | None, noted: Info, begun: float | None
@@ -549,7 +545,10 @@ class Ledger(TrialTable):
             if self._is_waiting(number):
                 return
             if record.trial.status == "failed":
-                reopened = self._write_reopened(record)
+                trial = record.trial
+                info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
+                running = replace(trial, status="running", reason=None, finished=None, info=info)
+                reopened = write_trial(running, None, "", None, record.attempts - 1)
                 writer.reopen(reopened)
             elif number in self._running and (number not in self._held or self._is_out(number)):
                 reopened = None
@@ -618,12 +617,6 @@ class Ledger(TrialTable):
     def _let_go(self, record: Record) -> None:
         record.owner = None
         self._held.pop(record.trial.number, None)
-
-    def _write_reopened(self, record: Record) -> TrialRow:
-        trial = record.trial
-        info = _note_failure(trial.info, None if trial.is_canceled else trial.reason)
-        running = replace(trial, status="running", reason=None, finished=None, info=info)
-        return write_trial(running, None, "", None, record.attempts - 1)
 
 
 @defer_signals

@@ -184,7 +184,9 @@ class _Loop:
     def run(self, callbacks: Sequence[Callable[[Any, Trial], None]]) -> str:
         """Ask and tell to the end, and say why it came."""
         while True:
-            self._give_up_canceled()
+            for number in [number for number in self.pending if self._is_given_up(number)]:
+                self._pool.cancel(number)
+                del self.pending[number]
             room = self._room  # read once: another run of the study may take it meanwhile
             if room > 0 and not self._is_ending():
                 self._submit(room if self._pace.is_behind else 1, callbacks)
@@ -197,11 +199,6 @@ class _Loop:
         if self._lost is not None:
             raise self._lost
         return self._study.stopping or str(self._exhausted or _stop_reason(self._settings, self._study.n_elsewhere))
-
-    def _give_up_canceled(self) -> None:
-        for number in [number for number in self.pending if self._is_given_up(number)]:
-            self._pool.cancel(number)
-            del self.pending[number]
 
     def _is_given_up(self, number: int) -> bool:
         """Tell whether a trial was given up in this process, or was handed out again since we began it.

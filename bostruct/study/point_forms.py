@@ -107,12 +107,13 @@ def find_moved_numbers(given: object, presented: object, domain: object = None) 
     values = list_values(domain)
     for name in presented.keys() & given.keys():
         own, kept, one = given[name], presented[name], values.get(name)
+        number = own.item() if isinstance(own, np.generic) else own
         if isinstance(kept, Mapping):
             if inside := find_moved_numbers(own, kept, one):
                 moved[name] = inside
         elif one is not None and getattr(one, "choices", None) is not None and one.kind != "Real":
             continue
-        elif _is_number(kept) and _is_number(number := _to_python(own)) and number != kept:
+        elif _is_number(kept) and _is_number(number) and number != kept:
             grid = getattr(one, "choices", None)
             if grid is None or grid.low <= number <= grid.high:  # not an end that rounding moved out
                 moved[name] = number
@@ -134,10 +135,6 @@ def restore_numbers(presented: Presented, moved: ParsedJson) -> Presented:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _to_python(value: object) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def find_names(description: ParsedJson) -> tuple[str, ...] | None:

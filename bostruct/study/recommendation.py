@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Appraisal, BostructError, Domain, Json, NumericalError, Searcher
+from bostruct.contracts import BostructError, Domain, Json, NumericalError, Searcher
 from bostruct.display import html_table
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals
@@ -159,7 +159,12 @@ class Fit:
             return Beliefs(told, None, f"by the value told: there is no model, {error}")
         except MALFORMED as error:  # a state that no searcher wrote
             return Beliefs(told, None, f"by the value told: the model cannot use its state, {error!r}")
-        return self._in_the_users_units(completed, found)
+        eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
+        if found.prediction is None:
+            return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
+        mean, variance = found.prediction
+        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
+        return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective at m points: `Study.predict`.
@@ -187,14 +192,6 @@ class Fit:
     @property
     def _completed(self) -> list[int]:
         return [number for number in self.order if self.trials[number].status == "completed"]
-
-    def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:
-        eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
-        if found.prediction is None:
-            return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
-        mean, variance = found.prediction
-        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
-        return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     @property
     def sign(self) -> float:

@@ -233,7 +233,8 @@ class Result:
         keeps those at one. Raises BostructError where none is feasible.
         """
         feasible = self._require_feasible_trials()
-        return tuple(feasible[i] for i in find_front(self._orient(feasible)))
+        minimized = np.array([self.goals.orient(trial.values) for trial in feasible]).reshape(len(feasible), -1)
+        return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
         """Return the volume that the Pareto front dominates, larger is better; 0 where no trial is feasible.
@@ -255,10 +256,6 @@ class Result:
     def _list_told(self) -> list[Trial]:
         """Return the finished trials that were kept, in the order told."""
         return [self.trials[number] for number in self.order]
-
-    def _orient(self, trials: Sequence[Trial]) -> Array:
-        """Return the values of trials as they are minimized (n, k)."""
-        return np.array([self.goals.orient(trial.values) for trial in trials]).reshape(len(trials), -1)
 
     def _require_single(self, name: str) -> None:
         if self.goals.n_objectives > 1:

@@ -433,7 +433,10 @@ class Study:
             if is_stopped:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            outcome, retries = self.goals.check(outcome), _count_retries(retry)
+            outcome, retries = (
+                self.goals.check(outcome),
+                (RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)),
+            )
             if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
                 given = "a value" if outcome.infeasible is None else "infeasible="
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
@@ -960,7 +963,7 @@ class Study:
                     trial = self._ledger.ask_again(lambda: 0)  # though it waits for another one to complete
                 if trial is None:
                     raise
-        return self._hand_out(trial)
+        return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def _begin_next(self, points: JointPoints, waits: bool = False) -> Trial:
         while True:
@@ -973,9 +976,6 @@ class Study:
                 if trial is not None:
                     self._fallbacks.note(f"study {self.name!r}", found.info)
                     return trial
-
-    def _hand_out(self, trial: Trial) -> Trial:
-        return replace(trial, point=self._ledger.fresh_point(trial.number))
 
 
 def _check_end(finished: float, started: float) -> float:
@@ -1000,10 +1000,6 @@ def _check_cause(machine: object, outcome: Outcome) -> str:
     if outcome.failed is None:
         raise ValueError("machine: expected it beside failed=, as only failures have a cause")
     return storable(cut_middle(machine))
-
-
-def _count_retries(retry: bool | int) -> int:
-    return RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
 
 
 class _Request(NamedTuple):

@@ -79,7 +79,10 @@ def next_points(
         if (position := info.pop(PARENT_POSITION, None)) is not None:
             with lock:
                 info["parent"] = ledger.completed_number(position)
-        _log(who, number, info)
+        if info.get("origin") == "fallback":
+            log.warning("trial %d: %s fell back to a random point: %s", number, who, info.get("why"))
+        else:
+            log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
         yield _through_json(suggestion, info, may_repeat, who)
         began = perf_counter()
         number += 1
@@ -192,13 +195,6 @@ def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str
         return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
     except TypeError as error:
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
-
-
-def _log(who: str, number: int, info: Info) -> None:
-    if info.get("origin") == "fallback":
-        log.warning("trial %d: %s fell back to a random point: %s", number, who, info.get("why"))
-    else:
-        log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
 
 
 def _check_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:
