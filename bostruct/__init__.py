@@ -53,7 +53,7 @@ _HOME = {
     "BostructError": "bostruct.contracts",
     "Infeasible": "bostruct.contracts",
     "MissingExtra": "bostruct.contracts",
-    "ObjectiveError": "bostruct.study.failures",
+    "ObjectiveError": "bostruct.study.loop",
     "SpaceExhausted": "bostruct.contracts",
     "Transient": "bostruct.contracts",
     "DomainError": "bostruct.contracts",
@@ -110,8 +110,8 @@ if TYPE_CHECKING:
     from bostruct.problems.own import Problem
     from bostruct.storage.protocol import StorageError, StudyLocked
     from bostruct.study.callbacks import StopWhen
-    from bostruct.study.failures import ObjectiveError
     from bostruct.study.history import Trial
+    from bostruct.study.loop import ObjectiveError
     from bostruct.study.records import OtherVersion
     from bostruct.study.result import Result
     from bostruct.study.space_changes import SpaceChanged

@@ -1,4 +1,4 @@
-"""Trials and histories as values: what was asked, what came back."""
+"""Trials, and the history that a searcher sees: its points and measurements grow by one trial at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form in which a study keeps points: their keys, of few bytes, where these hold all of a point."""
+"""The forms of points: as a study keeps them, as text on disk, and with the numbers that the user gave."""
 
 from __future__ import annotations
 

@@ -19,8 +19,17 @@ from bostruct.goals.pareto import default_reference, exclusive_volume, extend_fr
 from bostruct.output_files import format_csv, write_output
 from bostruct.study.frames import LIMIT, list_value_names
 from bostruct.study.history import CANCELED, NO_DATA, Trial, tell_stop
-from bostruct.study.prediction import LeftOutTrials, Predictions
-from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
+from bostruct.study.predictions import (
+    Fit,
+    Lazy,
+    LeftOutTrials,
+    Predictions,
+    Recommendation,
+    recommend,
+    sign_of,
+    value,
+    without_model,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -54,9 +54,8 @@ from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import run_trials
-from bostruct.study.prediction import Predictions
+from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
 from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
-from bostruct.study.recommendation import Fit, Lazy, bound_regret
 from bostruct.study.records import (
     blame_rebuilt,
     check_same_problem,

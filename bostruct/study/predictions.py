@@ -1,15 +1,30 @@
-"""The trial that a result recommends: the best by the method's model, which noise flatters less than a value told."""
+"""Predictions of a study's model, the trial that it recommends, and a bound of the regret.
+
+The recommended trial is the best by the model, which noise flatters less than an observed value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import BostructError, Domain, Json, NumericalError, Searcher
+from bostruct.contracts import (
+    Array,
+    Batch,
+    BostructError,
+    Domain,
+    HistoryView,
+    IntArray,
+    Json,
+    NumericalError,
+    Searcher,
+)
 from bostruct.display import html_table
 from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals
@@ -18,22 +33,57 @@ from bostruct.storage.json_text import MALFORMED, parse
 from bostruct.study.history import History, Trial, measure, tell_stop
 from bostruct.study.ledger import Ledger
 from bostruct.study.point_forms import KeptPoints
-from bostruct.study.prediction import (
-    HALF_WIDTH,
-    LeftOutTrials,
-    Predictions,
-    cross_validate,
-    explain_bad_state,
-    mix_sds,
-    predict,
-)
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
+FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
+PREDICTION_STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
 REGRET_STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by the value told: the method gives no posterior mean"
+
+
+class Predictions(NamedTuple):
+    """The prediction of a method at m points.
+
+    mean: of the objective, noise aside (m,), in the user's units; (m, k) of k objectives.
+    sd: its standard deviations, of the same shape.
+    chance: that the point has a value and keeps all limits (m,), in [0, 1].
+    """
+
+    mean: Array
+    sd: Array
+    chance: Array
+
+
+class LeftOutTrials(NamedTuple):
+    """Predictions of the values of n trials, each made by a model that was not told the value.
+
+    numbers: of the trials (n,).
+    told: their values (n,), in the user's units.
+    mean: predicted of each (n,).
+    sd: standard deviations of what would be told, noise included (n,).
+    """
+
+    numbers: IntArray
+    told: Array
+    mean: Array
+    sd: Array
+
+    @property
+    def residuals(self) -> Array:
+        """The differences of told and predicted values, in standard deviations (n,)."""
+        return (self.told - self.mean) / self.sd
+
+    def coverage(self, level: float = 0.95) -> float:
+        """Return the share of the values told that lie in the central intervals of their predictions, in [0, 1].
+
+        level: probability of an interval, in (0, 1).
+        """
+        check_number("level", level, 0.0, 1.0)
+        return float(np.mean(np.abs(self.residuals) <= NormalDist().inv_cdf(0.5 + 0.5 * level)))
 
 
 class Recommendation(NamedTuple):
@@ -208,6 +258,99 @@ class Fit:
         return History.of(domain, points, measured.values, running, failed, measured)
 
 
+def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
+    """Choose among completed trials the one to recommend, the first told of equals.
+
+    beliefs: of the study.
+    completed: trials to choose from, at least one.
+    direction: ``minimize`` or ``maximize``.
+    """
+    sign = sign_of(direction)
+    trials = [trial for trial in completed if trial.number in beliefs.eligible] or completed
+    if beliefs.expected is None:
+        return Recommendation(min(trials, key=lambda one: sign * value(one)), None, None, None, beliefs.why)
+    expected = beliefs.expected
+    best = min(trials, key=lambda one: sign * expected[one.number].mean)
+    mean, sd = expected[best.number]
+    return Recommendation(best, mean, mean - HALF_WIDTH * sd, mean + HALF_WIDTH * sd, beliefs.why)
+
+
+def without_model(completed: Sequence[Trial]) -> Beliefs:
+    """Return the beliefs of a result that was made by hand.
+
+    completed: its completed trials, all of them eligible.
+    """
+    return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
+
+
+def predict(
+    searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int, who: str
+) -> Predictions:
+    """Return what a method believes of points, the same for the same study.
+
+    searcher: of the study.
+    state: of the last suggestion, JSON text.
+    history: all that was told so far.
+    xs: m points.
+    goals: of the study.
+    seed: of the study.
+    who: the name that people call the method by.
+
+    Raises BostructError for a method without a model, and where none has completed; NumericalError.
+    """
+    if not searcher.has_model:
+        raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
+    if not len(history.values):
+        raise BostructError("predict: expected at least one completed trial, got none")
+    rng = _make_generator(seed, history)
+    with explain_bad_state("predict"):
+        found = searcher.predict(history, parse(state), xs, rng)
+    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
+    sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
+    single = goals.n_objectives == 1
+    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_chance))
+
+
+def cross_validate(
+    searcher: Searcher,
+    state: str,
+    history: History,
+    numbers: Sequence[int],
+    goals: Goals,
+    objective: int,
+    seed: int,
+    who: str,
+) -> LeftOutTrials:
+    """Return what a method predicts of each value told without that value, the same for the same study.
+
+    searcher: of the study.
+    state: of the last suggestion, JSON text.
+    history: all that was told so far.
+    numbers: of the completed trials (n,), in the order told.
+    goals: of the study.
+    objective: its position, from 0.
+    seed: of the study.
+    who: the name that people call the method by.
+
+    Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
+    """
+    if not searcher.cross_validates:
+        raise BostructError(
+            f"cross_validate: {who} has no Gaussian process{_of_each(goals)}, which predicts what it was told without "
+            "having been told; auto has one"
+        )
+    if len(history.values) < FEWEST_VALIDATED:
+        raise BostructError(
+            f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(history.values)}"
+        )
+    rng = _make_generator(seed, history)
+    with explain_bad_state("cross_validate"):
+        positions, found = searcher.cross_validate(history, parse(state), objective, rng)
+    sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
+    told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
+    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, mix_sds(found.mean, found.variance))
+
+
 def bound_regret(
     searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str, state: str | None = None
 ) -> float:
@@ -242,29 +385,35 @@ def bound_regret(
         return 1.0
 
 
-def recommend(beliefs: Beliefs, completed: Sequence[Trial], direction: str) -> Recommendation:
-    """Choose among completed trials the one to recommend, the first told of equals.
+@contextmanager
+def explain_bad_state(what: str) -> Iterator[None]:
+    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote.
 
-    beliefs: of the study.
-    completed: trials to choose from, at least one.
-    direction: ``minimize`` or ``maximize``.
+    what: was asked of the searcher, named first.
     """
-    sign = sign_of(direction)
-    trials = [trial for trial in completed if trial.number in beliefs.eligible] or completed
-    if beliefs.expected is None:
-        return Recommendation(min(trials, key=lambda one: sign * value(one)), None, None, None, beliefs.why)
-    expected = beliefs.expected
-    best = min(trials, key=lambda one: sign * expected[one.number].mean)
-    mean, sd = expected[best.number]
-    return Recommendation(best, mean, mean - HALF_WIDTH * sd, mean + HALF_WIDTH * sd, beliefs.why)
+    try:
+        yield
+    except BostructError:
+        raise
+    except MALFORMED as error:
+        raise BostructError(f"{what}: the model cannot use its state: {error!r}") from error
 
 
-def without_model(completed: Sequence[Trial]) -> Beliefs:
-    """Return the beliefs of a result that was made by hand.
+def mix_sds(mean: Array, variance: Array) -> Array:
+    """Return the standard deviations of even mixtures of s normal distributions (m,), by the law of total variance.
 
-    completed: its completed trials, all of them eligible.
+    mean, variance: of the distributions (s, m).
     """
-    return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
+    return np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
+
+
+def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), PREDICTION_STREAM)))
+
+
+def _of_each(goals: Goals) -> str:
+    """Write that a model is of each objective, where there are several."""
+    return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 
 
 def sign_of(direction: str) -> float:
