@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from bostruct.storage.protocol import StorageError as StorageError
     from bostruct.storage.protocol import StudyLocked as StudyLocked
     from bostruct.study.callbacks import StopWhen as StopWhen
-    from bostruct.study.failures import ObjectiveError as ObjectiveError
     from bostruct.study.history import Trial as Trial
+    from bostruct.study.loop import ObjectiveError as ObjectiveError
     from bostruct.study.records import OtherVersion as OtherVersion
     from bostruct.study.result import Result as Result
     from bostruct.study.space_changes import SpaceChanged as SpaceChanged
@@ -92,7 +92,7 @@ else:
             "bostruct.domains.architecture.drawing": "plot_architecture",
             "bostruct.domains.architecture.value": "Architecture",
             "bostruct.domains.joint": "joint_domain",
-            "bostruct.domains.mixed": "Space",  # which makes spaces with other domains inside, too
+            "bostruct.domains.mixed": "Space",
             "bostruct.domains.registry": "register_domain",
             "bostruct.domains.space.binary": "Binary",
             "bostruct.domains.space.candidates": "Candidates",
@@ -114,8 +114,8 @@ else:
             "bostruct.problems.own": "Problem",
             "bostruct.storage.protocol": "StorageError StudyLocked",
             "bostruct.study.callbacks": "StopWhen",
-            "bostruct.study.failures": "ObjectiveError",
             "bostruct.study.history": "Trial",
+            "bostruct.study.loop": "ObjectiveError",
             "bostruct.study.records": "OtherVersion",
             "bostruct.study.result": "Result",
             "bostruct.study.space_changes": "SpaceChanged",

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from bostruct.checks import short_repr
 from bostruct.contracts import Domain, Presented, Searcher
 from bostruct.goals.declared import Declared, Direction
-from bostruct.study.prior_sources import PriorSource
+from bostruct.study.prior import PriorSource
 from bostruct.study.result import Result
 from bostruct.study.run_settings import FailureLimit
 from bostruct.study.stopping import StoppingRule

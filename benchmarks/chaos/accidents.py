@@ -24,7 +24,7 @@ from benchmarks.chaos.specimens import (
 )
 from bostruct.contracts import BostructError
 from bostruct.storage.protocol import StoredStudy
-from bostruct.study.point_texts import read_point_text
+from bostruct.study.point_forms import read_point_text
 
 ACCIDENTS_PER_CASE = 20
 PAGE = 4096

@@ -34,7 +34,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import StoredStudy, TrialRow
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.study.point_texts import write_point_text
+from bostruct.study.point_forms import write_point_text
 
 ASKED = 100  # trials that are asked and told in each study
 BEGAN = 1.7e9  # seconds since the epoch

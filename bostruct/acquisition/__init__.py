@@ -16,8 +16,8 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "bostruct.acquisition.functions": "ExpectedImprovement LogExpectedImprovement "
-            "LowerConfidenceBound ProbabilityOfImprovement",
+            "bostruct.acquisition.functions": "ExpectedImprovement LogExpectedImprovement LowerConfidenceBound "
+            "ProbabilityOfImprovement",
             "bostruct.acquisition.local_search": "LocalSearch",
         },
     )

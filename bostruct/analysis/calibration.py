@@ -11,7 +11,7 @@ from bostruct.analysis.picture_style import BLUE, GRAY, ORANGE, clear_frame, set
 from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis, lie_outside, pad_ends
 from bostruct.display import new_axes, pluralize
-from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials
+from bostruct.study.predictions import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result
 
 if TYPE_CHECKING:

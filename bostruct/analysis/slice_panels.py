@@ -14,7 +14,7 @@ from bostruct.analysis.value_marks import ValueMark, mark_values
 from bostruct.checks import optional_import
 from bostruct.contracts import Array
 from bostruct.study.history import Trial
-from bostruct.study.prediction import HALF_WIDTH
+from bostruct.study.predictions import HALF_WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

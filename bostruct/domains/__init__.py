@@ -30,7 +30,7 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "bostruct.domains.architecture.labels": "CELL CNN MBCONV MLP Family Label",
+            "bostruct.domains.architecture.labels": "CELL CNN Family Label MBCONV MLP",
             "bostruct.domains.space.choice_json": "choices_from_json",
             "bostruct.domains.space.choices": "ChoiceVariable check_choices",
             "bostruct.domains.space.clauses": "AllOf AnyOf Compare CompareVariables IsIn Not ValueOf",

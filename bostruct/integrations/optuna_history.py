@@ -18,9 +18,7 @@ from bostruct.integrations.optuna_conditions import infer_conditions
 from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome
 from bostruct.integrations.optuna_spaces import CHOSEN, encode_point, read_trial_point
 from bostruct.outcome import Outcome
-from bostruct.study.growing import GrowingBatch
-from bostruct.study.history import History
-from bostruct.study.measured import Measurements
+from bostruct.study.history import GrowingBatch, History, Measurements
 from bostruct.study.stored_searcher import build_searcher
 from bostruct.study.suggestion import FallbackWatch
 

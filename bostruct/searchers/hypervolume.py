@@ -17,8 +17,7 @@ from bostruct.contracts import (
     ScoreBuilder,
     VariedValues,
 )
-from bostruct.goals.boxes import Boxes, divide_nondominated
-from bostruct.goals.hypervolume import LogHypervolumeImprovement
+from bostruct.goals.hypervolume import Boxes, LogHypervolumeImprovement, divide_nondominated
 from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated
 
 MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives

@@ -1,19 +1,22 @@
-"""Trials and histories as values: what was asked, what came back."""
+"""Trials, and the history that a searcher sees: its points and measurements grow by one trial at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from functools import partial
+from threading import Lock
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
-from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Presented
+from bostruct.contracts import Array, Batch, Domain, HistoryView, Info, Point, Presented
 from bostruct.display import html_table
-from bostruct.study.measured import Measured
+from bostruct.goals.declared import Goals
+from bostruct.goals.pareto import LARGEST, merit
+from bostruct.outcome import Outcome
 
 TrialStatus = Literal["running", "completed", "failed", "infeasible"]
-
 CANCELED = "canceled"  # in the info of a trial that was given up
 MACHINE = "machine_failure"  # of one that was given back since the machine failed: the cause, how many had completed
 NO_DATA = "no_data"  # of one that failed because of the machine once more: the cause
@@ -214,3 +217,176 @@ class History(HistoryView):
     def best(self) -> int:
         """The index of the smallest value; the first of equals."""
         return int(np.argmin(self.values))
+
+
+LEAST_FREEDOM = 5  # degrees of freedom from which repeats tell the noise, whose sd is then off by about a third
+ROUNDING = 1e-24  # of a variance to the square of the values: what rounding may make of repeats that agree
+
+
+class Measured(NamedTuple):
+    """Measurements at n completed points; smaller is better.
+
+    values: of the only objective, or a merit that orders the points (n,).
+    objectives: (n, k).
+    slacks: by how much each limit is broken (n, c), at most 0 where it is kept.
+    variances: of the noise of the values (n,), NaN where unknown; None where none is known.
+    """
+
+    values: Array
+    objectives: Array
+    slacks: Array
+    variances: Array | None
+
+
+class Measurements:
+    """The measurements of a study in the order told, which grow by one outcome at a time.
+
+    goals: of the study.
+    """
+
+    def __init__(self, goals: Goals) -> None:
+        self._goals = goals
+        self._fresh: list[Outcome] = []  # not yet in the arrays
+        self._objectives = GrowingArray(np.empty((0, goals.n_objectives)))
+        self._slacks = GrowingArray(np.empty((0, len(goals.limits))))
+        self._noise = GrowingArray(np.empty((0, 4)))  # as of `_describe_noise`
+        self._has_noise = False
+
+    def append(self, outcome: Outcome) -> None:
+        """Take the outcome of one more completed trial.
+
+        outcome: with values, that was checked.
+        """
+        self._fresh.append(outcome)
+
+    def read(self) -> Measured:
+        """Return all measurements so far."""
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            self._objectives.extend(np.array([self._goals.orient(outcome.values) for outcome in fresh]))
+            self._slacks.extend(np.array([self._goals.slacks(outcome) for outcome in fresh]))
+            self._noise.extend(np.array([_describe_noise(outcome) for outcome in fresh]))
+            self._has_noise |= any(outcome.sd is not None or len(outcome.repeats) > 1 for outcome in fresh)
+        objectives, slacks = self._objectives.read(), self._slacks.read()
+        values = objectives[:, 0] if self._goals.is_single else merit(objectives, slacks)
+        variances = _find_variances(self._noise.read()) if self._has_noise else None
+        return Measured(values, objectives, slacks, variances)
+
+
+def measure(goals: Goals, outcomes: Sequence[Outcome]) -> Measured:
+    """Return the measurements of outcomes.
+
+    goals: of the study.
+    outcomes: of completed trials, in the order told.
+    """
+    measurements = Measurements(goals)
+    for outcome in outcomes:
+        measurements.append(outcome)
+    return measurements.read()
+
+
+def _describe_noise(outcome: Outcome) -> tuple[float, float, float, float]:
+    """Return the variance as told, NaN where nobody said, the number of repeats, the sum of their squared deviations,
+    and the square of the largest.
+    """
+    told = np.nan if outcome.sd is None else min(outcome.sd * outcome.sd, LARGEST)  # an old file may hold any sd
+    if not outcome.repeats:
+        return told, 1.0, 0.0, 0.0
+    repeats = np.array(outcome.repeats)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = float(np.square(repeats - repeats.mean()).sum())
+        return told, len(repeats), squares, float(np.max(np.square(repeats)))
+
+
+def _find_variances(noise: Array) -> Array | None:
+    """Return the variance of each value: as told, or the pooled variance of repeats over their number; None for none.
+
+    A single value counts as one repeat: a model that learned its noise would know nothing of the scatter within points
+    (docs/auto-evidence.md). Repeats that all agree, up to the rounding of their mean, may be one measurement, read
+    several times. They tell nothing of the noise, which is learned then.
+
+    noise: told variance, number of repeats, sum of their squared deviations, square of the largest, of each value
+        (n, 4).
+    """
+    told, counts, squares, largest = noise.T
+    freedom = float((counts - 1.0).sum())
+    with np.errstate(over="ignore"):
+        pooled = float(squares.sum()) / freedom if freedom >= LEAST_FREEDOM else np.nan
+    tells = np.isfinite(pooled) and pooled > ROUNDING * float(np.max(largest))  # squares of the largest floats do not
+    variances = np.where(np.isnan(told), pooled / counts, told) if tells else told
+    return None if np.isnan(variances).all() else variances
+
+
+class GrowingArray:
+    """An array that is appended to along its first axis; what was read of it before stays as it was.
+
+    rows: the first rows (n, ...), which are copied.
+    """
+
+    def __init__(self, rows: Batch) -> None:
+        self._buffer = np.array(rows)
+        self._n = len(self._buffer)
+
+    def extend(self, rows: Batch) -> None:
+        """Append rows, in amortized constant time each.
+
+        rows: (m, ...), of the same form as the first.
+        """
+        n = self._n + len(rows)
+        if n > len(self._buffer):
+            wider = np.empty((max(n, 2 * len(self._buffer)), *self._buffer.shape[1:]), dtype=self._buffer.dtype)
+            wider[: self._n] = self._buffer[: self._n]
+            self._buffer = wider
+        self._buffer[self._n : n] = rows
+        self._n = n
+
+    def read(self) -> Batch:
+        """Return the rows so far (n, ...), a view that cannot be written to."""
+        rows = self._buffer[: self._n]
+        rows.flags.writeable = False
+        return rows
+
+
+class GrowingBatch:
+    """Points of a domain, appended one at a time and read as one batch.
+
+    domain: of the points.
+    join: makes a batch of what is appended; None where these are points.
+    """
+
+    def __init__(self, domain: Domain, join: Callable[[list[Point]], Batch] | None = None) -> None:
+        self._join = domain.join
+        self._join_fresh = domain.join if join is None else join
+        self._fresh: list[Point] = []  # not yet joined
+        self._batch: Batch = domain.join()
+        self._rows = GrowingArray(self._batch) if isinstance(self._batch, np.ndarray) else None
+        self._lock = Lock()  # a searcher may read while another thread appends
+
+    def append(self, x: Point) -> None:
+        """Append a point.
+
+        x: of the domain, or in the form that `join` takes.
+        """
+        with self._lock:
+            self._fresh.append(x)
+
+    def read(self) -> Batch:
+        """Return the points so far as a batch of the domain, the same object while none is appended."""
+        return self.read_later()()
+
+    def read_later(self) -> Callable[[], Batch]:
+        """Return a function that reads the points which there are now."""
+        with self._lock:
+            return partial(self._read_first, len(self._batch) + len(self._fresh))
+
+    def _read_first(self, n: int) -> Batch:
+        with self._lock:
+            if self._fresh:
+                fresh = self._join_fresh(self._fresh)
+                if self._rows is not None:
+                    self._rows.extend(fresh)
+                    self._batch = self._rows.read()
+                else:
+                    self._batch = self._join(self._batch, fresh)
+                self._fresh = []
+            return self._batch if n == len(self._batch) else self._batch[:n]

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Array, Domain, ParsedJson, PredicateError, Searcher
+from bostruct.checks import count_own_frames, short_repr
+from bostruct.contracts import Array, Domain, ParsedJson, Point, PointError, PredicateError, Presented, Searcher
+from bostruct.domains.space.levels import accept_rounded
+from bostruct.domains.space.rereading import read_contents
+from bostruct.goals.declared import Goals
 from bostruct.methods.transfer import PriorTask, learn_from
+from bostruct.storage.backends import open_storage
 from bostruct.storage.json_text import MALFORMED, dump, parse
-from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow
+from bostruct.storage.protocol import Storage, StorageError, StudyMismatch, StudyRow
+from bostruct.study.history import Trial
+from bostruct.study.ledger import Ledger
+from bostruct.study.records import JsonDomain, is_same_description, read_goals, readable_domain
+from bostruct.study.result import Result
+from bostruct.study.space_changes import SpaceChanged, check_study_rows, group_reasons, warn_of_rounded
 
 MOST_TRIALS = 150  # of all earlier studies together
 
@@ -104,3 +117,150 @@ def check_same_prior(stored: StudyRow, now: Sequence[ParsedJson], given: StudyRo
         f"study {stored.name!r} in {where} was made with another prior: trials of each earlier study: {counts[0]} there"
         f", {counts[1]} here{other}; leave prior= away to go on with what is on record, or give the study another name"
     )
+
+
+PriorSource = object  # a Study, a Result, the path of a file, or a Storage with one study
+
+
+class EarlierTrials(NamedTuple):
+    """The trials of an earlier study.
+
+    goals: of the study.
+    domain: of its points; None where a result was pickled, which forgets it.
+    trials: by number.
+    """
+
+    goals: Goals
+    domain: Domain | None
+    trials: tuple[Trial, ...]
+
+
+def read_prior(given: Iterable[PriorSource] | None, domain: Domain, goals: Goals) -> list[PriorTask]:
+    """Return the completed trials of each earlier study, as points of a domain and values to minimize.
+
+    Where the domain is a space, points of another space are read as those of a space that changed.
+
+    given: studies, results, or files with one study each; None for none.
+    domain: of the new study.
+    goals: of the new study, whose direction must be that of the others.
+
+    Raises TypeError, ValueError and PointError, naming the one that is wrong, and StorageError for a file. Warns of
+    `SpaceChanged` where some points of a study cannot be read.
+    """
+    if given is None:
+        return []
+    if isinstance(given, str | bytes | os.PathLike | Mapping | Result | Storage) or not isinstance(given, Iterable):
+        raise TypeError(f"prior: expected a sequence of studies, such as prior=[study], got {short_repr(given)}")
+    sources = list(given)
+    if sources and not goals.is_single:
+        raise ValueError("prior: expected none for a study of several objectives, or with constraints")
+    if len(sources) > MOST_TRIALS:
+        raise ValueError(f"prior: expected at most {MOST_TRIALS} studies, got {len(sources)}")
+    tasks = []
+    for i, source in enumerate(sources):  # no comprehension, which is a frame of its own in some versions of Python
+        tasks.append(_read_task(f"prior[{i}]", source, domain, goals))
+    return tasks
+
+
+def _read_task(label: str, source: PriorSource, domain: Domain, goals: Goals) -> PriorTask:
+    """Read the trials of a study that can be read in a domain; warn of `SpaceChanged` where others cannot."""
+    theirs, own, trials = _read_trials(label, source, domain)
+    if theirs.directions != goals.directions:
+        wanted, got = goals.direction, " and ".join(theirs.directions)
+        raise ValueError(f"{label}: expected a study that is to {wanted}, got one that is to {got}")
+    own = own if domain.reads_earlier_forms else None
+    read, unread = _PointReader(own, domain), dict[str, str]()
+    points, values = [], []
+    with accept_rounded() as rounded:
+        for trial in trials:
+            if trial.value is None or trial.unread is not None:
+                continue
+            try:
+                points.append(read(trial.point))
+            except PointError as error:
+                unread[str(trial.number)] = str(error)
+            else:
+                values.extend(goals.orient(trial.values))
+    warn_of_rounded(label, rounded)
+    if unread:
+        _say_unread(label, unread, len(points), domain, own)
+    if not points:
+        raise ValueError(f"{label}: expected a study with completed trials, got one of {len(trials)} without any")
+    return PriorTask(domain.join(points), np.array(values, dtype=np.float64))
+
+
+class _PointReader:
+    """A function that reads points of an earlier study in a domain, by the rules of spaces that change.
+
+    own: the domain of the earlier study; None where the domain must read its points as they are, as it reads those of
+        a domain of another kind and those of an equal one.
+    domain: of the new study.
+
+    Raises PointError for a point that it cannot read.
+    """
+
+    def __init__(self, own: Domain | None, domain: Domain) -> None:
+        self._own, self._domain = own, domain
+
+    def __call__(self, point: Presented) -> Point:
+        own, domain = self._own, self._domain
+        if own is None or not domain.reads_earlier_forms or not self._has_changed:
+            return domain.parse(point)
+        with accept_rounded():
+            x = domain.decode_from(parse(dump(own.encode(own.parse(point)))), self._theirs)
+        domain.check(x)
+        return x
+
+    @cached_property
+    def _has_changed(self) -> bool:
+        """True where the domains differ and are forms of one kind, so that a value may have got another meaning."""
+        ours, theirs = parse(dump(self._domain.to_json())), self._theirs
+        are_spaces = all(read_contents(one).names for one in (ours, theirs))
+        return (are_spaces or ours.get("domain") == theirs.get("domain")) and not is_same_description(
+            dump(ours), dump(theirs)
+        )
+
+    @cached_property
+    def _theirs(self) -> ParsedJson:
+        return None if self._own is None else parse(dump(self._own.to_json()))
+
+
+def _say_unread(label: str, unread: dict[str, str], n_read: int, domain: Domain, own: Domain | None) -> None:
+    """Warn of trials that are left out; raise PointError where all are, or where points must be read as they are."""
+    if not n_read or own is None:
+        number, why = next(iter(unread.items()))
+        raise PointError(f"{label}: trial {number} is no point of the new space: {why}")
+    contents = [read_contents(parse(dump(one.to_json()))) for one in (own, domain)]
+    warnings.warn(
+        f"{label}: {len(unread)} of {n_read + len(unread)} completed trials cannot be read in the new space. The "
+        f"method does not learn from them:{group_reasons(unread, contents)}",
+        SpaceChanged,
+        stacklevel=count_own_frames(),
+    )
+
+
+def _read_trials(label: str, source: PriorSource, domain: Domain) -> EarlierTrials:
+    """Return the trials of an earlier study; raise TypeError for what has none."""
+    if isinstance(source, str | os.PathLike | Storage):
+        return _read_stored(label, source, domain)
+    found = source if isinstance(source, Result) else getattr(source, "result", None)
+    if not isinstance(found, Result):
+        raise TypeError(
+            f"{label}: expected a Study, a Result, or the path of a file with one study, got {short_repr(source)}"
+        )
+    kept = tuple(found.trials[number] for number in sorted(found.order))  # of a result that `where` made
+    return EarlierTrials(found.goals, found.domain, kept)
+
+
+def _read_stored(label: str, source: str | os.PathLike[str] | Storage, domain: Domain) -> EarlierTrials:
+    """Raise StorageError for a file that cannot be read, ValueError where only its own space can read its points."""
+    place = open_storage(source)
+    stored = place.read(None)
+    row = check_study_rows(stored, place.label)
+    own = domain if is_same_description(row.domain, dump(domain.to_json())) else readable_domain(None, row)
+    if isinstance(own, JsonDomain):
+        raise ValueError(
+            f"{label}: the file does not hold all of the study's space; open it with Study.load(..., space=..., "
+            "read_only=True), and give that"
+        )
+    return EarlierTrials(read_goals(row, place.label), own, Ledger(own, stored, None, place.label).trials)

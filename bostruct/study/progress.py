@@ -30,7 +30,9 @@ def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iter
     if not (sys.stderr.isatty() or is_notebook() if wanted is None else wanted):
         yield None
         return
-    tqdm = _kind_of_bar()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without ipywidgets is no fault: its bar is text
+        from tqdm.auto import tqdm
     fixed = not sys.stderr.isatty() and tqdm.__module__ != "tqdm.notebook"
     size: dict[str, Any] = {"ncols": WIDTH} if fixed else {"dynamic_ncols": True}
     with tqdm(
@@ -63,14 +65,6 @@ def trial_bar(
         if bar is not None:
             bar.total = bar.n  # a run that ended early is done with what it did
             bar.refresh()
-
-
-def _kind_of_bar() -> Any:
-    """Choose a widget in a notebook that can show widgets, and text elsewhere."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without ipywidgets is no fault: its bar is text
-        from tqdm.auto import tqdm
-    return tqdm
 
 
 def _facts(study: Any, optimum: float | None) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
@@ -34,8 +35,33 @@ from bostruct.plugins import lookup
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.history import Trial
-from bostruct.study.kept_points import Kept, PointForm
-from bostruct.study.point_texts import read_point_text
+from bostruct.study.point_forms import Kept, PointForm, read_point_text
+
+
+def warn_of_alike_choices(domain: str, where: str) -> None:
+    """Warn where a file holds several choices of one variable by the same description.
+
+    domain: of a study, as JSON text.
+    where: name of the storage, for messages.
+    """
+    if '"repr"' in domain and (shown := next(_find_alike(parse(hide_addresses(domain))), None)):
+        warnings.warn(
+            f"{where} holds choices by their repr, and several read {shown}. Give them a repr each of its own, or keep "
+            "their order whenever the study is opened: another order would give trials other choices unnoticed",
+            stacklevel=count_own_frames(),
+        )
+
+
+def _find_alike(description: ParsedJson) -> Iterator[str]:
+    """Yield each description that several objects of one list share."""
+    parts = description.values() if isinstance(description, dict) else description
+    if isinstance(description, list):
+        texts = (one["repr"] for one in description if isinstance(one, dict) and one.keys() == {"repr"})
+        yield from (text for text, count in Counter(texts).items() if count > 1)
+    for part in parts:
+        if isinstance(part, dict | list):
+            yield from _find_alike(part)
+
 
 _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, and its types
     "origin": str,

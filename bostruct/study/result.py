@@ -14,17 +14,83 @@ import numpy as np
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import Array, BostructError, Domain, Presented
 from bostruct.display import html_table, in_full, pluralize, printable
-from bostruct.goals.declared import Direction, Goals
+from bostruct.goals.declared import Direction, Goals, read_reference
+from bostruct.goals.pareto import default_reference, exclusive_volume, extend_front, find_nondominated, hypervolume
 from bostruct.output_files import format_csv, write_output
 from bostruct.study.frames import LIMIT, list_value_names
-from bostruct.study.fronts import find_front, measure_hypervolume, measure_hypervolumes
 from bostruct.study.history import CANCELED, NO_DATA, Trial, tell_stop
-from bostruct.study.prediction import LeftOutTrials, Predictions
-from bostruct.study.recommendation import Fit, Lazy, Recommendation, recommend, sign_of, value, without_model
+from bostruct.study.predictions import (
+    Fit,
+    Lazy,
+    LeftOutTrials,
+    Predictions,
+    Recommendation,
+    recommend,
+    sign_of,
+    value,
+    without_model,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+
+def find_front(objectives: Array) -> list[int]:
+    """Return the positions of points that no other one dominates, by their objectives, the first of equals alone.
+
+    objectives: of n points (n, k), minimized.
+    """
+    _, firsts = np.unique(objectives, axis=0, return_index=True)  # sorted by the first objective, then the next
+    return [int(position) for position in firsts[find_nondominated(objectives[firsts])]]
+
+
+def measure_hypervolumes(
+    told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None
+) -> tuple[float, ...]:
+    """Return the volume that the front dominates after each finished trial.
+
+    told: finished trials, in the order told.
+    goals: of their study.
+    reference: as of `bostruct.Result.hypervolumes`.
+
+    Raises TypeError, ValueError.
+    """
+    feasible = _orient_feasible(told, goals)
+    if not len(feasible):
+        return (0.0,) * len(told)
+    corner = _read_corner(feasible, goals, reference)
+    grown, volumes, volume = 0, list[float](), 0.0
+    front = feasible[:0]
+    for trial in told:
+        if trial.is_feasible:
+            x, grown = feasible[grown], grown + 1
+            volume += exclusive_volume(x, front, corner)
+            front = extend_front(front, x)
+        volumes.append(volume)
+    return tuple(volumes)
+
+
+def measure_hypervolume(told: Sequence[Trial], goals: Goals, reference: Sequence[float] | None = None) -> float:
+    """Return the volume that the front of all finished trials dominates; 0 where none is feasible.
+
+    told: finished trials.
+    goals: of their study.
+    reference: as of `bostruct.Result.hypervolumes`.
+
+    Raises TypeError, ValueError.
+    """
+    feasible = _orient_feasible(told, goals)
+    return hypervolume(feasible, _read_corner(feasible, goals, reference)) if len(feasible) else 0.0
+
+
+def _orient_feasible(told: Sequence[Trial], goals: Goals) -> Array:
+    """Return the objectives of the feasible trials, minimized (n, k)."""
+    return np.array([goals.orient(trial.values) for trial in told if trial.is_feasible])
+
+
+def _read_corner(feasible: Array, goals: Goals, reference: Sequence[float] | None) -> Array:
+    return default_reference(feasible) if reference is None else np.array(read_reference(reference, goals))
 
 
 MOST_SHOWN = 5  # trials of a front, in a summary
@@ -176,7 +242,8 @@ class Result:
         keeps those at one. Raises BostructError where none is feasible.
         """
         feasible = self._require_feasible_trials()
-        return tuple(feasible[i] for i in find_front(self._orient(feasible)))
+        minimized = np.array([self.goals.orient(trial.values) for trial in feasible]).reshape(len(feasible), -1)
+        return tuple(feasible[i] for i in find_front(minimized))
 
     def hypervolume(self, reference: Sequence[float] | None = None) -> float:
         """Return the volume that the Pareto front dominates, larger is better; 0 where no trial is feasible.
@@ -198,10 +265,6 @@ class Result:
     def _list_told(self) -> list[Trial]:
         """Return the finished trials that were kept, in the order told."""
         return [self.trials[number] for number in self.order]
-
-    def _orient(self, trials: Sequence[Trial]) -> Array:
-        """Return the values of trials as they are minimized (n, k)."""
-        return np.array([self.goals.orient(trial.values) for trial in trials]).reshape(len(trials), -1)
 
     def _require_single(self, name: str) -> None:
         if self.goals.n_objectives > 1:

@@ -81,7 +81,11 @@ class RunSettings:
                 f"{short_repr(rule)}"
             )
         if self.executor is not None:
-            _check_executor(self.executor)
+            hint = "; give client.get_executor()" if hasattr(self.executor, "get_executor") else ""
+            if hint or isinstance(self.executor, type) or not callable(getattr(self.executor, "submit", None)):
+                raise TypeError(
+                    f"executor: expected a concurrent.futures.Executor, got {short_repr(self.executor)}{hint}"
+                )
 
     @classmethod
     def from_arguments(
@@ -143,10 +147,3 @@ def check_max_initial_failures(given: object) -> None:
         raise ValueError(f"max_initial_failures: expected 'auto', an integer from 1 or None, got {short_repr(given)}")
     if not isinstance(given, str) and given is not None:
         check_integer("max_initial_failures", given, 1)
-
-
-def _check_executor(executor: object) -> None:
-    """Raise TypeError for what has no `submit`, a class, and a Dask client, whose futures are of another kind."""
-    hint = "; give client.get_executor()" if hasattr(executor, "get_executor") else ""
-    if hint or isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
-        raise TypeError(f"executor: expected a concurrent.futures.Executor, got {short_repr(executor)}{hint}")

@@ -18,10 +18,16 @@ from bostruct.domains.space.rereading import Contents, read_contents
 from bostruct.execution.clock import now
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import SpaceChange, StorageError, StoredStudy, StudyRow, StudyWriter, TrialRow
-from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import Trial
-from bostruct.study.kept_points import Kept, PointForm
-from bostruct.study.point_texts import find_names, read_point_text, read_point_texts
+from bostruct.study.point_forms import (
+    Kept,
+    PointForm,
+    find_moved_numbers,
+    find_names,
+    read_point_text,
+    read_point_texts,
+    restore_numbers,
+)
 from bostruct.study.records import (
     check_same_study,
     check_study,

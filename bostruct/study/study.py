@@ -50,15 +50,12 @@ from bostruct.storage.protocol import (
     check_new_name,
     find_study,
 )
-from bostruct.study.alike_choices import warn_of_alike_choices
 from bostruct.study.frames import FrameRow, Unmeasured, read_frame
 from bostruct.study.history import MACHINE, Trial
 from bostruct.study.ledger import RETRIES, Ledger, NextPoint, count_retries
 from bostruct.study.loop import run_trials
-from bostruct.study.prediction import Predictions
-from bostruct.study.prior import describe_prior, with_prior
-from bostruct.study.prior_sources import PriorSource, read_prior
-from bostruct.study.recommendation import Fit, Lazy
+from bostruct.study.predictions import Fit, Lazy, Predictions, bound_regret
+from bostruct.study.prior import PriorSource, describe_prior, read_prior, with_prior
 from bostruct.study.records import (
     blame_rebuilt,
     check_same_problem,
@@ -71,8 +68,8 @@ from bostruct.study.records import (
     readable_domain,
     stored_domain,
     stored_method,
+    warn_of_alike_choices,
 )
-from bostruct.study.regret import bound_regret
 from bostruct.study.result import Result
 from bostruct.study.run_settings import FailureLimit, RunSettings
 from bostruct.study.saving import end, write_copy
@@ -435,7 +432,10 @@ class Study:
             if is_stopped:
                 noted["stopped_at"], value = noted["reports"][-1]
             outcome = parse_outcome(value, failed, infeasible, sd=sd, repeats=repeats, constraints=constraints)
-            outcome, retries = self.goals.check(outcome), _count_retries(retry)
+            outcome, retries = (
+                self.goals.check(outcome),
+                (RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)),
+            )
             if retries and outcome.failed is None and not (is_stopped or isinstance(value, Outcome)):
                 given = "a value" if outcome.infeasible is None else "infeasible="
                 raise ValueError(f"retry: expected it beside failed=, as only failures are retried, got {given}")
@@ -962,7 +962,7 @@ class Study:
                     trial = self._ledger.ask_again(lambda: 0)  # though it waits for another one to complete
                 if trial is None:
                     raise
-        return self._hand_out(trial)
+        return replace(trial, point=self._ledger.fresh_point(trial.number))
 
     def _begin_next(self, points: JointPoints, waits: bool = False) -> Trial:
         while True:
@@ -975,9 +975,6 @@ class Study:
                 if trial is not None:
                     self._fallbacks.note(f"study {self.name!r}", found.info)
                     return trial
-
-    def _hand_out(self, trial: Trial) -> Trial:
-        return replace(trial, point=self._ledger.fresh_point(trial.number))
 
 
 def _check_end(finished: float, started: float) -> float:
@@ -1002,10 +999,6 @@ def _check_cause(machine: object, outcome: Outcome) -> str:
     if outcome.failed is None:
         raise ValueError("machine: expected it beside failed=, as only failures have a cause")
     return storable(cut_middle(machine))
-
-
-def _count_retries(retry: bool | int) -> int:
-    return RETRIES * retry if isinstance(retry, bool) else check_integer("retry", retry, 0)
 
 
 class _Request(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
+from itertools import islice
 from time import perf_counter
 
 import numpy as np
@@ -24,49 +25,16 @@ from bostruct.contracts import (
     Suggestion,
 )
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.methods.haste import suggest_in_haste
+from bostruct.methods.haste import limit_haste, suggest_in_haste
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError
-from bostruct.study.haste import find_haste
+from bostruct.study.history import Trial
 from bostruct.study.ledger import Ledger, NextPoint
 
 log = logging.getLogger(__name__)
-
 MANY_FALLBACKS = 10  # of which more than half of the suggestions that a model was asked for
-
-
-class FallbackWarning(UserWarning):
-    """Most suggestions of a study are random points, because its model fails."""
-
-
-class FallbackWatch:
-    """A count of the suggestions that a model was asked for, which warns once where it fails for most of them.
-
-    A search that falls back because all that it draws was seen, as near the end of a small space, is no reason to warn.
-    """
-
-    def __init__(self) -> None:
-        self._n_asked = 0
-        self._n_fallbacks = 0
-        self._has_warned = False
-
-    def note(self, who: str, info: Info) -> None:
-        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly.
-
-        who: the study, for the message.
-        info: of the suggestion.
-        """
-        self._n_asked += info.get("origin") in ("model", "fallback")
-        self._n_fallbacks += info.get("model") == "failed"
-        if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
-            return
-        self._has_warned = True
-        warnings.warn(
-            f"{who}: {self._n_fallbacks} of {self._n_asked} suggestions fell back to random points, the last because: "
-            f"{info.get('why')}; until that is mended, the search is a random one",
-            FallbackWarning,
-            stacklevel=3,
-        )
+PATIENCE = 20  # suggestions of one haste: that are looked at, and after which one of less haste is tried
+TOO_LATE = 2  # of them, since a single one may be late for another reason, such as loops that are compiled
 
 
 def next_points(
@@ -111,25 +79,13 @@ def next_points(
         if (position := info.pop(PARENT_POSITION, None)) is not None:
             with lock:
                 info["parent"] = ledger.completed_number(position)
-        _log(who, number, info)
+        if info.get("origin") == "fallback":
+            log.warning("trial %d: %s fell back to a random point: %s", number, who, info.get("why"))
+        else:
+            log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
         yield _through_json(suggestion, info, may_repeat, who)
         began = perf_counter()
         number += 1
-
-
-def _suggest(
-    searcher: Searcher, history: HistoryView, state: str, rng: np.random.Generator, haste: int
-) -> Iterator[Suggestion]:
-    """Yield suggestions; a state that cannot be read is an error of the first of them."""
-    yield from suggest_in_haste(searcher, history, parse(state), rng, haste)
-
-
-def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
-    """Return a point whose info went through JSON and back: a study that was resumed knows what another one does."""
-    try:
-        return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
-    except TypeError as error:
-        raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
 
 
 class JointPoints:
@@ -156,11 +112,89 @@ class JointPoints:
         return found
 
 
-def _log(who: str, number: int, info: Info) -> None:
-    if info.get("origin") == "fallback":
-        log.warning("trial %d: %s fell back to a random point: %s", number, who, info.get("why"))
-    else:
-        log.info("trial %d: %s, %s, in %.3f s", number, who, info.get("origin"), info["suggest_seconds"])
+def find_haste(newest_first: Iterable[Trial], seconds: float | None, n_values: int) -> int:
+    """Return the haste of the next suggestion, as of `bostruct.methods.haste.suggest_in_haste`.
+
+    It is one more than that of the last one where two of the last 20 of this haste took too long, and one less once 20
+    in a row have not.
+
+    newest_first: the trials of a study; what is on record of them decides, and nothing else.
+    seconds: that a suggestion may take; None for as long as it takes.
+    n_values: told so far.
+    """
+    if seconds is None:
+        return 0
+    last = list(islice(_read_last(newest_first), PATIENCE))
+    haste = last[0][0] if last else 0
+    late = sum(taken > seconds for _, taken in last)
+    if late >= TOO_LATE:
+        haste += 1
+    elif late == 0 and len(last) == PATIENCE:
+        haste -= 1
+    return limit_haste(max(haste, 0), n_values)
+
+
+def _read_last(newest_first: Iterable[Trial]) -> Iterator[tuple[int, float]]:
+    """Yield haste and seconds of the suggestions of a searcher, the last one first, until the haste was another one."""
+    haste = None
+    for trial in newest_first:
+        taken = trial.info.get("suggest_seconds")
+        if taken is None or trial.origin in ("given", "initial") or "joint" in trial.info:
+            continue
+        known = int(trial.info.get("haste", 0))
+        if haste is not None and known != haste:
+            return
+        haste = known
+        yield known, taken
+
+
+class FallbackWarning(UserWarning):
+    """Most suggestions of a study are random points, because its model fails."""
+
+
+class FallbackWatch:
+    """A count of the suggestions that a model was asked for, which warns once where it fails for most of them.
+
+    A search that falls back because all that it draws was seen, as near the end of a small space, is no reason to warn.
+    """
+
+    def __init__(self) -> None:
+        self._n_asked = 0
+        self._n_fallbacks = 0
+        self._has_warned = False
+
+    def note(self, who: str, info: Info) -> None:
+        """Count a suggestion, and warn of `FallbackWarning` where the model failed ten times or more, and mostly.
+
+        who: the study, for the message.
+        info: of the suggestion.
+        """
+        self._n_asked += info.get("origin") in ("model", "fallback")
+        self._n_fallbacks += info.get("model") == "failed"
+        if self._has_warned or self._n_fallbacks < max(MANY_FALLBACKS, self._n_asked / 2):
+            return
+        self._has_warned = True
+        warnings.warn(
+            f"{who}: {self._n_fallbacks} of {self._n_asked} suggestions fell back to random points, the last because: "
+            f"{info.get('why')}; until that is mended, the search is a random one",
+            FallbackWarning,
+            stacklevel=3,
+        )
+
+
+def _suggest(
+    searcher: Searcher, history: HistoryView, state: str, rng: np.random.Generator, haste: int
+) -> Iterator[Suggestion]:
+    """Yield suggestions; a state that cannot be read is an error of the first of them."""
+    yield from suggest_in_haste(searcher, history, parse(state), rng, haste)
+
+
+def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str) -> NextPoint:
+    """Return a point whose info went through JSON and back: a study that was resumed knows what another one does."""
+    try:
+        return NextPoint(suggestion.point, parse(dump(info)), dump(suggestion.state), may_repeat)
+    except TypeError as error:
+        raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
 
 
 def _check_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:

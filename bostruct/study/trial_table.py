@@ -11,11 +11,8 @@ from bostruct.contracts import Domain, Point, Presented
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import TrialRow
-from bostruct.study.given_numbers import find_moved_numbers
-from bostruct.study.growing import GrowingBatch
-from bostruct.study.history import MACHINE, History, Trial
-from bostruct.study.kept_points import Kept, KeptPoints, PointForm
-from bostruct.study.measured import Measurements
+from bostruct.study.history import MACHINE, GrowingBatch, History, Measurements, Trial
+from bostruct.study.point_forms import Kept, KeptPoints, PointForm, find_moved_numbers
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from bostruct.analysis.calibration import (
 )
 from bostruct.analysis.picture_style import BLUE, ORANGE
 from bostruct.contracts import BostructError
-from bostruct.study.prediction import LeftOutTrials
+from bostruct.study.predictions import LeftOutTrials
 
 SPACE = {f"b{i}": bool for i in range(6)}
 

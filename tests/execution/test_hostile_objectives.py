@@ -23,7 +23,7 @@ from benchmarks.chaos.hostile_raising import Locked, Mute, TwoArguments, Untrace
 from bostruct.execution.evaluation import Evaluation
 from bostruct.outcome import LONGEST_TEXT, Outcome
 from bostruct.serving.service import Service
-from bostruct.study.failures import ObjectiveError
+from bostruct.study.loop import ObjectiveError
 from tests.programs import finish
 from tests.serving.doors import ask
 from tests.stored import forge

@@ -15,7 +15,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.execution.pools import ExecutorError
-from bostruct.study.failures import ObjectiveError
+from bostruct.study.loop import ObjectiveError
 from tests.programs import has_ended, start
 
 SPACE = bo.Space({"a": bo.Integer(0, 11)})

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bostruct.goals.boxes import divide_nondominated
+from bostruct.goals.hypervolume import divide_nondominated
 from bostruct.goals.pareto import hypervolume
 
 FRONTS = st.tuples(st.integers(0, 6), st.integers(1, 4)).flatmap(

@@ -10,8 +10,7 @@ from scipy.special import ndtr
 
 from bostruct.acquisition.functions import LogExpectedImprovement
 from bostruct.contracts import Prediction
-from bostruct.goals.boxes import divide_nondominated
-from bostruct.goals.hypervolume import LogHypervolumeImprovement
+from bostruct.goals.hypervolume import LogHypervolumeImprovement, divide_nondominated
 from bostruct.goals.pareto import hypervolume
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)

@@ -25,7 +25,7 @@ from bostruct.searchers import regret
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.history import History
-from bostruct.study.pace import Pace
+from bostruct.study.loop import Pace
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP

@@ -8,8 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.goals.boxes import divide_nondominated
-from bostruct.goals.hypervolume import LogHypervolumeImprovement
+from bostruct.goals.hypervolume import LogHypervolumeImprovement, divide_nondominated
 from bostruct.goals.pareto import distant_reference
 from bostruct.methods import auto
 from bostruct.methods.goals import serve_goals

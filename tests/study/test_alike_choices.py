@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bostruct as bo
-from bostruct.study.alike_choices import warn_of_alike_choices
+from bostruct.study.records import warn_of_alike_choices
 
 
 class Nameless:

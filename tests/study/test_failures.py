@@ -18,7 +18,7 @@ from bostruct import methods
 from bostruct.contracts import BostructError
 from bostruct.execution import machine_failures
 from bostruct.outcome import Outcome
-from bostruct.study.failures import ObjectiveError
+from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 999)})
 LOST = "CUDA error: an illegal memory access was encountered"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
+from bostruct.study.point_forms import find_moved_numbers, restore_numbers
 
 SPACE = bo.Space({"x": bo.Real(0, 1), "rate": bo.Real(1e-5, 1.0, log=True), "k": ["a", "b"], "n": range(4)})
 POINT = {"x": 0.123456789012345, "rate": 0.1, "k": "a", "n": 2}

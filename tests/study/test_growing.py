@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.study.growing import GrowingArray, GrowingBatch
+from bostruct.study.history import GrowingArray, GrowingBatch
 
 SPACE = bo.Space({"a": range(4), "b": bool})
 DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": {"c": bool}})]

@@ -12,8 +12,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.searchers.random import RandomSearch
-from bostruct.study.haste import PATIENCE, find_haste
 from bostruct.study.history import Trial
+from bostruct.study.suggestion import PATIENCE, find_haste
 
 SLOW, LIMIT = 0.8, 0.7  # seconds, which no other suggestion takes on a busy machine
 SPACE = bo.Space({f"x{i}": bool for i in range(10)})

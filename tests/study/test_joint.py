@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.study.pace import Pace
+from bostruct.study.loop import Pace
 
 BITS = {f"x{i}": bool for i in range(8)}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.kept_points import KeptPoints, PointForm
+from bostruct.study.point_forms import KeptPoints, PointForm
 
 SPACE = bo.Space({"a": range(4), "b": bool, "r": bo.Real(0.0, 1.0), "p": bo.Permutation([1, 2, 3], when={"b": True})})
 DOMAINS: list[Any] = [SPACE, bo.mlp_domain(), bo.joint_domain({"a": SPACE, "b": {"c": bool}})]

@@ -11,7 +11,7 @@ import pytest
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.seats import Seat
 from bostruct.storage.sqlite import SqliteWriter
-from bostruct.study.shared_table import MAX_ATTEMPTS
+from bostruct.study.ledger import MAX_ATTEMPTS
 from tests.study.test_sharing import hold_and_die, objective, open_study, stored, take_from
 
 

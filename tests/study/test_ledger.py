@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.memory import MemoryStorage
-from bostruct.study.growing import GrowingArray, GrowingBatch
+from bostruct.study.history import GrowingArray, GrowingBatch
 from bostruct.study.ledger import Ledger
 from bostruct.study.saving import write_copy
 

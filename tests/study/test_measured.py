@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct.goals.declared import Goals
 from bostruct.methods import auto
 from bostruct.outcome import Outcome
-from bostruct.study.measured import LEAST_FREEDOM, measure
+from bostruct.study.history import LEAST_FREEDOM, measure
 
 
 def test_searchers_see_minimized_objectives_slacks_and_known_noise() -> None:

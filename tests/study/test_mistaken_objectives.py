@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.study.failures import ObjectiveError
+from bostruct.study.loop import ObjectiveError
 
 SPACE = bo.Space({"x": bo.Integer(0, 9), "y": bo.Integer(0, 9)})
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does

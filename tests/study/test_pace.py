@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bostruct.study.history import Trial
-from bostruct.study.pace import MOST_AHEAD, RECENT, Pace
+from bostruct.study.loop import MOST_AHEAD, RECENT, Pace
 
 
 def set_pace(slots: int, suggestion: float, evaluation: float) -> Pace:

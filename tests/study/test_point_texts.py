@@ -14,7 +14,7 @@ from bostruct.contracts import Info
 from bostruct.domains.space.known_values import KnownValues
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.sqlite import SqliteStorage
-from bostruct.study.point_texts import find_names, read_point_text, write_point_text
+from bostruct.study.point_forms import find_names, read_point_text, write_point_text
 from tests.stored import forge
 
 PLAIN = bo.Space({"b": bool, "a": ["x", "y"], "n": bo.Integer(0, 9)})

@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import BostructError, PointError
-from bostruct.study.prediction import Predictions
+from bostruct.study.predictions import Predictions
 
 SPACE = {f"b{i}": bool for i in range(6)}
 POINTS = [{f"b{i}": bool(number >> i & 1) for i in range(6)} for number in range(64)]

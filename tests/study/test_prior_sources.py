@@ -13,7 +13,7 @@ from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals
 from bostruct.storage.protocol import StorageError
-from bostruct.study.prior_sources import read_prior
+from bostruct.study.prior import read_prior
 from tests.architectures import SMALL_CNN
 
 SPACE = Space({"x": bo.Real(0.0, 1.0), "k": ["a", "b"]})

@@ -16,7 +16,7 @@ from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
 from bostruct.goals.declared import Goals
 from bostruct.searchers.random import RandomSearch
-from bostruct.study.recommendation import Recommendation
+from bostruct.study.predictions import Recommendation
 from tests.stored import forge
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)} | {"c": list("pqr")})

@@ -23,7 +23,7 @@ from bostruct.outcome import Outcome
 from bostruct.storage.json_text import dump
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyMismatch, StudyRow
 from bostruct.study.history import Trial
-from bostruct.study.kept_points import PointForm
+from bostruct.study.point_forms import PointForm
 from bostruct.study.records import (
     JsonDomain,
     OtherVersion,

@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.study.regret import bound_regret
+from bostruct.study.predictions import bound_regret
 
 BITS = {name: bool for name in "abcdefg"}
 

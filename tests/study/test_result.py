@@ -16,7 +16,7 @@ import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
-from bostruct.study.recommendation import Recommendation
+from bostruct.study.predictions import Recommendation
 from bostruct.study.result import Result, Timing, TrialTable
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "c": bo.Integer(1, 4)})

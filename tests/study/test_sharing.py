@@ -18,7 +18,7 @@ from bostruct.searchers.random import RandomSearch
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
 from bostruct.study import loop
-from bostruct.study.pace import Pace
+from bostruct.study.loop import Pace
 from tests.programs import start
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}

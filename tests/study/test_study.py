@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import BostructError, PointError, Searcher, SpaceExhausted, Suggestion
 from bostruct.study.callbacks import Deadline, Patience, TargetValue
-from bostruct.study.failures import ObjectiveError
+from bostruct.study.loop import ObjectiveError
 from bostruct.study.study import Study
 
 SPACE = bo.Space({"a": bo.Categorical(["x", "y", "z"]), "b": bo.Binary(), "c": bo.Integer(1, 4)})

@@ -17,8 +17,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import BostructError
 from bostruct.display import in_full
 from bostruct.study.history import Trial
-from bostruct.study.prediction import LeftOutTrials
-from bostruct.study.recommendation import Recommendation
+from bostruct.study.predictions import LeftOutTrials, Recommendation
 from bostruct.study.result import Result
 from bostruct.study.study import Study
 

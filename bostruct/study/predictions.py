@@ -1,29 +1,89 @@
-"""The trial that a result recommends: the best by the method's model, which noise flatters less than a value told."""
+"""Predictions of a study's model, the trial that it recommends, and a bound of the regret.
+
+The recommended trial is the best by the model, which noise flatters less than an observed value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.checks import check_integer
-from bostruct.contracts import Appraisal, BostructError, Domain, Json, NumericalError, Searcher
+from bostruct.checks import check_integer, check_number
+from bostruct.contracts import (
+    Array,
+    Batch,
+    BostructError,
+    Domain,
+    HistoryView,
+    IntArray,
+    Json,
+    NumericalError,
+    Searcher,
+)
 from bostruct.display import html_table
+from bostruct.domains.space.call_limit import limit_calls
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import MALFORMED, parse
-from bostruct.study.history import History, Trial, tell_stop
-from bostruct.study.kept_points import KeptPoints
-from bostruct.study.measured import measure
-from bostruct.study.prediction import HALF_WIDTH, LeftOutTrials, Predictions, cross_validate, mix_sds, predict
+from bostruct.study.history import History, Trial, measure, tell_stop
+from bostruct.study.ledger import Ledger
+from bostruct.study.point_forms import KeptPoints
 from bostruct.study.records import parse_points
 from bostruct.study.threads import ThreadLimit
 
+HALF_WIDTH = 1.959963984540054  # of a 95 % interval, in standard deviations of a normal distribution
+FEWEST_VALIDATED = 3  # completed trials: of two, each is predicted by one value
 STREAM = 2**32 - 1  # keeps the generator apart from those that suggestions are drawn from
+PREDICTION_STREAM = 2**32 - 2  # keeps the generator apart from those of suggestions and recommendations
+REGRET_STREAM = 2**32 - 3  # keeps the generator apart from those of suggestions, recommendations and predictions
 NO_SINGLE = "not: of several objectives none is the best, see pareto_front"
 NO_MEAN = "by the value told: the method gives no posterior mean"
+
+
+class Predictions(NamedTuple):
+    """The prediction of a method at m points.
+
+    mean: of the objective, noise aside (m,), in the user's units; (m, k) of k objectives.
+    sd: its standard deviations, of the same shape.
+    chance: that the point has a value and keeps all limits (m,), in [0, 1].
+    """
+
+    mean: Array
+    sd: Array
+    chance: Array
+
+
+class LeftOutTrials(NamedTuple):
+    """Predictions of the values of n trials, each made by a model that was not told the value.
+
+    numbers: of the trials (n,).
+    told: their values (n,), in the user's units.
+    mean: predicted of each (n,).
+    sd: standard deviations of what would be told, noise included (n,).
+    """
+
+    numbers: IntArray
+    told: Array
+    mean: Array
+    sd: Array
+
+    @property
+    def residuals(self) -> Array:
+        """The differences of told and predicted values, in standard deviations (n,)."""
+        return (self.told - self.mean) / self.sd
+
+    def coverage(self, level: float = 0.95) -> float:
+        """Return the share of the values told that lie in the central intervals of their predictions, in [0, 1].
+
+        level: probability of an interval, in (0, 1).
+        """
+        check_number("level", level, 0.0, 1.0)
+        return float(np.mean(np.abs(self.residuals) <= NormalDist().inv_cdf(0.5 + 0.5 * level)))
 
 
 class Recommendation(NamedTuple):
@@ -149,7 +209,12 @@ class Fit:
             return Beliefs(told, None, f"by the value told: there is no model, {error}")
         except MALFORMED as error:  # a state that no searcher wrote
             return Beliefs(told, None, f"by the value told: the model cannot use its state, {error!r}")
-        return self._in_the_users_units(completed, found)
+        eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
+        if found.prediction is None:
+            return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
+        mean, variance = found.prediction
+        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
+        return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     def predict(self, points: Iterable[object]) -> Predictions:
         """Predict the objective at m points: `Study.predict`.
@@ -177,14 +242,6 @@ class Fit:
     @property
     def _completed(self) -> list[int]:
         return [number for number in self.order if self.trials[number].status == "completed"]
-
-    def _in_the_users_units(self, completed: list[int], found: Appraisal) -> Beliefs:
-        eligible = frozenset(number for number, fit in zip(completed, found.eligible, strict=True) if fit)
-        if found.prediction is None:
-            return Beliefs(eligible, None, f"{NO_MEAN}, and {found.why}" if found.why else NO_MEAN)
-        mean, variance = found.prediction
-        expected = map(Expected, (self.sign * mean.mean(axis=0)).tolist(), mix_sds(mean, variance).tolist())
-        return Beliefs(eligible, dict(zip(completed, expected, strict=True)), "by the model's mean")
 
     @property
     def sign(self) -> float:
@@ -224,6 +281,139 @@ def without_model(completed: Sequence[Trial]) -> Beliefs:
     completed: its completed trials, all of them eligible.
     """
     return Beliefs(frozenset(t.number for t in completed), None, "by the value told: the result has no model")
+
+
+def predict(
+    searcher: Searcher, state: str, history: HistoryView, xs: Batch, goals: Goals, seed: int, who: str
+) -> Predictions:
+    """Return what a method believes of points, the same for the same study.
+
+    searcher: of the study.
+    state: of the last suggestion, JSON text.
+    history: all that was told so far.
+    xs: m points.
+    goals: of the study.
+    seed: of the study.
+    who: the name that people call the method by.
+
+    Raises BostructError for a method without a model, and where none has completed; NumericalError.
+    """
+    if not searcher.has_model:
+        raise BostructError(f"predict: {who} has no model{_of_each(goals) or ' of the objective'}; auto has one")
+    if not len(history.values):
+        raise BostructError("predict: expected at least one completed trial, got none")
+    rng = _make_generator(seed, history)
+    with explain_bad_state("predict"):
+        found = searcher.predict(history, parse(state), xs, rng)
+    mean = np.array([goals.orient(row) for row in found.mean.mean(axis=1).T]).reshape(len(xs), goals.n_objectives)
+    sd = np.array([mix_sds(*one) for one in zip(found.mean, found.variance, strict=True)]).T
+    single = goals.n_objectives == 1
+    return Predictions(mean[:, 0] if single else mean, sd[:, 0] if single else sd, np.exp(found.log_chance))
+
+
+def cross_validate(
+    searcher: Searcher,
+    state: str,
+    history: History,
+    numbers: Sequence[int],
+    goals: Goals,
+    objective: int,
+    seed: int,
+    who: str,
+) -> LeftOutTrials:
+    """Return what a method predicts of each value told without that value, the same for the same study.
+
+    searcher: of the study.
+    state: of the last suggestion, JSON text.
+    history: all that was told so far.
+    numbers: of the completed trials (n,), in the order told.
+    goals: of the study.
+    objective: its position, from 0.
+    seed: of the study.
+    who: the name that people call the method by.
+
+    Raises BostructError for a method without a Gaussian process, or with too few completed trials; NumericalError.
+    """
+    if not searcher.cross_validates:
+        raise BostructError(
+            f"cross_validate: {who} has no Gaussian process{_of_each(goals)}, which predicts what it was told without "
+            "having been told; auto has one"
+        )
+    if len(history.values) < FEWEST_VALIDATED:
+        raise BostructError(
+            f"cross_validate: expected at least {FEWEST_VALIDATED} completed trials, got {len(history.values)}"
+        )
+    rng = _make_generator(seed, history)
+    with explain_bad_state("cross_validate"):
+        positions, found = searcher.cross_validate(history, parse(state), objective, rng)
+    sign = -1.0 if goals.directions[objective] == "maximize" else 1.0
+    told, mean = (sign * one for one in (history.objectives[positions, objective], found.mean.mean(axis=0)))
+    return LeftOutTrials(np.array(numbers, dtype=np.int64)[positions], told, mean, mix_sds(found.mean, found.variance))
+
+
+def bound_regret(
+    searcher: Searcher, ledger: Ledger, seed: int, regret: float, who: str, state: str | None = None
+) -> float:
+    """Return a bound of the probability that the regret of the best completed point exceeds `regret`; 1 where unknown.
+
+    searcher: the study's method.
+    ledger: of the study.
+    seed: of the study.
+    regret: in the user's units, at least 0.
+    who: the name that people call the method by.
+    state: of the searcher, JSON text; None for that of the ledger.
+
+    Raises BostructError where the method has no model that tells, or a state that it cannot use, and for several
+    objectives or limits.
+    """
+    check_number("regret", regret, 0.0)
+    if not ledger.goals.is_single:
+        raise BostructError(f"regret: expected a study of one objective without limits, got one to {ledger.goals}")
+    if not searcher.bounds_regret:
+        raise BostructError(
+            f"regret: {who} has no model that says how much better another point may be, as StopWhen asks; auto has one"
+        )
+    history = ledger.history()
+    if not len(history.values):
+        return 1.0
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(ledger.order), REGRET_STREAM)))
+    try:
+        with limit_calls(), explain_bad_state("regret"):
+            known = parse(ledger.state if state is None else state)
+            return searcher.bound_regret_probability(history, known, regret, rng)
+    except NumericalError:
+        return 1.0
+
+
+@contextmanager
+def explain_bad_state(what: str) -> Iterator[None]:
+    """Raise BostructError for what a searcher raises that is given a state that no searcher wrote.
+
+    what: was asked of the searcher, named first.
+    """
+    try:
+        yield
+    except BostructError:
+        raise
+    except MALFORMED as error:
+        raise BostructError(f"{what}: the model cannot use its state: {error!r}") from error
+
+
+def mix_sds(mean: Array, variance: Array) -> Array:
+    """Return the standard deviations of even mixtures of s normal distributions (m,), by the law of total variance.
+
+    mean, variance: of the distributions (s, m).
+    """
+    return np.sqrt(variance.mean(axis=0) + mean.var(axis=0))
+
+
+def _make_generator(seed: int, history: HistoryView) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(history.values), PREDICTION_STREAM)))
+
+
+def _of_each(goals: Goals) -> str:
+    """Write that a model is of each objective, where there are several."""
+    return f" of each of {goals.n_objectives} objectives" if goals.n_objectives > 1 else ""
 
 
 def sign_of(direction: str) -> float:

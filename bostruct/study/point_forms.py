@@ -1,0 +1,191 @@
+"""The forms of points: as a study keeps them, as text on disk, and with the numbers that the user gave."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from bostruct.contracts import Batch, Domain, Info, ParsedJson, Point, Presented
+from bostruct.domains.space.rereading import list_values
+from bostruct.domains.space.space import Space
+from bostruct.storage.json_text import dump, dump_compactly, parse
+
+Kept: TypeAlias = Any  # a point as it is kept: its key, or the point itself; None for one that cannot be read
+
+
+class PointForm:
+    """The form of the kept points of a domain.
+
+    domain: of the points.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        self._by_key: Any = None if domain.from_keys(()) is None else domain
+
+    @property
+    def is_complete(self) -> bool:
+        """True where a kept point is a key, from which all that is stored of the point can be written again."""
+        return self._by_key is not None
+
+    def keep(self, x: Point) -> Kept:
+        """Return what is kept of a point.
+
+        x: a point of the domain.
+        """
+        return x if self._by_key is None else self._by_key.key(x)
+
+    def keep_all(self, batch: Batch) -> list[Kept]:
+        """Return what is kept of points.
+
+        batch: of points of the domain.
+        """
+        return list(batch) if self._by_key is None else self._by_key.keys(batch)
+
+    def key(self, kept: Kept) -> Hashable:
+        """Return the key of a point.
+
+        kept: as of `keep`.
+        """
+        return self.domain.key(kept) if self._by_key is None else kept
+
+    def join(self, kept: Sequence[Kept]) -> Batch:
+        """Return points as a batch of the domain.
+
+        kept: as of `keep`, m of them.
+        """
+        return self.domain.join(kept) if self._by_key is None else self._by_key.from_keys(kept)
+
+    def restore(self, kept: Kept) -> Point:
+        """Return a point.
+
+        kept: as of `keep`.
+        """
+        return kept if self._by_key is None else self._by_key.from_keys([kept])[0]
+
+    def show(self, kept: Kept, info: Info) -> Presented:
+        """Return a point as the user sees it, with the numbers that the user gave.
+
+        kept: as of `keep`.
+        info: of its trial.
+        """
+        return restore_numbers(self.domain.present(self.restore(kept)), info.get("given"))
+
+
+class KeptPoints(NamedTuple):
+    """The points of all trials at one moment.
+
+    form: in which they are kept.
+    kept: by number of the trial.
+    """
+
+    form: PointForm
+    kept: tuple[Kept, ...]
+
+    def take(self, numbers: Sequence[int]) -> Batch:
+        """Return the points of some trials as a batch.
+
+        numbers: of the trials, whose points can be read.
+        """
+        return self.form.join([self.kept[number] for number in numbers])
+
+
+def find_moved_numbers(given: object, presented: object, domain: object = None) -> dict[str, ParsedJson]:
+    """Return the numbers of a point that its domain holds as others, by name, as plain JSON; none give {}.
+
+    A listed number is the one of the list, however it was given.
+
+    given: the point as the user wrote it.
+    presented: the same point as the domain presents it. Only dicts are looked into.
+    domain: of the point; None for one that lists no numbers.
+    """
+    if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
+        return {}
+    moved: dict[str, ParsedJson] = {}
+    values = list_values(domain)
+    for name in presented.keys() & given.keys():
+        own, kept, one = given[name], presented[name], values.get(name)
+        number = own.item() if isinstance(own, np.generic) else own
+        if isinstance(kept, Mapping):
+            if inside := find_moved_numbers(own, kept, one):
+                moved[name] = inside
+        elif one is not None and getattr(one, "choices", None) is not None and one.kind != "Real":
+            continue
+        elif _is_number(kept) and _is_number(number) and number != kept:
+            grid = getattr(one, "choices", None)
+            if grid is None or grid.low <= number <= grid.high:  # not an end that rounding moved out
+                moved[name] = number
+    return moved
+
+
+def restore_numbers(presented: Presented, moved: ParsedJson) -> Presented:
+    """Return a point with the numbers that its user gave.
+
+    presented: as its domain presents it.
+    moved: what `find_moved_numbers` returned.
+    """
+    if not isinstance(presented, Mapping) or not isinstance(moved, Mapping) or not moved:
+        return presented
+    known = {name: number for name, number in moved.items() if name in presented}
+    inside = {name: restore_numbers(presented[name], one) for name, one in known.items() if isinstance(one, Mapping)}
+    return {**presented, **known, **inside}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def find_names(description: ParsedJson) -> tuple[str, ...] | None:
+    """Return the names that all points of a domain may have, in their order; None where points have no names.
+
+    description: of the domain, as JSON.
+    """
+    if not isinstance(description, dict) or description.get("domain") != "space":
+        return None
+    variables = description.get("variables")
+    return tuple(variables) if isinstance(variables, dict) else None
+
+
+def write_point_text(domain: Domain, x: Point, names: Sequence[str] | None) -> str:
+    """Return a point as it is stored; one that lacks a variable, as conditions allow, is stored with its names.
+
+    domain: of the point.
+    x: a point of it.
+    names: as of `find_names`.
+    """
+    data = domain.encode(x)
+    if names is not None and isinstance(data, dict) and tuple(data) == names:
+        return dump_compactly(list(data.values()))
+    return dump(data)
+
+
+def read_point_texts(texts: Sequence[str], domain: Domain, names: Sequence[str] | None) -> Batch | None:
+    """Return points as a batch of their domain; None where one has to be read by itself, or cannot be read.
+
+    texts: as they are stored.
+    domain: of the points.
+    names: as of `find_names`, of the domain.
+    """
+    if names is None or type(domain) is not Space:
+        return None
+    try:
+        points = [parse(text) for text in texts]
+    except ValueError:
+        return None
+    return domain.decode_values(points) if all(isinstance(point, list) for point in points) else None
+
+
+def read_point_text(text: str, names: Sequence[str] | None) -> ParsedJson:
+    """Return what the domain of a point encoded; raise ValueError where the text is none, or has too many values.
+
+    text: as it is stored.
+    names: as of `find_names`, of the domain that the point is of.
+    """
+    data = parse(text)
+    if names is None or not isinstance(data, list):
+        return data
+    if len(data) != len(names):
+        raise ValueError(f"point: expected {len(names)} values, got {len(data)}")
+    return dict(zip(names, data, strict=True))
