@@ -11,7 +11,7 @@ import numpy as np
 from bostruct.contracts import IntArray
 from bostruct.domains.language.graph import Discrete
 from bostruct.domains.language.values import Value
-from bostruct.domains.space.rearrangements import count_rearrangements, list_rearrangements
+from bostruct.domains.space.permutation import count_rearrangements, list_rearrangements
 
 
 def order_at(position: int, k: int) -> tuple[int, ...]:
