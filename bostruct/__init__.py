@@ -14,16 +14,16 @@ __version__ = "0.2.0"
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # silent until a program listens
 
 _HOME = {
-    "Binary": "bostruct.domains.space.binary",
-    "Categorical": "bostruct.domains.space.categorical",
-    "Ordinal": "bostruct.domains.space.ordinal",
-    "Integer": "bostruct.domains.space.integer",
-    "Fidelity": "bostruct.domains.space.fidelity",
-    "Graph": "bostruct.domains.space.graph",
-    "OneOf": "bostruct.domains.space.when",
+    "Binary": "bostruct.domains.space.discrete",
+    "Categorical": "bostruct.domains.space.discrete",
+    "Ordinal": "bostruct.domains.space.discrete",
+    "Integer": "bostruct.domains.space.numeric",
+    "Fidelity": "bostruct.domains.space.discrete",
+    "Graph": "bostruct.domains.space.discrete",
+    "OneOf": "bostruct.domains.space.clauses",
     "Permutation": "bostruct.domains.space.permutation",
     "Candidates": "bostruct.domains.space.candidates",
-    "Real": "bostruct.domains.space.real",
+    "Real": "bostruct.domains.space.numeric",
     "Sequence": "bostruct.domains.space.sequence",
     "Space": "bostruct.domains.mixed",
     "Subset": "bostruct.domains.space.subset",
@@ -89,19 +89,14 @@ if TYPE_CHECKING:
     from bostruct.domains.architecture.value import Architecture
     from bostruct.domains.joint import joint_domain
     from bostruct.domains.registry import register_domain
-    from bostruct.domains.space.binary import Binary
     from bostruct.domains.space.candidates import Candidates
-    from bostruct.domains.space.categorical import Categorical
-    from bostruct.domains.space.fidelity import Fidelity
-    from bostruct.domains.space.graph import Graph
-    from bostruct.domains.space.integer import Integer
-    from bostruct.domains.space.ordinal import Ordinal
+    from bostruct.domains.space.clauses import OneOf
+    from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+    from bostruct.domains.space.numeric import Integer, Real
     from bostruct.domains.space.permutation import Permutation
-    from bostruct.domains.space.real import Real
     from bostruct.domains.space.sequence import Sequence
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.subset import Subset
-    from bostruct.domains.space.when import OneOf
     from bostruct.execution.reporting import report
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport

@@ -33,10 +33,10 @@ from bostruct.domains.joint import Joint, JointPoint, as_part, read_part
 from bostruct.domains.part_choices import PartChoices, PartDecisions
 from bostruct.domains.part_tests import PartTest, check_condition_names, split_conditions
 from bostruct.domains.space.call_limit import call_limit, limit_calls, limit_search, release_calls
-from bostruct.domains.space.clause_checks import check_constraints, name_levels
+from bostruct.domains.space.clauses import describe_when, predicate_name
+from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import Constraint, ask, describe_draws
 from bostruct.domains.space.levels import note_under
-from bostruct.domains.space.listed_draws import draw_listed
 from bostruct.domains.space.registry import is_part, variable
 from bostruct.domains.space.rereading import (
     NOTHING,
@@ -47,9 +47,9 @@ from bostruct.domains.space.rereading import (
     read_contents,
     split_values,
 )
+from bostruct.domains.space.sampling import draw_listed
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.when import describe_when, predicate_name
 
 MAX_ENUMERATED = 20_000
 REJECTION_DRAWS = 5_000  # before they are given up

@@ -9,10 +9,10 @@ from functools import cached_property
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import Domain, DomainError, Point, PointError
-from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.clauses import OneOf, ask_predicate, describe_when
+from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.registry import is_part
 from bostruct.domains.space.variable import Variable
-from bostruct.domains.space.when import OneOf, ask_predicate, describe_when
 
 MAX_REMEMBERED = 10_000  # answers of one test
 

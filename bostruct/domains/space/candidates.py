@@ -12,15 +12,21 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
-from bostruct.domains.space.descriptors import DescriptorGroup, Descriptors
-from bostruct.domains.space.given_table import GivenTable, are_numbers_of_rows, build_descriptors, read_table
+from bostruct.domains.space.clauses import When
+from bostruct.domains.space.descriptors import (
+    DescriptorGroup,
+    Descriptors,
+    GivenTable,
+    are_numbers_of_rows,
+    build_descriptors,
+    read_table,
+)
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, VariableGraph
 from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
-from bostruct.domains.space.when import When
 
 DIRECTIONS = 8  # in which rows are ranked
 ROUNDS = 6  # of the iteration that finds the directions

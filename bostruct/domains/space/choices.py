@@ -14,11 +14,11 @@ import numpy as np
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
+from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
-from bostruct.domains.space.when import When, check_when
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",

@@ -12,9 +12,9 @@ from bostruct.domains.space.call_limit import call_limit
 from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.constraints import ConstrainedProduct, Sample, valid_mask
 from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.sampling import random_walk
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch, pad_columns
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.walks import random_walk
 
 QUICK = 4  # changes that are quick to draw, for each of others
 

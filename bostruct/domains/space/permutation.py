@@ -12,11 +12,11 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices, list_entries, to_python
+from bostruct.domains.space.clauses import When, check_when
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
-from bostruct.domains.space.when import When, check_when
 
 MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
 MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row

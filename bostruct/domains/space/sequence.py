@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices, list_entries, to_python
+from bostruct.domains.space.clauses import When, check_when
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick
-from bostruct.domains.space.when import When, check_when
 
 LENGTH_SHARE = 0.25  # of moves that put a letter in, and of those that leave one out
 

@@ -28,9 +28,8 @@ from bostruct.contracts import (
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import release_calls
-from bostruct.domains.space.clause_checks import check_constraints, name_levels
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
+from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import (
     ConstrainedProduct,
     Constraint,
@@ -51,10 +50,10 @@ from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
+from bostruct.domains.space.sampling import sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
 from bostruct.domains.space.survey import find_survey
-from bostruct.domains.space.unseen_points import sample_unseen
 from bostruct.domains.space.variable import ABSENT
 
 MAX_VARIABLES = 10_000
@@ -174,7 +173,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
 
         Independent, each variable even on its scale given those that it depends on. Under tight constraints points
         come from a list of all, with the same chances, or from walks: see
-        `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
+        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found; TypeError, ValueError.
         """
         check_draw(m, rng)

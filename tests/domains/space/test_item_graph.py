@@ -4,7 +4,7 @@ import networkx as nx
 import pytest
 
 from bostruct.contracts import DomainError
-from bostruct.domains.space.categorical import Categorical
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.graphs import read_item_graph
 
 ITEMS = list("abcd")
