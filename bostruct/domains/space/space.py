@@ -50,10 +50,9 @@ from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
-from bostruct.domains.space.sampling import sample_distinct, sample_satisfying, sample_unseen
+from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.domains.space.survey import find_survey
 from bostruct.domains.space.variable import ABSENT
 
 MAX_VARIABLES = 10_000
