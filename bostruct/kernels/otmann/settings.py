@@ -24,7 +24,7 @@ from bostruct.domains.architecture.labels import (
     check_triangles,
     kernel_size_costs,
 )
-from bostruct.domains.architecture.masses import DENSE_FACTOR, END_FLOOR, END_SHARE
+from bostruct.domains.architecture.measures import DENSE_FACTOR, END_FLOOR, END_SHARE
 from bostruct.domains.architecture.validity import MAX_MASS
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.labels import CNN, Label
-from bostruct.domains.architecture.masses import all_masses
+from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.value import Architecture
 from tests.architectures import GOLDEN
 from tests.kernels.otmann.test_golden import TOTAL_MASSES
