@@ -13,11 +13,11 @@ from itertools import islice, product
 import numpy as np
 
 from bostruct.contracts import Infeasible
+from bostruct.domains.language.build import expand_module
+from bostruct.domains.language.counting import signature
 from bostruct.domains.language.errors import NoneFeasible, TooDeep
-from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import Discrete, Module
 from bostruct.domains.language.hyperparameters import independent_ancestors
-from bostruct.domains.language.signatures import signature
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk, opens_choices
 

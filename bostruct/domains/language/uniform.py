@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bostruct.domains.language.count_tables import CountRow, total
-from bostruct.domains.language.counting import NotFactorable, ProgramCounter
+from bostruct.domains.language.build import expand_module
+from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramCounter, total
 from bostruct.domains.language.errors import NoneFeasible
-from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import Discrete, Fragment
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk, opens_choices

@@ -5,7 +5,6 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language import termination
-from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.errors import NoneFeasible
 from bostruct.domains.language.termination import (
     OVERGROWN_CHOICES,
@@ -15,6 +14,7 @@ from bostruct.domains.language.termination import (
     is_overgrown,
     module_ancestors,
 )
+from bostruct.domains.language.walk import begin
 from tests.domains.language.more_programs import endless
 
 
