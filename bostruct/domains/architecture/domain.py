@@ -25,7 +25,7 @@ from bostruct.contracts import (
     SpaceExhausted,
     draw_unseen,
 )
-from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Family, family_from_json
+from bostruct.domains.architecture.layers import CNN, MLP, RECTIFIERS, SIGMOIDS, Family, family_from_json
 from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.modifiers import MODIFIERS, enumerate_changes
 from bostruct.domains.architecture.value import Architecture, check_architecture
@@ -126,8 +126,8 @@ class Bounds:
     max_edges: int >= 1, edges in all.
     max_halvings: float >= 0, how often an image may be halved.
     mass: ``processing``, the mass of the processing layers together (`Architecture.masses`); or ``total``, as the
-        released code bounds it: of all layers (`bostruct.domains.architecture.measures.all_masses`), which is that of the
-        processing layers, fully connected ones at a tenth, and thrice what the input has.
+        released code bounds it: of all layers (`bostruct.domains.architecture.measures.all_masses`), which is that of
+        the processing layers, fully connected ones at a tenth, and thrice what the input has.
 
     Raises ValueError and TypeError.
     """

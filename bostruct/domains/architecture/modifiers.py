@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label, Layer
 from bostruct.domains.architecture.value import Architecture
 
 LabelChances = dict[str, dict[str, float]]

@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from bostruct.checks import load_by_name, short_repr
 from bostruct.contracts import DomainError, Json, MissingExtra, ParsedJson, PointError
-from bostruct.domains.architecture.labels import BUILT_IN, Family, Label, family_from_json
-from bostruct.domains.architecture.layers import Layer, as_layer, layer_to_json
+from bostruct.domains.architecture.layers import (
+    BUILT_IN,
+    Family,
+    Label,
+    Layer,
+    as_layer,
+    family_from_json,
+    layer_to_json,
+)
 from bostruct.domains.architecture.validity import (
     MAX_MASS,
     AdjacencyLists,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
     from torch import Tensor, nn
 
-    from bostruct.domains.architecture.labels import Family
+    from bostruct.domains.architecture.layers import Family
     from bostruct.domains.architecture.value import Architecture
 
 T = TypeVar("T")

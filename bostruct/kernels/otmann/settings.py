@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
-from bostruct.domains.architecture.labels import (
+from bostruct.domains.architecture.layers import (
     KERNEL_SIZES,
     UNMATCHED,
     Family,

@@ -23,8 +23,7 @@ from bostruct.domains.architecture.domain import (
     mlp_pool,
     vgg,
 )
-from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import CNN, MLP, RECTIFIERS, SIGMOIDS, Label, Layer
 from bostruct.domains.architecture.modifiers import SWAPS, draw_label, enumerate_changes
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json

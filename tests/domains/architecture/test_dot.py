@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from bostruct.domains.architecture.labels import BUILT_IN, CNN, Label
+from bostruct.domains.architecture.layers import BUILT_IN, CNN, Label
 from bostruct.domains.architecture.value import architecture_dot, layer_color
 from tests.architectures import GOLDEN
 

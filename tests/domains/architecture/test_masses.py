@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import CNN, Label
+from bostruct.domains.architecture.layers import CNN, Label
 from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.value import Architecture
 from tests.architectures import GOLDEN
