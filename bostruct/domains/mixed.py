@@ -1,4 +1,7 @@
-"""Spaces some of whose values are other domains: numbers and choices are one row, each other domain is a part."""
+"""Spaces some of whose values are other domains: numbers and choices are one row, each other domain is a part.
+
+If a variable has a condition on a part, a binary variable tells whether the condition holds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The choices and decisions of points of several parts, side by side, under paths that say whose they are."""
+"""Named choices of points: those of several parts side by side, and those inside structures such as orders and subsets.
+
+The path of a choice says which part it belongs to.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import numpy as np
 from bostruct.checks import list_wide
 from bostruct.contracts import Array, Choice, Domain, DomainError, Point
 from bostruct.domains.language.features import LRUCache
-from bostruct.domains.space.decisions import coordinate
+from bostruct.domains.space.choices import coordinate
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import ABSENT, Variable

@@ -1,4 +1,4 @@
-"""Layer labels: what kinds of layers a family of architectures knows, and how unlike two of them are.
+"""Layers, the shorthand in which people write them, and their labels: what kinds of layers a family knows.
 
 The labels and costs of `CNN` and `MLP` are those of Kandasamy et al. 2018, "Neural Architecture Search with Bayesian
 Optimization and Optimal Transport" (NASBOT), in the values of its released code. One unit of cost is what it costs to

@@ -1,4 +1,4 @@
-"""Make traces of others: all that differ in one choice, one of these drawn, and what two are crossed into."""
+"""List the traces of a space, and make traces of others: neighbors, mutations and crossovers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Count the programs of a space by factoring: choices that do not touch each other are multiplied, not visited.
 
 What a part of the space counts depends on the hyperparameters made around it that it turns out to use, which nobody
-knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, where it
-uses any, to a number. Tables of neighboring parts are joined where they speak of the same hyperparameters and
-multiplied where they do not, and a hyperparameter is summed out in the part that made it.
+knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, if it
+uses any, to a number. Tables of neighboring parts are joined on the hyperparameters that they share, and multiplied if
+they share none, and a hyperparameter is summed out in the part that made it. Modules with equal signatures build the
+same parts, and are counted once.
 """
 
 from __future__ import annotations

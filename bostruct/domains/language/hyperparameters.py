@@ -1,4 +1,7 @@
-"""Make hyperparameters: what is chosen, and what follows from it."""
+"""Make hyperparameters: what is chosen, and what follows from it.
+
+An order of things is held as its position among all orders.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Define programs: search spaces with nothing left to choose, as graphs that compilers read."""
+"""Define programs, as graphs that compilers read, and programs with choices left open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Draw ways through a space at random, or follow a trace."""
+"""Draw ways through a space at random: choice by choice, evenly over all programs, or along a trace.
+
+If parts contain themselves, values drawn at random may open more choices than they close, and such a draw never ends.
+One that has grown large is led to an end instead: each choice from there on takes a value that needs the fewest
+substitutions around each other until nothing is left to choose. Even draws use the counts of the parts of a space.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Predicates that are data: compared, pickled and written to files, as functions cannot be."""
+"""Predicates that are data, and the `when=` of a variable, which tests the values of others.
+
+Clauses are compared, pickled and written to files, as functions cannot be.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The conditions of a space: which variables each point has, given the values of others, and how many points there are.
 
-Points are counted without listing them. Values of a parent that the same tests hold for are one class. One pass over
-the variables, parents first, carries the number of ways to each setting of the classes that later variables still ask
+Clauses are checked against the variables that they name: unknown names and values, and order among texts. Points are
+counted without listing them. Values of a parent that the same tests hold for are one class. One pass over the
+variables, parents first, carries the number of ways to each setting of the classes that later variables still ask
 about.
 """
 

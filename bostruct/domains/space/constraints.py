@@ -1,4 +1,8 @@
-"""Count the known constraints of a space that hold at a point: opaque predicates, each call of which is counted."""
+"""Variables with conditions and known constraints, without a search for valid points.
+
+The product of the variables reads and writes rows, and keys of rows. Constraints are opaque predicates, each call of
+which is counted.
+"""
 
 from __future__ import annotations
 

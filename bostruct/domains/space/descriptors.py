@@ -1,4 +1,4 @@
-"""Descriptors of the values of a variable, as arrays: what is compared together, and their JSON."""
+"""Tables of descriptors of the values of a variable: read in each form that users give, as arrays, and as JSON."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Define the graphs that the choices of one variable form: complete, a path, or any connected weighted graph.
 
-Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached.
+Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached. Users give
+the graph of some items as a networkx graph, or as a list of edges.
 """
 
 from __future__ import annotations

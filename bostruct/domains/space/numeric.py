@@ -1,4 +1,7 @@
-"""A variable of real numbers, on a grid that is finer than people write and is never listed."""
+"""The variables of numbers: integers, few on a path or many on a grid, and reals, on a grid that is never listed.
+
+A grid of reals is finer than people write. Either kind may be on the scale of the logarithm.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,9 @@ from bostruct.domains.space.scale import GRID_STEPS, IntegerGrid, RealGrid
 from bostruct.domains.space.variable import NO_DEFAULT
 
 LARGEST = 2**53  # up to which float64 holds every integer
+SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
+SMALLEST_RANGE = 1e-310  # of which a step of the grid is some roundings of the smallest floats, too
+SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
 
 
 class Integer(ChoiceVariable):
@@ -116,11 +122,6 @@ class Integer(ChoiceVariable):
     def _grid(self) -> IntegerGrid | None:
         """The integers where they are not listed."""
         return self.choices if isinstance(self.choices, IntegerGrid) else None
-
-
-SMALLEST_STEP = 1e-15  # of the grid, as a share of the numbers: a few roundings of float64
-SMALLEST_RANGE = 1e-310  # of which a step of the grid is some roundings of the smallest floats, too
-SMALLEST_LOW = sys.float_info.min  # of a logarithm: smaller floats have fewer digits
 
 
 class Real(ChoiceVariable):

@@ -1,8 +1,12 @@
-"""Draw points that satisfy all constraints of a space: by rejection where that works, else by walks from valid points.
+"""Draw points that satisfy all constraints of a space: by rejection if that works, else by walks from valid points.
 
-Walks begin at points that the caller knows, such as those of a history, and at those of the space's survey, so that
-nothing is searched for twice. The survey is a function of the space alone: it changes no draw of a seed, whatever was
-asked of the space before.
+A space is surveyed once: do uniform draws hit valid points, and where are some? Constraints are opaque predicates, so
+the survey goes from exact to hopeful: uniform draws; draws tilted towards a constant point, which meet budgets and
+cardinalities; walks that repair one constraint after another; the best of these repairs, recombined with tilted draws.
+The survey is a function of the space alone: it changes no draw of a seed, whatever was asked of the space before.
+
+Walks begin at points that the caller knows, such as those of a history, and at those of the survey, so that nothing is
+searched for twice.
 """
 
 from __future__ import annotations

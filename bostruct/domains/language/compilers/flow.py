@@ -1,4 +1,4 @@
-"""Propagate values through the graph of a program (Negrinho et al. 2019, algorithm 4)."""
+"""Propagate values through the graph of a program (Negrinho et al. 2019, algorithm 4), and compile it to functions."""
 
 from __future__ import annotations
 
