@@ -96,7 +96,9 @@ class Candidates(ChoiceVariable):
         """
         known = description.get("choices")
         found = super().decode_from(data, description) if isinstance(data, dict) else self._parse_from(data, known)
-        if description.get("kind") == self.kind and (self.is_numbered or _is_numbered(description)):
+        if description.get("kind") == self.kind and (
+            self.is_numbered or (not description.get("labeled", False) and are_numbers_of_rows(description["choices"]))
+        ):  # rows without labels but their numbers
             self._check_is_same(found[0], data, description)
         return found
 
@@ -147,11 +149,6 @@ def _find_labels(given: GivenTable, label: object) -> list[Any]:
         return given.index_labels
     named = [] if given.index_name is None else [given.index_name]
     raise DomainError(f"Candidates: label: expected one of {short_repr([*given.columns, *named])}, got {label!r}")
-
-
-def _is_numbered(description: ParsedJson) -> bool:
-    """Tell whether the rows of a table, as JSON, have no labels but their numbers."""
-    return not description.get("labeled", False) and are_numbers_of_rows(description["choices"])
 
 
 @lru_cache(maxsize=2)

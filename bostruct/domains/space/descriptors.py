@@ -216,7 +216,12 @@ def read_table(owner: str, given: object) -> GivenTable:
         table = GivenTable(_name_columns(owner, given, given))
     elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
         table = _read_frame(owner, given)
-    elif isinstance(given, Sequence) and not isinstance(given, str | bytes) and _are_mappings(given):
+    elif (
+        isinstance(given, Sequence)
+        and not isinstance(given, str | bytes)
+        and len(given) > 0
+        and all(isinstance(one, Mapping) for one in given)
+    ):
         table = GivenTable(_read_records(owner, given))
     else:
         table = GivenTable(_read_matrix(owner, given))
@@ -287,10 +292,6 @@ def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list
         if len(rows) != 1:
             raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
     return [rows[0] for rows in found]
-
-
-def _are_mappings(given: Sequence[Any]) -> bool:
-    return len(given) > 0 and all(isinstance(one, Mapping) for one in given)
 
 
 def _read_frame(owner: str, frame: Any) -> GivenTable:

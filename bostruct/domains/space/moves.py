@@ -127,7 +127,9 @@ class Moves:
         has_numbers = self.space.n_continuous > 0
         which, values = self._draw_change(x, rng) if has_numbers else self._sample_changes(np.asarray(x), 1, rng, False)
         if len(which):
-            return self._apply_randomly(x, which, values, rng)
+            # What the change makes exist is drawn, or has fallback values if the draw is invalid.
+            row = self.space.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
+            return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
         for steps in MUTATION_WALK_STEPS:
             other, moved = random_walk(self.space, np.asarray(x, dtype=np.int64), steps, rng, max_moves=1)
             if moved:
@@ -148,20 +150,16 @@ class Moves:
         for _ in range(CROSSOVER_TRIES):
             first = (rng.random(self.space.d) < 0.5)[self.variable_of]
             child = np.where(first, x, y)
-            self._cross_values(child, x, y, rng)
+            for i, variable in self.crossing:
+                own = self.space.layout.columns(i)
+                if x[own.start] != ABSENT and y[own.start] != ABSENT:
+                    child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
             if self.space.conditions:
                 child = np.where(child == ABSENT, np.where(first, y, x), child)
                 self.space.conditions.settle_randomly(child[None], rng)
             if self._is_valid(child):
                 return child
         return np.array(x, dtype=np.int64)
-
-    def _cross_values(self, child: IntArray, x: IntArray, y: IntArray, rng: np.random.Generator) -> None:
-        """Cross the values of variables that know how, where both parents have them."""
-        for i, variable in self.crossing:
-            own = self.space.layout.columns(i)
-            if x[own.start] != ABSENT and y[own.start] != ABSENT:
-                child[own] = variable.cross(x[own].tolist(), y[own].tolist(), rng)
 
     def _settle(self, changes: SingleChanges) -> SingleChanges:
         """Return the changes with what follows from them by the conditions, if there are any."""
@@ -182,11 +180,6 @@ class Moves:
     def _apply(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         """Return copies of x, each with one variable at another value, others as the conditions ask."""
         return self.space.conditions.settle_simply(self._change_rows(x, which, values))
-
-    def _apply_randomly(self, x: IntArray, which: IntArray, values: IntArray, rng: np.random.Generator) -> IntArray:
-        """Return x with one change; what it makes exist is drawn, or has fallback values where the draw is invalid."""
-        row = self.space.conditions.settle_randomly(self._change_rows(x, which, values), rng)[0]
-        return row if not self.space.conditions or self._is_valid(row) else self._apply(x, which, values)[0]
 
     def _change_rows(self, x: IntArray, which: IntArray, values: IntArray) -> IntArray:
         base = np.asarray(x, dtype=np.int64)[None]

@@ -409,7 +409,8 @@ def sample_unseen(
 
     Raises SpaceExhausted when none is left, or found.
     """
-    if known_only_by_history := _knows_none_but(space, seen):
+    known_only_by_history = seen and space.constraints and not space.enumerable and not len(find_survey(space).points)
+    if known_only_by_history:
         known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
         x = find_unseen_nearby(space, known, seen)
     elif (x := draw_unseen(sample, space.keys, seen, rng)) is None and space.enumerable:
@@ -426,11 +427,6 @@ def sample_unseen(
             f"{ended}more may exist"
         )
     return x
-
-
-def _knows_none_but(space: ConstrainedProduct, seen: AbstractSet[Hashable]) -> bool:
-    """Tell whether seen points are the only valid ones known."""
-    return bool(seen and space.constraints) and not space.enumerable and not len(find_survey(space).points)
 
 
 def _sample_unseen_from_list(

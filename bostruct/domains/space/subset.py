@@ -217,7 +217,8 @@ class Subset(Variable):
         edges: dict[str, Json] = {}
         if self.graph is not None:
             edges["edges"] = [list(edge) for edge in self.graph.edges]
-        return {"items": self._item.describe()["choices"], "size": self._size_json(), **edges}
+        size: Json = self.sizes[0] if self.sizes[0] == self.sizes[1] else list(self.sizes)
+        return {"items": self._item.describe()["choices"], "size": size, **edges}
 
     @classmethod
     def from_json(cls, data: ParsedJson) -> Subset:
@@ -234,9 +235,6 @@ class Subset(Variable):
     @property
     def _all_sizes(self) -> range:
         return range(self.sizes[0], self.sizes[1] + 1)
-
-    def _size_json(self) -> Json:
-        return self.sizes[0] if self.sizes[0] == self.sizes[1] else list(self.sizes)
 
     def _words(self) -> str:
         smallest, largest = self.sizes
