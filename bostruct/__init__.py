@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from bostruct.domains.joint import joint_domain as joint_domain
     from bostruct.domains.mixed import Space as Space
     from bostruct.domains.registry import register_domain as register_domain
-    from bostruct.domains.space.binary import Binary as Binary
     from bostruct.domains.space.candidates import Candidates as Candidates
-    from bostruct.domains.space.categorical import Categorical as Categorical
-    from bostruct.domains.space.fidelity import Fidelity as Fidelity
-    from bostruct.domains.space.graph import Graph as Graph
-    from bostruct.domains.space.integer import Integer as Integer
-    from bostruct.domains.space.ordinal import Ordinal as Ordinal
+    from bostruct.domains.space.clauses import OneOf as OneOf
+    from bostruct.domains.space.discrete import Binary as Binary
+    from bostruct.domains.space.discrete import Categorical as Categorical
+    from bostruct.domains.space.discrete import Fidelity as Fidelity
+    from bostruct.domains.space.discrete import Graph as Graph
+    from bostruct.domains.space.discrete import Ordinal as Ordinal
+    from bostruct.domains.space.numeric import Integer as Integer
+    from bostruct.domains.space.numeric import Real as Real
     from bostruct.domains.space.permutation import Permutation as Permutation
-    from bostruct.domains.space.real import Real as Real
     from bostruct.domains.space.sequence import Sequence as Sequence
     from bostruct.domains.space.subset import Subset as Subset
-    from bostruct.domains.space.when import OneOf as OneOf
     from bostruct.execution.reporting import report as report
     from bostruct.kernels.otmann.distance import otmann as otmann
     from bostruct.kernels.otmann.plot import plot_transport as plot_transport
@@ -94,18 +94,13 @@ else:
             "bostruct.domains.joint": "joint_domain",
             "bostruct.domains.mixed": "Space",
             "bostruct.domains.registry": "register_domain",
-            "bostruct.domains.space.binary": "Binary",
             "bostruct.domains.space.candidates": "Candidates",
-            "bostruct.domains.space.categorical": "Categorical",
-            "bostruct.domains.space.fidelity": "Fidelity",
-            "bostruct.domains.space.graph": "Graph",
-            "bostruct.domains.space.integer": "Integer",
-            "bostruct.domains.space.ordinal": "Ordinal",
+            "bostruct.domains.space.clauses": "OneOf",
+            "bostruct.domains.space.discrete": "Binary Categorical Fidelity Graph Ordinal",
+            "bostruct.domains.space.numeric": "Integer Real",
             "bostruct.domains.space.permutation": "Permutation",
-            "bostruct.domains.space.real": "Real",
             "bostruct.domains.space.sequence": "Sequence",
             "bostruct.domains.space.subset": "Subset",
-            "bostruct.domains.space.when": "OneOf",
             "bostruct.execution.reporting": "report",
             "bostruct.kernels.otmann.distance": "otmann",
             "bostruct.kernels.otmann.plot": "plot_transport",

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds
-from bostruct.domains.architecture.labels import CNN, MLP
-from bostruct.domains.architecture.pools import blocks, branching_cnn, vgg
+from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, blocks, branching_cnn, vgg
+from bostruct.domains.architecture.layers import CNN, MLP
 from bostruct.domains.architecture.value import Architecture
 
 

@@ -55,7 +55,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
     | {"bostruct.domains.space.levels"},
     "analysis": BASE
-    | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices", "bostruct.domains.structure_choices"}
+    | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
     | {"bostruct.domains.space.variable", "bostruct.surrogates.conditional_fanova"},
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS | {"public_names"},

@@ -16,7 +16,7 @@ class Exemplar(NamedTuple):
 
 
 EXEMPLARS = (
-    Exemplar("kind of variable", "bostruct.domains.space.integer"),
+    Exemplar("kind of variable", "bostruct.domains.space.numeric"),
     Exemplar("factor of the product kernel", "bostruct.kernels.space.complete"),
     Exemplar("method", "bostruct.methods.tpe"),
     Exemplar("searcher", "bostruct.searchers.tpe"),

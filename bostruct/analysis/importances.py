@@ -22,9 +22,8 @@ from bostruct.analysis.picture_style import (
 )
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array, BostructError, Choice, ChoiceDomain, Domain, Point
-from bostruct.domains.part_choices import DescribedParts
+from bostruct.domains.part_choices import MARK, DescribedParts, StructureChoices, draw_values
 from bostruct.domains.space.variable import Variable
-from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
 from bostruct.study.result import Result
 from bostruct.surrogates.conditional_fanova import importances_of_draws, thin_levels
 from bostruct.surrogates.fanova import (

@@ -87,4 +87,4 @@ from bostruct.contracts.types import State as State
 from bostruct.public_names import attach
 
 if not TYPE_CHECKING:
-    __getattr__ = attach(__name__, {,})[0]  # says what to use in place of old names
+    __getattr__ = attach(__name__, {})[0]  # says what to use in place of old names

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from bostruct.public_names import attach
 
 if TYPE_CHECKING:
-    from bostruct.domains.architecture.labels import CELL as CELL
-    from bostruct.domains.architecture.labels import CNN as CNN
-    from bostruct.domains.architecture.labels import MBCONV as MBCONV
-    from bostruct.domains.architecture.labels import MLP as MLP
-    from bostruct.domains.architecture.labels import Family as Family
-    from bostruct.domains.architecture.labels import Label as Label
+    from bostruct.domains.architecture.layers import CELL as CELL
+    from bostruct.domains.architecture.layers import CNN as CNN
+    from bostruct.domains.architecture.layers import MBCONV as MBCONV
+    from bostruct.domains.architecture.layers import MLP as MLP
+    from bostruct.domains.architecture.layers import Family as Family
+    from bostruct.domains.architecture.layers import Label as Label
     from bostruct.domains.space.choice_json import choices_from_json as choices_from_json
     from bostruct.domains.space.choices import ChoiceVariable as ChoiceVariable
     from bostruct.domains.space.choices import check_choices as check_choices
@@ -30,7 +30,7 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "bostruct.domains.architecture.labels": "CELL CNN Family Label MBCONV MLP",
+            "bostruct.domains.architecture.layers": "CELL CNN Family Label MBCONV MLP",
             "bostruct.domains.space.choice_json": "choices_from_json",
             "bostruct.domains.space.choices": "ChoiceVariable check_choices",
             "bostruct.domains.space.clauses": "AllOf AnyOf Compare CompareVariables IsIn Not ValueOf",

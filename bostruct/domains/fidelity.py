@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.contracts import Batch, DomainError, IntArray, Point
 from bostruct.domains.joint import Joint
-from bostruct.domains.space.fidelity import Fidelity
+from bostruct.domains.space.discrete import Fidelity
 from bostruct.domains.space.space import Space
 
 

@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 
 from bostruct.checks import count_own_frames, missing_package, short_repr
 from bostruct.contracts import DomainError, PointError, Presented
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid, to_python
 from bostruct.domains.space.clauses import (
     RELATIONS,
@@ -19,13 +18,12 @@ from bostruct.domains.space.clauses import (
     CompareVariables,
     IsIn,
     Not,
+    OneOf,
     ValueOf,
 )
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.discrete import Categorical, Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.when import OneOf
 from bostruct.integrations.configspace_values import constant_value, is_biased, sort_of_values
 
 try:

@@ -8,15 +8,23 @@ import numpy as np
 
 from bostruct.checks import missing_package, short_repr
 from bostruct.contracts import DomainError, Presented
-from bostruct.domains.space.binary import Binary
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
-from bostruct.domains.space.clauses import AllOf, AnyOf, Clause, Compare, CompareVariables, IsIn, Not, ValueOf
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.clauses import (
+    AllOf,
+    AnyOf,
+    Clause,
+    Compare,
+    CompareVariables,
+    IsIn,
+    Not,
+    OneOf,
+    ValueOf,
+    ask_predicate,
+    predicate_name,
+)
+from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.when import OneOf, ask_predicate, predicate_name
 from bostruct.integrations.configspace_reading import CLAUSE_RELATIONS, CONDITION_RELATIONS, VARIABLE_RELATIONS
 
 try:

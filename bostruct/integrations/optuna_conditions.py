@@ -8,9 +8,9 @@ from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 
+from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.variable import Variable
-from bostruct.domains.space.when import OneOf
 
 Params = Mapping[str, Any]  # of one trial
 

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from bostruct.contracts import Domain, Info, ParsedJson, Point, PointError, Searcher, SpaceExhausted, State
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.domains.space.when import OneOf
+from bostruct.domains.space.clauses import OneOf
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_conditions import infer_conditions
 from bostruct.integrations.optuna_outcomes import count_limits, declare, has_values, read_outcome

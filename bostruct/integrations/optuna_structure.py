@@ -12,7 +12,7 @@ from optuna.trial import Trial
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import Domain, DomainError, Point, PointError
 from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.integrations.optuna_spaces import describe_parameters, read_distribution, write_variable

@@ -9,10 +9,9 @@ from typing import Any
 
 from bostruct.checks import missing_package, short_repr
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.space.categorical import Categorical
-from bostruct.domains.space.integer import Integer
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.levels import is_level
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 

@@ -15,10 +15,9 @@ from sklearn.utils import check_random_state
 
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, Presented, Searcher, SpaceExhausted
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import list_entries
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.discrete import Categorical
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.registry import variable
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable

@@ -17,7 +17,7 @@ from bostruct.contracts import (
     FeatureDomain,
     Point,
 )
-from bostruct.domains.architecture.summary import summarize
+from bostruct.domains.architecture.measures import summarize
 from bostruct.domains.part_choices import DescribedParts
 from bostruct.methods.default_kernels import stands_for_architectures
 from bostruct.methods.refusals import domain_label

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.checks import check_domain
 from bostruct.contracts import Array, Domain, IntArray
-from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
 from bostruct.methods.descriptions import describe_points
 from bostruct.searchers.bayesian import BayesianSearch
@@ -44,5 +42,5 @@ def smac(domain: Domain) -> BayesianSearch:
 def _values_of(domain: Domain) -> Callable[[IntArray], Array] | None:
     """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
     if isinstance(domain, Space) and not domain.conditions:
-        return partial(coordinate_values, domain)
+        return domain.coordinate_values
     return None

@@ -13,8 +13,7 @@ from torch.nn import functional
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import Family
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import Family, Layer
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
 from bostruct.nas.own_layers import (

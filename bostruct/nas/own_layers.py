@@ -16,8 +16,7 @@ from torch import nn
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import BUILT_IN, Family, Label
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import BUILT_IN, Family, Label, Layer
 from bostruct.nas.meta import copy_to_meta
 
 Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)

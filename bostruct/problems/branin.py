@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem, prove_by_enumeration
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.space import Space
 from bostruct.problems.base import (
     InitialPoints,

@@ -14,9 +14,8 @@ from bostruct.contracts import Array, DomainError, IntArray
 from bostruct.domains.architecture.cells import PERCEPTRON_CHOICES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.joint import JointPoint, joint_domain
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Categorical, Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems import official
 from bostruct.problems.architectures import ArchitectureProblem

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.binary import Binary
+from bostruct.domains.space.discrete import Binary
 from bostruct.domains.space.space import Space
 from bostruct.problems.base import evaluate_in_chunks
 

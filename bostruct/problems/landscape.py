@@ -20,7 +20,7 @@ import numpy as np
 from bostruct.checks import check_choice, check_integer, check_number
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.domain import ArchitectureDomain, cnn_domain, mlp_domain
-from bostruct.domains.architecture.labels import SIGMOIDS
+from bostruct.domains.architecture.layers import SIGMOIDS
 from bostruct.domains.architecture.value import Architecture
 from bostruct.problems.architectures import ArchitectureProblem
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from bostruct.checks import check_choice, check_integer
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.space.categorical import Categorical
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Categorical, Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems.base import InitialPoints, SpaceProblem, published_initial_seeds
 

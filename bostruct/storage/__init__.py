@@ -24,7 +24,7 @@ else:
         {
             "bostruct.storage.documents": "DocumentStorage",
             "bostruct.storage.memory": "MemoryStorage",
-            "bostruct.storage.protocol": "NameTooLong SpaceChange Storage StorageError StoredStudy StudyLocked StudyRow "
-            "StudyWriter TrialRow",
+            "bostruct.storage.protocol": "NameTooLong SpaceChange Storage StorageError StoredStudy StudyLocked "
+            "StudyRow StudyWriter TrialRow",
         },
     )

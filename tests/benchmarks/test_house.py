@@ -216,7 +216,7 @@ def test_json_of_another_revision_becomes_a_column(plant, tmp_path, capsys):
 def test_who_names_a_part_is_counted(plant):
     registry = "from bostruct.domains.space import integer\n"
     registries = {f"bostruct/{room}/space/registry.py": registry for room in ("domains", "kernels")}
-    root, name = plant(**{"bostruct/domains/space/integer.py": ""}, **registries), "most files that name one part"
+    root, name = plant(**{"bostruct/domains/space/numeric.py": ""}, **registries), "most files that name one part"
     assert figures(root)[name] == 2
     said = "one more kind of variable (domains.space.integer): bostruct/domains/space/registry.py, "
     assert said in " ".join(places(root, name))

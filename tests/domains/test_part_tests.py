@@ -5,7 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.part_tests import PartTest, split_conditions
+from bostruct.domains.mixed import PartTest, split_conditions
 
 INNER = bo.Space({"depth": [1, 2, 3], "wide": bool})
 FLAT = {"depth": 1, "wide": False}

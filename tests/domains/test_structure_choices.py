@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.structure_choices import MARK, MOST_VALUES, StructureChoices, draw_values, list_choices
+from bostruct.domains.part_choices import MARK, MOST_VALUES, StructureChoices, draw_values, list_choices
 from tests.wide_variable import Order
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-from bostruct.domains.space.when import OneOf
+from bostruct.domains.space.clauses import OneOf
 from bostruct.integrations.optuna_conditions import infer_conditions
 
 DISTRIBUTIONS = {

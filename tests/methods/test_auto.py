@@ -17,7 +17,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.contracts import ChoiceDomain, DistanceDomain, DomainError
-from bostruct.domains.space.decisions import coordinate
+from bostruct.domains.space.choices import coordinate
 from bostruct.methods import auto, bayesian, model_based_hyperband
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.evolution import EvolutionSearch

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from bostruct.domains.architecture.labels import CNN, Label
+from bostruct.domains.architecture.layers import CNN, Label
 
 
 class Gated(nn.Module):

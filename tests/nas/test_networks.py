@@ -10,7 +10,7 @@ import torch
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import CNN, KERNEL_SIZES, Label
+from bostruct.domains.architecture.layers import CNN, KERNEL_SIZES, Label
 from bostruct.language import SearchSpace
 from bostruct.nas import Recipe, ops, regression, to_torch, train
 from bostruct.nas.costs import cost

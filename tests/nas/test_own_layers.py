@@ -11,7 +11,7 @@ from torch import nn
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import CNN, MLP, Label
+from bostruct.domains.architecture.layers import CNN, MLP, Label
 from bostruct.nas import NetworkObjective, Recipe, cost, diabetes, digits, to_torch
 from bostruct.nas.ensembles import is_batched
 from bostruct.nas.own_layers import OwnLayers, check_builders, leaving_shape, read_layers
@@ -20,7 +20,7 @@ from tests.nas import gated_layers
 from tests.nas.gated_layers import BUILDERS, FAMILY, POOL, Gated
 
 FILE = Path(gated_layers.__file__)
-IMPORT = "from bostruct.domains.architecture.labels import CNN as FAMILY"
+IMPORT = "from bostruct.domains.architecture.layers import CNN as FAMILY"
 
 
 def own_domain(**bounds):

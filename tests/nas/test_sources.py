@@ -12,7 +12,7 @@ import torch
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import CNN
+from bostruct.domains.architecture.layers import CNN
 from bostruct.nas import to_torch
 from bostruct.nas.sources import to_source
 

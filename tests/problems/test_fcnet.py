@@ -11,7 +11,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import problems
-from bostruct.domains.architecture.labels import MLP
+from bostruct.domains.architecture.layers import MLP
 from bostruct.kernels.otmann.table import both_distances
 from bostruct.problems.fcnet import FCNetError, fcnet
 from tests.problems.tables import DATA, needs_data

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import Info
-from bostruct.domains.space.known_values import KnownValues
+from bostruct.domains.space.constraints import KnownValues
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.point_forms import find_names, read_point_text, write_point_text

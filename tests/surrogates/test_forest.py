@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bostruct.domains.space.decisions import coordinate_values
 from bostruct.language import SearchSpace
 from bostruct.surrogates.forest import RandomForest
 from examples.language_figures import figure_4
@@ -32,7 +31,7 @@ def test_columns_by_table_are_the_same_predictions():
     values = np.arange(40.0)
     slow, fast = (
         RandomForest(SPACE.coordinates, values=given).condition(xs, values, None, np.random.default_rng(2))[0]
-        for given in (None, lambda rows: coordinate_values(SPACE, rows))
+        for given in (None, SPACE.coordinate_values)
     )
     np.testing.assert_array_equal(slow.predict(xs).mean, fast.predict(xs).mean)
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from bostruct.domains.architecture.labels import CELL, CNN, MBCONV, MLP, Family
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import CELL, CNN, MBCONV, MLP, Family, Layer
 from bostruct.domains.architecture.validity import Edges
 from bostruct.domains.architecture.value import Architecture
 

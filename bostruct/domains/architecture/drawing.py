@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bostruct.checks import optional_import, short_repr
 from bostruct.display import new_axes
-from bostruct.domains.architecture.dot import layer_color
-from bostruct.domains.architecture.value import Architecture
+from bostruct.domains.architecture.value import Architecture, layer_color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

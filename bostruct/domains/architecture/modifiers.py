@@ -3,28 +3,46 @@
 Steps and probabilities are those of the released code, which lists every possible change of a parent and then draws
 one; here the site is drawn at once. Each returns a valid architecture other than the one given, or raises PointError
 that says why this draw led to none.
+
+A layer that changes or is new draws its label by the tables of the released code; a label that nobody published is as
+likely as a published one on average. Families without any draw as published, to the last random number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.architecture.relabel import draw_label, draw_layer
+from bostruct.domains.architecture.layers import RECTIFIERS, SIGMOIDS, UNMATCHED, Family, Label, Layer
 from bostruct.domains.architecture.value import Architecture
 
 Rng = np.random.Generator
 Modifier = Callable[[Architecture, Rng], Architecture]
-
 STEP = 1 / 8  # of a layer's units
 GROUPINGS = ((2, 4), (4, 8), (8, 16))  # cut into so many groups where there are at least so many internal layers
 FLIP_STRIDE = 0.05
 STOP_WALK = 0.2
 KEEP_COPY = 0.5
+WEDGE_POOL = 0.05
+WEDGE_STRIDE = 0.05
+LabelChances = dict[str, dict[str, float]]
+SWAPS: LabelChances = {
+    "conv3": {"res3": 0.25, "res5": 0.25, "conv5": 0.15, "conv7": 0.25, "max-pool": 0.05, "avg-pool": 0.05},
+    "conv5": {"res3": 0.25, "res5": 0.25, "conv3": 0.2, "conv7": 0.2, "max-pool": 0.05, "avg-pool": 0.05},
+    "conv7": {"res3": 0.25, "res5": 0.25, "conv3": 0.25, "conv5": 0.15, "max-pool": 0.05, "avg-pool": 0.05},
+    "res3": {"conv3": 0.25, "conv5": 0.25, "res5": 0.15, "res7": 0.25, "max-pool": 0.05, "avg-pool": 0.05},
+    "res5": {"conv3": 0.25, "conv5": 0.25, "res3": 0.2, "res7": 0.2, "max-pool": 0.05, "avg-pool": 0.05},
+    "res7": {"conv3": 0.25, "conv5": 0.25, "res3": 0.25, "res5": 0.15, "max-pool": 0.05, "avg-pool": 0.05},
+    "max-pool": {"avg-pool": 1.0},
+    "avg-pool": {"max-pool": 1.0},
+    **{name: dict.fromkeys(SIGMOIDS, 1 / len(SIGMOIDS)) for name in RECTIFIERS},
+    **{name: dict.fromkeys(RECTIFIERS, 1 / len(RECTIFIERS)) for name in SIGMOIDS},
+}
 
 
 def increase_single(x: Architecture, rng: Rng) -> Architecture:
@@ -184,6 +202,69 @@ MODIFIERS: tuple[tuple[Modifier, float], ...] = (  # with their relative frequen
 )
 
 
+def draw_label(family: Family, label: str, rng: np.random.Generator) -> str:
+    """Draw another label for a layer: from `SWAPS`, or any that is not there and may be matched with it.
+
+    family: `Family`.
+    label: str, the label to replace; for one that is not in `SWAPS`, any that may be matched.
+    rng: `numpy.random.Generator`.
+
+    Raises PointError where there is none.
+    """
+    costs = family.mismatch[family.index[label]]
+    matched = [x.name for x in family.labels if x.name != label and costs[family.index[x.name]] < UNMATCHED]
+    if label in SWAPS:
+        published = {other: chance for other, chance in SWAPS[label].items() if other in family.index}
+        own = [other for other in matched if other not in SWAPS]
+        if published and (own or len(published) < len(SWAPS[label])):
+            return _draw_with_own(published, own, rng)
+        if published:
+            return str(rng.choice(list(published), p=list(published.values())))
+        matched = own
+    if not matched:
+        raise PointError(f"no label can take the place of {label}")
+    return matched[int(rng.integers(len(matched)))]
+
+
+def draw_layer(x: Architecture, parent: int, units: int, rng: np.random.Generator) -> Layer:
+    """Draw a layer to follow `parent`.
+
+    x: `Architecture`.
+    parent: int, position of a layer of x.
+    units: int, the new layer's units where its label has any.
+    rng: `numpy.random.Generator`.
+
+    Fully connected after one that is; else, on images, a pool now and then (never after the input) or any convolution
+    or residual block, strided now and then, or (never after the input) any other label that keeps the image as it is;
+    on features any activation.
+    """
+    family = x.family
+    if not family.image:
+        activations = [label for label in family.labels if label.role == "processing"]
+        return _layer_of_label(activations[int(rng.integers(len(activations)))], units)
+    after = family.by_name[x.layers[parent].label]
+    if after.dense:
+        return Layer(after.name, x.layers[parent].units)
+    pools = [label.name for label in family.labels if label.image == "halves"]
+    if after.role != "input" and pools and rng.random() < WEDGE_POOL:
+        return Layer(pools[int(rng.integers(len(pools)))])
+    allowed = ("strides",) if after.role == "input" else ("strides", "keeps")
+    sized = [label for label in family.labels if label.role == "processing" and label.image in allowed]
+    stride = 2 if rng.random() < WEDGE_STRIDE else 1
+    return _layer_of_label(sized[int(rng.integers(len(sized)))], units, stride)
+
+
+def _layer_of_label(label: Label, units: int, stride: int = 1) -> Layer:
+    """Make a layer of a label, with the units and the stride only where the label has them."""
+    return Layer(label.name, units if label.units else None, stride if label.image == "strides" else 1)
+
+
+def _draw_with_own(published: dict[str, float], own: list[str], rng: np.random.Generator) -> str:
+    total, n_all = sum(published.values()), len(published) + len(own)
+    chances = [chance / total * len(published) / n_all for chance in published.values()]
+    return str(rng.choice([*published, *own], p=[*chances, *[1 / n_all] * len(own)]))
+
+
 def _layers_with_units(x: Architecture) -> list[int]:
     return [u for u, layer in enumerate(x.layers) if layer.units]
 
@@ -268,3 +349,81 @@ def _skippable(x: Architecture, u: int, v: int) -> bool:
         return True
     leaving, arriving = x.halvings[u], x.halvings[x.parents[v][0]]
     return leaving is not None and arriving is not None and arriving >= leaving
+
+
+NEARLY_ONE = 1.0 - 2.0**-53
+
+
+class ScriptedGenerator:
+    """A stand-in for `numpy.random.Generator` that returns scripted outcomes, then the first outcome of every draw.
+
+    It has the methods that modifiers use.
+
+    script: for each draw, the position of the outcome among those it can have.
+
+    `counts` holds, for each draw so far, how many outcomes it has. `random`, which modifiers only compare with chances,
+    has two.
+    """
+
+    def __init__(self, script: Sequence[int]) -> None:
+        self._script = script
+        self.counts: list[int] = []
+
+    def integers(self, high: int) -> int:
+        """Return the scripted integer, 0 once the script has ended.
+
+        high: number of outcomes, at least 1.
+        """
+        position = len(self.counts)
+        self.counts.append(high)
+        return self._script[position] if position < len(self._script) else 0
+
+    def random(self) -> float:
+        return (0.0, NEARLY_ONE)[self.integers(2)]
+
+    def choice(self, options: Any, p: Sequence[float] | None = None) -> Any:
+        """Return the scripted one of several options.
+
+        options: a sequence, or the number of integers from 0.
+        p: chances of the options, ignored: whatever can be drawn is.
+        """
+        del p  # whatever can be drawn is
+        listed = range(options) if isinstance(options, int) else options
+        return listed[self.integers(len(listed))]
+
+    def permutation(self, items: Sequence[object]) -> list[Any]:
+        """Return the items in the scripted order, drawn one by one without replacement.
+
+        items: any, which stay as they are.
+        """
+        left = list(items)
+        return [left.pop(self.integers(len(left))) for _ in range(len(left))]
+
+
+def enumerate_outcomes(draw: Callable[[Any], Architecture]) -> Iterator[Architecture | None]:
+    """Yield the result of a function of a generator for each way its draws can turn out.
+
+    draw: function of a generator that returns an `Architecture`; None is yielded where it raises PointError.
+    """
+    script: list[int] = []
+    while True:
+        rng = ScriptedGenerator(script)
+        try:
+            yield draw(rng)
+        except PointError:
+            yield None
+        script += [0] * (len(rng.counts) - len(script))
+        while script and script[-1] + 1 == rng.counts[len(script) - 1]:
+            script.pop()
+        if not script:
+            return
+        script[-1] += 1
+
+
+def enumerate_changes(x: Architecture) -> Iterator[Architecture | None]:
+    """Yield all that one modifier can make of x, some of it more than once, within no bounds; None where a draw fails.
+
+    x: `Architecture`. One that is isomorphic but lists its layers in another order may have other changes.
+    """
+    for modifier, _ in MODIFIERS:
+        yield from enumerate_outcomes(partial(modifier, x))

@@ -23,8 +23,7 @@ from bostruct.contracts import (
     draw_unseen,
 )
 from bostruct.domains.architecture.cells import CELL_SPACES, CellSpace, Code
-from bostruct.domains.architecture.labels import Family
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import Family, Layer
 from bostruct.domains.architecture.validity import AdjacencyLists, adjacency
 from bostruct.domains.architecture.value import Architecture, check_architecture
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from bostruct.checks import short_repr
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import Family
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import Family, Layer
 from bostruct.domains.space.choices import to_python
 
 Edges = tuple[tuple[int, int], ...]

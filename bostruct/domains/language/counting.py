@@ -1,38 +1,249 @@
 """Count the programs of a space by factoring: choices that do not touch each other are multiplied, not visited.
 
 What a part of the space counts depends on the hyperparameters made around it that it turns out to use, which nobody
-knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, where it
-uses any, to a number. Tables of neighboring parts are joined where they speak of the same hyperparameters and
-multiplied where they do not, and a hyperparameter is summed out in the part that made it.
+knows before it is built. A part is counted, therefore, into a table: from the values of such hyperparameters, if it
+uses any, to a number. Tables of neighboring parts are joined on the hyperparameters that they share, and multiplied if
+they share none, and a hyperparameter is summed out in the part that made it. Modules with equal signatures build the
+same parts, and are counted once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice, product
-from typing import NamedTuple, TypeAlias
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple, TypeAlias
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
-from bostruct.domains.language.count_tables import (
-    NO_SETTING,
-    CountRow,
-    CountTable,
-    eliminate,
-    join_tables,
-    scale,
-    scope_of,
-    sum_rows,
-    total,
-)
+from bostruct.domains.language.build import expand_module
 from bostruct.domains.language.errors import TooDeep
-from bostruct.domains.language.expansion import expand_module
+from bostruct.domains.language.fingerprints import closure_values
 from bostruct.domains.language.graph import DependentHyperparameter, Discrete, Fragment, Hyperparameter, Module
 from bostruct.domains.language.hyperparameters import independent_ancestors
-from bostruct.domains.language.signatures import signature
-from bostruct.domains.language.values import Value
+from bostruct.domains.language.values import Value, targets_of
 from bostruct.domains.language.walk import MISSING, Walk, opens_choices
+
+Setting: TypeAlias = frozenset[tuple[Discrete, Value]]  # what some hyperparameters must be
+CountTable: TypeAlias = dict[Setting, int]
+NO_SETTING: Setting = frozenset()
+
+
+class CountRow(NamedTuple):
+    """A count of modules whose hyperparameters are chosen in one way.
+
+    chosen: the values of these hyperparameters.
+    table: the counts by the settings of other hyperparameters.
+    """
+
+    chosen: dict[Discrete, Value]
+    table: CountTable
+
+
+def total(table: CountTable) -> int:
+    """Return the sum of all counts of a table.
+
+    table: counts by setting.
+    """
+    return sum(table.values())
+
+
+def scale(table: CountTable, factor: int) -> CountTable:
+    """Return a table with all counts multiplied.
+
+    table: counts by setting; returned itself where the factor is 1.
+    factor: at least 0.
+    """
+    return {setting: n * factor for setting, n in table.items()} if factor != 1 else table
+
+
+def scope_of(tables: Iterable[CountTable]) -> dict[Discrete, None]:
+    """Return the hyperparameters that these tables speak of, in order.
+
+    tables: of counts.
+    """
+    return {h: None for table in tables for setting in table for h, _ in setting}
+
+
+def sum_rows(rows: Iterable[CountRow]) -> CountTable:
+    """Return the sum of rows, in which what was chosen is part of the settings.
+
+    rows: one for each way to choose the same hyperparameters; counts whose setting contradicts the way are left out.
+    """
+    table: CountTable = {}
+    for row in rows:
+        chosen = frozenset(row.chosen.items())
+        for setting, n in row.table.items():
+            if n and (both := merge_settings(chosen, setting)) is not None:
+                table[both] = table.get(both, 0) + n
+    return table
+
+
+def merge_settings(a: Setting, b: Setting) -> Setting | None:
+    """Return both settings together; None where they contradict each other.
+
+    a, b: settings, empty where they ask for nothing.
+    """
+    if not a or not b:
+        return a or b
+    both = a | b
+    return both if len({h for h, _ in both}) == len(both) else None
+
+
+def join_tables(tables: Iterable[CountTable], spend: Callable[[int], None]) -> CountTable:
+    """Return the join of tables: the products of what agrees in all of them.
+
+    tables: of counts; for none the result is 1 under no setting.
+    spend: is told how many pairs of entries are looked at, and may raise.
+    """
+    result: CountTable = {NO_SETTING: 1}
+    for table in tables:
+        found: CountTable = {}
+        for (a, n), some in _match(result, table):
+            if len(some) > 1:
+                spend(len(some))
+            for b, m in some:
+                if n and m and (both := merge_settings(a, b)) is not None:
+                    found[both] = found.get(both, 0) + n * m
+        result = found
+    return result
+
+
+def _match(a: CountTable, b: CountTable) -> Iterator[tuple[tuple[Setting, int], Collection[tuple[Setting, int]]]]:
+    """Yield each entry of a with the entries of b that may agree with it.
+
+    Those agree on the hyperparameters that all settings of both tables speak of.
+    """
+    common = _spoken_of_by_all(a) & _spoken_of_by_all(b) if len(a) > 1 and len(b) > 1 else frozenset()
+    if not common:
+        for entry in a.items():
+            yield entry, b.items()
+        return
+    groups: dict[Setting, list[tuple[Setting, int]]] = {}
+    for setting, m in b.items():
+        groups.setdefault(_restrict(setting, common), []).append((setting, m))
+    for setting, n in a.items():
+        yield (setting, n), groups.get(_restrict(setting, common), ())
+
+
+def _spoken_of_by_all(table: CountTable) -> frozenset[Discrete]:
+    return frozenset.intersection(*(frozenset(h for h, _ in setting) for setting in table))
+
+
+def _restrict(setting: Setting, kept: frozenset[Discrete]) -> Setting:
+    return frozenset(item for item in setting if item[0] in kept)
+
+
+def eliminate(tables: list[CountTable], fragment: Fragment, spend: Callable[[int], None]) -> CountTable:
+    """Return the join of tables, without the hyperparameters that were made in this part.
+
+    tables: counts by setting.
+    fragment: the part.
+    spend: as of `join_tables`.
+    """
+    kept = dict(enumerate(tables))
+    places: dict[Discrete, dict[int, None]] = {}  # of the tables that mention each of these
+    for place, table in kept.items():
+        for h in scope_of([table]):
+            places.setdefault(h, {})[place] = None
+    for last, h in enumerate((h for h in [*places] if h.fragment is fragment), len(kept)):
+        summed: CountTable = {}
+        for setting, n in join_tables([kept.pop(place) for place in places[h] if place in kept], spend).items():
+            without = frozenset(item for item in setting if item[0] is not h)
+            summed[without] = summed.get(without, 0) + n
+        kept[last] = summed
+        for other in scope_of([summed]):
+            places[other][last] = None
+    return join_tables(kept.values(), spend)
+
+
+class IdentityKey:
+    """An object that equals itself alone, kept alive so that its identity is not given to another.
+
+    held: any object.
+    """
+
+    __slots__ = ("target",)
+
+    def __init__(self, held: object) -> None:
+        self.target = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, IdentityKey) and other.target is self.target
+
+    def __hash__(self) -> int:
+        return id(self.target)
+
+
+def signature(module: Module, free: tuple[Discrete, ...], values: Mapping[str, Value]) -> Hashable:
+    """Return a key that is equal for modules built by the same code from equal things.
+
+    module: substitution module.
+    free: its own hyperparameters without a value: only their possible values matter, unless its functions see them too.
+    values: place -> value of those that have one.
+    """
+    if module.substitution is None:
+        raise TypeError(f"expected a substitution module, got {module}")
+    reader = _SignatureReader({h: i for i, h in enumerate(free)}, values)
+    own = tuple((name, reader.of(h)) for name, h in module.hyperparameters.items())
+    code = _SignatureReader({}, values).of(module.substitution.fn)
+    return own, tuple(map(_values_key, free)), code, tuple(module.inputs), tuple(module.outputs)
+
+
+def _values_key(h: Discrete) -> Hashable:
+    """Return a key for the possible values; names of functions are equal only where the functions are."""
+    return (h.values, tuple(IdentityKey(part) for part in targets_of(h.values))) if h.is_named else h.values
+
+
+class _SignatureReader:
+    """A reader of what functions hold.
+
+    What is met again, such as a function that calls itself, is named by when it was.
+    """
+
+    def __init__(self, places: Mapping[Discrete, int], values: Mapping[str, Value]) -> None:
+        self.places = places
+        self.values = values
+        self.met: dict[int, int] = {}
+
+    def of(self, thing: object) -> Hashable:
+        if isinstance(thing, Discrete):
+            if thing in self.places:
+                return self.places[thing]
+            return IdentityKey(thing), self.values.get(thing.path, MISSING)
+        if (plain := _plain_key(thing)) is not None:
+            return plain
+        if not isinstance(thing, DependentHyperparameter | FunctionType | partial | list | tuple | dict):
+            return (
+                (IdentityKey(thing.__self__), IdentityKey(thing.__func__))
+                if isinstance(thing, MethodType)
+                else IdentityKey(thing)
+            )
+        if (before := self.met.get(id(thing))) is not None:
+            return before, "again"
+        self.met[id(thing)] = len(self.met)
+        if isinstance(thing, DependentHyperparameter):
+            return tuple((name, self.of(h)) for name, h in thing.parents.items()), IdentityKey(thing)
+        if isinstance(thing, FunctionType):
+            return IdentityKey(thing.__code__), tuple(map(self.of, closure_values(thing)))
+        if isinstance(thing, partial):
+            return partial, self.of(thing.func), tuple(map(self.of, thing.args)), self.of(thing.keywords)
+        if isinstance(thing, dict):
+            return dict, tuple((self.of(key), self.of(value)) for key, value in thing.items())
+        return type(thing), tuple(map(self.of, thing))
+
+
+def _plain_key(thing: Any) -> Hashable:
+    """Return a key for a value, or a tuple or frozenset of such, equal for equal ones; None for all else."""
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return type(thing), thing
+    if type(thing) not in (tuple, frozenset):
+        return None
+    parts = [_plain_key(part) for part in thing]
+    return None if None in parts else (type(thing), type(thing)(parts))
+
 
 Part: TypeAlias = Module | DependentHyperparameter  # what may hold choices, or lead nowhere
 MAX_NESTING = (

@@ -1,8 +1,15 @@
-"""Draw ways through a space at random, or follow a trace."""
+"""Draw ways through a space at random: choice by choice, evenly over all programs, or along a trace.
+
+If parts contain themselves, values drawn at random may open more choices than they close, and such a draw never ends.
+One that has grown large is led to an end instead: each choice from there on takes a value that needs the fewest
+substitutions around each other until nothing is left to choose. Even draws use the counts of the parts of a space.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import islice, product
 from operator import getitem
 from typing import TypeAlias
 
@@ -10,13 +17,179 @@ import numpy as np
 
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.counts import AtLeast, Infinite
-from bostruct.domains.language.counting import count
+from bostruct.domains.language.build import expand_module
+from bostruct.domains.language.counting import CountRow, NotFactorable, ProgramCounter, count, signature, total
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
-from bostruct.domains.language.graph import Discrete
-from bostruct.domains.language.termination import OVERGROWN_DEPTH, draw_terminating_value, is_overgrown
+from bostruct.domains.language.graph import Discrete, Fragment, Module
+from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.trace import Trace, stored_value
 from bostruct.domains.language.values import Value
-from bostruct.domains.language.walk import Walk
+from bostruct.domains.language.walk import Walk, opens_choices
+
+
+class EvenDraws:
+    """Draws of traces, all equally likely, from the outermost part inwards.
+
+    walk: where to draw from; a space that was counted.
+
+    Parts that share no hyperparameter are drawn apart, each group of parts by how many programs each way to choose its
+    hyperparameters leaves. Counts of parts are kept from draw to draw. `is_possible` is False where the count of a part
+    depends on what is chosen around it and the part itself does not name, or where nothing can be factored.
+    """
+
+    def __init__(self, walk: Walk) -> None:
+        self._walk = walk
+        self._counter = ProgramCounter(walk, sys.maxsize, 0)
+        self._outermost: tuple[list[list[CountRow]], dict[Discrete, None]] | None = None
+        self.is_possible = True
+
+    def values(self, rng: np.random.Generator) -> dict[str, Value] | None:
+        """Return the values of a trace by place, in no order; None where draws of this kind are not possible.
+
+        rng: `numpy.random.Generator`.
+
+        Raises NoneFeasible.
+        """
+        chosen = dict(self._walk.values)
+        left = [self._walk.root]
+        try:
+            while left and self.is_possible:
+                left += self._draw_part(left.pop(), chosen, rng)
+        except NotFactorable:
+            self.is_possible = False
+        return chosen if self.is_possible else None
+
+    def _draw_part(self, fragment: Fragment, chosen: dict[str, Value], rng: np.random.Generator) -> list[Fragment]:
+        """Choose all that waits in one part; return the parts that its substitution modules stand for then."""
+        groups, plain = self._choices_of(fragment, chosen)
+        if any(setting for rows in groups for row in rows for setting in row.table):
+            self.is_possible = False
+            return []
+        for rows in groups:
+            row = rows[_draw_by_size([total(row.table) for row in rows], rng)]
+            chosen.update((h.path, value) for h, value in row.chosen.items())
+        for h in plain:
+            if h.path not in chosen:
+                chosen[h.path] = h.values[int(rng.integers(len(h.values)))]
+        reader = Walk(fragment, self._walk.max_depth, chosen)
+        found = []
+        for module in fragment.modules:
+            if opens_choices(module):
+                given = tuple(reader.value(h) for h in module.hyperparameters.values())
+                found.append(expand_module(module, given, self._walk.max_depth))
+        return found
+
+    def _choices_of(
+        self, fragment: Fragment, chosen: dict[str, Value]
+    ) -> tuple[list[list[CountRow]], dict[Discrete, None]]:
+        if fragment is self._walk.root and self._outermost is not None:
+            return self._outermost
+        self._counter.values = chosen
+        waiting, plain = self._counter.open_parts(fragment)
+        found = list(self._counter.components(waiting)), plain
+        if fragment is self._walk.root:
+            self._outermost = found
+        return found
+
+
+def _draw_by_size(sizes: Sequence[int], rng: np.random.Generator) -> int:
+    """Draw a position, likelier where the size is larger; sizes may be beyond what a float can hold."""
+    whole = sum(sizes)
+    if not whole:
+        raise NoneFeasible("no choice leads to a program")
+    weights = np.array([size / whole for size in sizes])
+    return int(rng.choice(len(sizes), p=weights / weights.sum()))
+
+
+OVERGROWN_DEPTH = 8  # substitutions around each other, and
+OVERGROWN_CHOICES = 100  # choices, beyond which a draw is led to an end
+MAX_STEPS_TO_END = 40  # substitutions around each other that an end may be away
+SEARCH_BUDGET = 2_000  # parts, for one choice
+SETTINGS_TRIED_AT_MOST = 256  # of the hyperparameters of one module
+
+
+def is_overgrown(h: Discrete, walk: Walk) -> bool:
+    """Tell whether a draw that comes to h should be led to an end.
+
+    h: the hyperparameter to choose.
+    walk: the way to it.
+    """
+    depth = h.fragment.depth
+    return depth > OVERGROWN_DEPTH and (len(walk) > OVERGROWN_CHOICES or depth > walk.max_depth // 2)
+
+
+def draw_terminating_value(h: Discrete, walk: Walk, rng: np.random.Generator) -> Value:
+    """Draw one of the values of h that are nearest to an end; raises NoneFeasible where none is near one.
+
+    h: the hyperparameter to choose.
+    walk: the way to it.
+    rng: `numpy.random.Generator`.
+    """
+    touched = [module for module in walk.waiting() if opens_choices(module) and h in module_ancestors(module)]
+    search = TerminationSearch(walk.max_depth, walk.values)
+    for steps in range(MAX_STEPS_TO_END + 1):
+        values = [v for v in h.values if all(search.can_end_within(m, {h.path: v}, steps) for m in touched)]
+        if values:
+            return values[int(rng.integers(len(values)))]
+        if search.budget <= 0:
+            break
+    raise NoneFeasible(
+        f"{h.path}: no value was found that leads to an end within {MAX_STEPS_TO_END} more substitutions"
+    )
+
+
+class TerminationSearch:
+    """One search for ends. Dependent values that lead nowhere are not foreseen.
+
+    max_depth: int, the most substitutions around each other.
+    values: place -> value of what is chosen already.
+    """
+
+    def __init__(self, max_depth: int, values: Mapping[str, Value]) -> None:
+        self.max_depth = max_depth
+        self.values = values
+        self.budget = SEARCH_BUDGET
+        self.known: dict[Hashable, bool] = {}
+
+    def can_end_within(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
+        """Tell whether something can stand for a module in which at most so many substitutions lie around each other.
+
+        module: substitution module.
+        chosen: place -> value of what is chosen beside `values`.
+        steps: int, the number of substitutions.
+        """
+        if steps == 0:
+            return False
+        values = {**self.values, **chosen}
+        free = tuple(h for h in module_ancestors(module) if h.path not in values)
+        key = signature(module, free, values), steps
+        if key not in self.known:
+            self.known[key] = any(
+                self._fits(module, chosen | {h.path: v for h, v in zip(free, setting, strict=True)}, steps)
+                for setting in islice(product(*[h.values for h in free]), SETTINGS_TRIED_AT_MOST)
+            )
+        return self.known[key]
+
+    def _fits(self, module: Module, chosen: dict[str, Value], steps: int) -> bool:
+        if self.budget <= 0:
+            return False
+        self.budget -= 1
+        reader = Walk(module.fragment, self.max_depth, {**self.values, **chosen})
+        try:
+            given = tuple(reader.value(h) for h in module.hyperparameters.values())
+            inner = expand_module(module, given, self.max_depth).modules
+        except (Infeasible, TooDeep):
+            return False
+        return all(self.can_end_within(one, chosen, steps - 1) for one in inner if opens_choices(one))
+
+
+def module_ancestors(module: Module) -> dict[Discrete, None]:
+    """Return the independent hyperparameters that the values of a module follow from.
+
+    module: of a search space.
+    """
+    return {one: None for h in module.hyperparameters.values() for one in independent_ancestors(h)}
+
 
 FEASIBLE_TRIES = 10_000  # for a feasible program; of the cells of NAS-Bench-101, one in 150 draws is
 TOO_DEEP_TRIES = 20
@@ -128,17 +301,13 @@ def program_uniform_policy(rng: np.random.Generator, budget: int) -> Policy:
             if isinstance(size, Infinite | AtLeast):
                 raise refuse_uncounted(size)
             sizes.append(size.count)
-        return _draw_by_size(h.values, sizes, rng)
+        if not any(sizes):
+            raise NoneFeasible("no choice leads to a program")
+        largest = max(sizes)  # sizes may be beyond what a float can hold
+        weights = np.array([size / largest for size in sizes])
+        return h.values[int(rng.choice(len(sizes), p=weights / weights.sum()))]
 
     return choose
-
-
-def _draw_by_size(values: tuple[Value, ...], sizes: list[int], rng: np.random.Generator) -> Value:
-    if not any(sizes):
-        raise NoneFeasible("no choice leads to a program")
-    largest = max(sizes)  # sizes may be beyond what a float can hold
-    weights = np.array([size / largest for size in sizes])
-    return values[int(rng.choice(len(values), p=weights / weights.sum()))]
 
 
 def trace_policy(trace: Mapping[str, Value], otherwise: Policy) -> Policy:

@@ -36,10 +36,9 @@ from bostruct.domains.language import changes, sampling
 from bostruct.domains.language.counting import count
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TooDeep
 from bostruct.domains.language.features import LRUCache, coordinate_of, coordinates, count_modules, tokens
-from bostruct.domains.language.partial_program import COUNT_BUDGET, PartialProgram, check_generator
-from bostruct.domains.language.program import Program, build_program
+from bostruct.domains.language.program import COUNT_BUDGET, PartialProgram, Program, build_program, check_generator
+from bostruct.domains.language.sampling import EvenDraws
 from bostruct.domains.language.trace import Trace
-from bostruct.domains.language.uniform import EvenDraws
 from bostruct.domains.language.values import Value
 from bostruct.domains.language.walk import Walk
 

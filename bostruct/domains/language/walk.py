@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Infeasible
+from bostruct.domains.language.build import ENDLESS_MESSAGE, close, expand_module
 from bostruct.domains.language.errors import (
     CycleError,
     LanguageError,
@@ -30,8 +31,8 @@ from bostruct.domains.language.errors import (
     TooDeep,
     TraceError,
 )
-from bostruct.domains.language.expansion import expand_module
 from bostruct.domains.language.graph import (
+    Builder,
     DependentHyperparameter,
     Discrete,
     Fragment,
@@ -39,6 +40,7 @@ from bostruct.domains.language.graph import (
     Input,
     Module,
     Output,
+    build_into,
 )
 from bostruct.domains.language.hyperparameters import independent_ancestors
 from bostruct.domains.language.trace import Trace
@@ -428,3 +430,23 @@ def derive(h: DependentHyperparameter, given: dict[str, Value]) -> Value:
         raise
     except Exception as error:
         raise SubstitutionError(f"{h.path}: its function failed for {given}: {error!r}") from error
+
+
+def begin(builder: Builder, max_depth: int) -> Walk:
+    """Build the outermost part of a space and return the walk that stands at its first choice.
+
+    builder: function that returns (inputs, outputs).
+    max_depth: int, the most substitutions around each other.
+
+    Raises LanguageError.
+    """
+    root = Fragment("", None)
+    try:
+        with build_into(root):
+            made = builder()
+    except RecursionError as error:
+        raise LanguageError(f"builder: {ENDLESS_MESSAGE}") from error
+    close(root, made)
+    walk = Walk(root, max_depth)
+    walk.next()
+    return walk

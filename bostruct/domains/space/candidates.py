@@ -1,26 +1,37 @@
-"""A variable whose values are the rows of a table, which says how alike they are."""
+"""A variable whose values are the rows of a table, which says how alike they are, and the graph of near rows."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
+import numpy as np
+
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, Json, ParsedJson, PointError
-from bostruct.domains.space.categorical import Categorical
+from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError
 from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
-from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.given_table import GivenTable, are_numbers_of_rows, build_descriptors, read_table
-from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph
+from bostruct.domains.space.clauses import When
+from bostruct.domains.space.descriptors import (
+    DescriptorGroup,
+    Descriptors,
+    GivenTable,
+    are_numbers_of_rows,
+    build_descriptors,
+    read_table,
+)
+from bostruct.domains.space.discrete import Categorical
+from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, VariableGraph
 from bostruct.domains.space.likeness import Likeness, check_varies, count_degrees
-from bostruct.domains.space.ranked_graph import RankedGraph
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
-from bostruct.domains.space.when import When
 
 MAX_ROWS = 10_000
+DIRECTIONS = 8  # in which rows are ranked
+ROUNDS = 6  # of the iteration that finds the directions
+TEXT_FEATURES = 8  # random numbers that stand for a text
 
 
 class Candidates(ChoiceVariable):
@@ -85,7 +96,9 @@ class Candidates(ChoiceVariable):
         """
         known = description.get("choices")
         found = super().decode_from(data, description) if isinstance(data, dict) else self._parse_from(data, known)
-        if description.get("kind") == self.kind and (self.is_numbered or _is_numbered(description)):
+        if description.get("kind") == self.kind and (
+            self.is_numbered or (not description.get("labeled", False) and are_numbers_of_rows(description["choices"]))
+        ):  # rows without labels but their numbers
             self._check_is_same(found[0], data, description)
         return found
 
@@ -138,12 +151,62 @@ def _find_labels(given: GivenTable, label: object) -> list[Any]:
     raise DomainError(f"Candidates: label: expected one of {short_repr([*given.columns, *named])}, got {label!r}")
 
 
-def _is_numbered(description: ParsedJson) -> bool:
-    """Tell whether the rows of a table, as JSON, have no labels but their numbers."""
-    return not description.get("labeled", False) and are_numbers_of_rows(description["choices"])
-
-
 @lru_cache(maxsize=2)
 def _rebuild_table(text: str) -> Descriptors:
     """Rebuild a table from its JSON text, once for many trials."""
     return Descriptors.from_json(json.loads(text))
+
+
+@dataclass(frozen=True)
+class RankedGraph(VariableGraph):
+    """Rows ranked along the directions in which descriptors vary most: 1, 2, 4, ... ranks apart is one change.
+
+    descriptors: of the rows.
+
+    The graph is connected, for all rows are in each ranking. A row has some hundred neighbors, however many rows there
+    are.
+    """
+
+    descriptors: Descriptors
+
+    @property
+    def size(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.descriptors.size
+
+    def neighbors(self, vertex: int) -> IntArray:
+        orders, ranks = self._rankings
+        steps = 1 << np.arange((self.size - 1).bit_length())
+        at = ranks[:, vertex, None] + np.concatenate([-steps, steps])
+        which, step = np.nonzero((at >= 0) & (at < self.size))
+        return np.unique(orders[which, at[which, step]])
+
+    @cached_property
+    def _rankings(self) -> tuple[IntArray, IntArray]:
+        """The rows in the order of each direction, and the rank of each row, both (directions, rows)."""
+        features = np.hstack([_features(group) for group in self.descriptors.groups])
+        orders = np.argsort(features @ _principal_directions(features), axis=0, kind="stable").T
+        return orders, np.argsort(orders, axis=1)
+
+
+def _features(group: DescriptorGroup) -> Array:
+    """Return what varies as numbers of mean 0, whose variances sum to 1 (n, p)."""
+    columns = np.asarray(group.columns, dtype=np.float64)
+    if group.kind == "texts":
+        codes = group.columns[:, 0]
+        columns = np.random.default_rng(0).normal(size=(int(codes.max()) + 1, TEXT_FEATURES))[codes]
+    columns = columns - columns.mean(axis=0)
+    if group.kind == "numbers":
+        columns /= columns.std(axis=0)
+    return columns / np.sqrt(columns.var(axis=0).sum())
+
+
+def _principal_directions(features: Array) -> Array:
+    """Find the directions of the largest variances by subspace iteration (p, at most 8).
+
+    features: of n rows, centered (n, p).
+    """
+    p = features.shape[1]
+    found = np.linalg.qr(np.random.default_rng(0).normal(size=(p, min(p, DIRECTIONS))))[0]
+    for _ in range(ROUNDS):
+        found = np.linalg.qr(features.T @ (features @ found))[0]
+    return found

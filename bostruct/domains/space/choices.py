@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+import math
 from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from functools import cached_property
 from typing import Any
@@ -12,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from bostruct.checks import hide_addresses, short_repr
-from bostruct.contracts import DomainError, IntArray, Json, ParsedJson, PointError, Presented
+from bostruct.contracts import Choice, DomainError, IntArray, Json, ParsedJson, PointError, Presented
 from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
+from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.levels import Levels
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.variable import NO_DEFAULT, Variable
-from bostruct.domains.space.when import When, check_when
 
 MANY_CHOICES = {  # by kind, what to do where it has not room for all
     "Ordinal": "; take a coarser grid, or an Integer or a Real for numbers without gaps",
@@ -234,6 +235,18 @@ def number_grid(variable: Variable) -> NumberGrid | None:
     """
     choices = variable.choices if isinstance(variable, ChoiceVariable) else None
     return choices if isinstance(choices, NumberGrid) else None
+
+
+def coordinate(name: str, variable: Variable, vertex: int) -> Choice:
+    """Return a variable of a point as a coordinate; for a number on a grid, the value is a share of its range.
+
+    name: str.
+    variable: `Variable`.
+    vertex: int, the point's choice of it.
+    """
+    if (grid := number_grid(variable)) is not None:
+        return Choice(name, name, float(grid.shares(np.array(vertex))), math.inf, True)
+    return Choice(name, name, vertex, len(variable), variable.ordered)
 
 
 def path_graph(size: int, weight: float = 1.0) -> VariableGraph:

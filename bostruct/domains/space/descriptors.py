@@ -1,11 +1,12 @@
-"""Descriptors of the values of a variable, as arrays: what is compared together, and their JSON."""
+"""Tables of descriptors of the values of a variable: read in each form that users give, as arrays, and as JSON."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -13,7 +14,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Json, ParsedJson
+from bostruct.checks import count_own_frames, short_repr
+from bostruct.contracts import Array, DomainError, Json, ParsedJson
+from bostruct.domains.space.choices import to_python
+from bostruct.domains.space.levels import Levels
 
 MOST_APART = 8  # columns of numbers that are told apart; more are one group
 
@@ -173,3 +177,245 @@ def freeze(array: Numbers) -> Numbers:
     """
     array.flags.writeable = False
     return array
+
+
+LARGEST = int(np.finfo(np.float64).max)
+MIN_BITS = 8  # columns of zeros and ones from which they are a fingerprint; fewer are numbers
+MOST_OTHERS = 0.1  # share of a column of numbers as texts that are other texts
+
+Column: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+
+
+class GivenTable(NamedTuple):
+    """A table as the user gave it.
+
+    columns: by name, as many values in each as there are rows.
+    index_labels: of a frame; None for a table of any other form.
+    index_name: of the index; None where it has no name.
+    """
+
+    columns: dict[str, Column]
+    index_labels: list[Any] | None = None
+    index_name: str | None = None
+
+    @property
+    def labels(self) -> list[Any] | None:
+        """The index; None where there is none, or one that only numbers the rows."""
+        return None if self.index_labels is None or are_numbers_of_rows(self.index_labels) else self.index_labels
+
+
+def read_table(owner: str, given: object) -> GivenTable:
+    """Return the columns of a table, and the index of a frame.
+
+    owner: what errors call the argument.
+    given: a pandas frame, a mapping from names to columns, a sequence of mappings, or numbers (rows, columns).
+
+    Raises DomainError.
+    """
+    if isinstance(given, Mapping):
+        table = GivenTable(_name_columns(owner, given, given))
+    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
+        table = _read_frame(owner, given)
+    elif (
+        isinstance(given, Sequence)
+        and not isinstance(given, str | bytes)
+        and len(given) > 0
+        and all(isinstance(one, Mapping) for one in given)
+    ):
+        table = GivenTable(_read_records(owner, given))
+    else:
+        table = GivenTable(_read_matrix(owner, given))
+    lengths = {name: len(column) for name, column in table.columns.items()}
+    if not table.columns:
+        raise DomainError(f"{owner}: expected at least one column, got {short_repr(given)}")
+    if len(set(lengths.values())) > 1:
+        raise DomainError(f"{owner}: expected columns of one length, got {short_repr(lengths)}")
+    return table
+
+
+def are_numbers_of_rows(labels: Sequence[Any]) -> bool:
+    """Tell whether labels are 0, 1, ..., in order, which says no more than that they are rows; bools are no numbers.
+
+    labels: of the rows.
+    """
+    return all(
+        isinstance(label, int | float | np.number) and not isinstance(label, bool) and label == i
+        for i, label in enumerate(labels)
+    )
+
+
+def find_labeled_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any] | None) -> list[int] | None:
+    """Return the row of each choice by its label; None where rows have the order of the choices.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; None where they have none.
+
+    Raises DomainError for a choice without a row, or with two, and where numbers of rows are only some of the choices.
+    """
+    if labels is None:
+        return None
+    named = [choice for choice in choices if any(are_same(one, choice) for one in labels)]
+    if not are_numbers_of_rows(labels) or len(named) == len(choices):
+        return find_rows(owner, choices, labels)
+    if not named:
+        return None
+    raise DomainError(
+        f"{owner}: expected an index that has all choices, or none; got 0 to {len(labels) - 1}, which has "
+        f"{short_repr(named)} and may number the rows as well; set the index of the frame to the choices"
+    )
+
+
+def are_same(label: object, choice: object) -> bool:
+    """Tell whether a label is a choice; a bool is no number.
+
+    label: of a row.
+    choice: of a variable.
+    """
+    return isinstance(label, bool) == isinstance(choice, bool) and bool(label == choice)
+
+
+def find_rows(owner: str, choices: Sequence[Any], labels: Sequence[Any]) -> list[int]:
+    """Return the row of each choice by its label; raise DomainError for a choice that has none, or two.
+
+    owner: what errors call the table.
+    choices: in order.
+    labels: of the rows; those of no choice are left out.
+    """
+    held = [to_python(one) for one in labels]
+    found = [[i for i, label in enumerate(held) if are_same(label, choice)] for choice in choices]
+    levels, named = Levels(choices), {i for rows in found for i in rows}
+    for i in (i for i in range(len(held)) if i not in named):
+        if (position := levels.find(held[i])) is not None:
+            found[position].append(i)
+    for choice, rows in zip(choices, found, strict=True):
+        if len(rows) != 1:
+            raise DomainError(f"{owner}: expected one row for {short_repr(choice)}, got {len(rows)}")
+    return [rows[0] for rows in found]
+
+
+def _read_frame(owner: str, frame: Any) -> GivenTable:
+    columns, index = _name_columns(owner, frame.columns, frame), getattr(frame, "index", None)
+    if index is None:
+        return GivenTable(columns)
+    name = getattr(index, "name", None)
+    return GivenTable(columns, [to_python(label) for label in index], None if name is None else str(name))
+
+
+def _name_columns(owner: str, names: Iterable[Any], table: Any) -> dict[str, Column]:
+    """Return the columns of a frame or a mapping by their names as texts; raise DomainError for equal ones."""
+    found: dict[str, Column] = {}
+    given = list(names)
+    texts = [str(name) for name in given]
+    if len(set(texts)) < len(texts):
+        twice = next(name for i, name in enumerate(texts) if name in texts[:i])
+        raise DomainError(f"{owner}: expected columns of distinct names, got {twice!r} more than once")
+    for text, name in zip(texts, given, strict=True):
+        found[text] = _list_values(owner, name, table[name])
+    return found
+
+
+def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str, Column]:
+    names = list(records[0])
+    for i, record in enumerate(records):
+        if set(record) != set(names):
+            raise DomainError(f"{owner}: row {i}: expected the columns {short_repr(names)}, got {list(record)}")
+    return _name_columns(owner, names, {name: [record[name] for record in records] for name in names})
+
+
+def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
+    try:
+        matrix: npt.NDArray[Any] = np.ma.asarray(given) if np.ma.is_masked(given) else np.asarray(given)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        allowed = "a pandas frame, a dict of columns, a list of dicts, or numbers (rows, columns)"
+        raise DomainError(f"{owner}: expected {allowed}, got {short_repr(given)}")
+    return {str(i): column for i, column in enumerate(matrix.T)}
+
+
+def _list_values(owner: str, name: object, column: Any) -> Column:
+    """Return the values of a column: an array of numbers, or a list."""
+    values = column if isinstance(column, np.ndarray | list | tuple) else getattr(column, "tolist", lambda: None)()
+    if values is None:
+        values = list(column) if isinstance(column, Sequence) and not isinstance(column, str | bytes) else None
+    if values is None or np.ndim(np.asarray(values, dtype=object)) != 1:
+        raise DomainError(f"{owner}: column {str(name)!r}: expected one value for each row, got {short_repr(column)}")
+    return values
+
+
+def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequence[Any]) -> Descriptors:
+    """Sort columns into numbers, bits and texts, and check their values.
+
+    owner: what errors call the table.
+    columns: by name.
+    labels: of the rows, for errors.
+
+    Raises DomainError, which names the column and the row.
+    """
+    numbers, texts = dict[str, Array](), dict[str, tuple[str, ...]]()
+    for name, column in columns.items():
+        found = _read_column(f"{owner}: column {name!r}", column, labels)
+        if isinstance(found, tuple):
+            texts[name] = found
+        else:
+            numbers[name] = found
+    bits = [name for name, column in numbers.items() if np.isin(column, (0.0, 1.0)).all()]
+    bits = bits if len(bits) >= MIN_BITS else []
+    flags = np.column_stack([numbers.pop(name) for name in bits]) if bits else np.zeros((len(labels), 0))
+    return Descriptors(numbers, freeze(flags.astype(np.uint8)), tuple(bits), texts)
+
+
+def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
+    """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
+    if np.ma.is_masked(column):
+        row = labels[int(np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(column)))[0])]
+        raise DomainError(f"{where}: expected finite numbers, got a masked one in row {short_repr(row)}")
+    if not (isinstance(column, np.ndarray) and column.dtype.kind in "biuf"):
+        values = [to_python(one) for one in column]
+        if values and isinstance(values[0], str):
+            _check_each(where, values, labels, "a text, as in the first row", lambda one: isinstance(one, str))
+            _warn_of_numbers(where, values)
+            return tuple(values)
+        if values and isinstance(values[0], int | float):
+            _check_each(where, values, labels, "a number, as in the first row", lambda one: not isinstance(one, str))
+        _check_each(where, values, labels, "a number or a text", lambda one: isinstance(one, int | float))
+        for value, label in zip(values, labels, strict=True):
+            if isinstance(value, int) and abs(value) > LARGEST:  # too long to be shown
+                raise DomainError(
+                    f"{where}: expected finite numbers, got an int beyond 1.8e308 in row {short_repr(label)}"
+                )
+        column = np.array(values, dtype=np.float64)
+    numbers = np.array(column, dtype=np.float64)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    if len(wrong):
+        row = labels[wrong[0]]
+        raise DomainError(f"{where}: expected finite numbers, got {numbers[wrong[0]]} in row {short_repr(row)}")
+    return freeze(numbers)
+
+
+def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
+    """Warn of a column of numbers that are texts, as a file has them where a few cells are no numbers."""
+    others = [text for text in texts if not _is_number(text)]
+    if len(others) > MOST_OTHERS * len(texts):
+        return
+    but = f" but for {short_repr(others)}" if others else ""
+    warnings.warn(
+        f"{where}: its texts are numbers{but}, and are compared as texts: two rows are alike where they are equal. "
+        "Where differences count, give numbers, as pandas.to_numeric makes them",
+        stacklevel=count_own_frames(),
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_each(where: str, values: Sequence[Any], labels: Sequence[Any], expected: str, is_right: Any) -> None:
+    for value, label in zip(values, labels, strict=True):
+        if not is_right(value):
+            raise DomainError(f"{where}: expected {expected}, got {short_repr(value)} in row {short_repr(label)}")

@@ -1,20 +1,22 @@
 """Define the graphs that the choices of one variable form: complete, a path, or any connected weighted graph.
 
-Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached.
+Vertices are 0 .. size - 1. Graphs are values: equal graphs share their eigensystem wherever it is cached. Users give
+the graph of some items as a networkx graph, or as a list of edges.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from bostruct.checks import check_number, short_repr
-from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.contracts import Array, DomainError, IntArray, PointError
 
 MAX_CHOICES = 1000
 MIN_WEIGHT, MAX_WEIGHT = 1e-300, 1e300  # of an edge; sums of weights are finite
@@ -236,3 +238,82 @@ def weighted_graph_from_json(size: int, edges: Sequence[Sequence[float]]) -> Wei
         if not all(0 <= vertex < size for vertex in edge[:2]):
             raise DomainError(f"edges: expected vertices from 0 to {size - 1}, got {short_repr(edge)}")
     return WeightedGraph(size, tuple(sorted(normalized_edge(int(a), int(b), w) for a, b, w in edges)))
+
+
+def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callable[[Any], int]) -> WeightedGraph:
+    """Return the graph over the positions of items; raise DomainError unless it connects all of them.
+
+    kind: what errors call the variable.
+    graph: `networkx.Graph` between items, whose edge attribute `weight` counts, 1 where absent; or a list of edges
+        (item, item) or (item, item, weight).
+    items: of the variable.
+    find: item -> its position; raises PointError for what is none.
+    """
+    edges: dict[tuple[int, int], float] = {}
+    for given in _list_edges(kind, graph):
+        a, b = (_find_item(kind, end, find) for end in given[:2])
+        told = given[2] if len(given) == 3 else 1.0
+        if a == b:
+            raise DomainError(f"{kind}: graph: expected no self loops, got {_name(items, a, b)}")
+        try:
+            first, second, weight = normalized_edge(a, b, told)
+        except DomainError:
+            raise DomainError(
+                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(told)} for {_name(items, a, b)}"
+            ) from None
+        if (first, second) in edges:
+            raise DomainError(
+                f"{kind}: graph: expected each edge once, got {_name(items, first, second)} more than once"
+            )
+        edges[first, second] = weight
+    found = WeightedGraph(len(items), tuple((a, b, weight) for (a, b), weight in sorted(edges.items())))
+    parts = _split(found)
+    if len(parts) > 1:
+        some = " and ".join(short_repr([items[i] for i in part[:5]]) for part in parts[:2])
+        raise DomainError(
+            f"{kind}: graph: expected edges that connect all items, so that exchanges reach each subset; got "
+            f"{len(parts)} parts, such as {some}"
+        )
+    return found
+
+
+def _list_edges(kind: str, graph: Any) -> list[tuple[Any, ...]]:
+    if isinstance(graph, list | tuple | set | frozenset):
+        for edge in graph:
+            if not isinstance(edge, list | tuple) or len(edge) not in (2, 3):
+                raise DomainError(f"{kind}: graph: expected edges (item, item), got {short_repr(edge)}")
+        return [tuple(edge) for edge in graph]
+    import networkx as nx  # here, because it takes longer to import than the rest of the package
+
+    if not isinstance(graph, nx.Graph) or graph.is_directed() or graph.is_multigraph():
+        raise DomainError(
+            f"{kind}: graph: expected an undirected simple networkx graph or a list of edges between items, "
+            f"got {short_repr(graph)}"
+        )
+    return list(graph.edges(data="weight", default=1.0))
+
+
+def _find_item(kind: str, end: Any, find: Callable[[Any], int]) -> int:
+    try:
+        return find(end)
+    except PointError as error:
+        raise DomainError(f"{kind}: graph: an edge ends at no item: {error}") from None
+
+
+def _name(items: Sequence[Any], a: int, b: int) -> str:
+    return f"{short_repr(items[a])} to {short_repr(items[b])}"
+
+
+def _split(graph: WeightedGraph) -> list[list[int]]:
+    """Return the connected parts, each as its vertices in order."""
+    left, parts = set(range(graph.size)), list[list[int]]()
+    while left:
+        part, queue = set[int](), [min(left)]
+        while queue:
+            vertex = queue.pop()
+            if vertex not in part:
+                part.add(vertex)
+                queue += graph.neighbors(vertex).tolist()
+        parts.append(sorted(part))
+        left -= part
+    return parts

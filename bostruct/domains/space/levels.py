@@ -123,7 +123,7 @@ class Levels:
         place, notes = self._find_nearest(given), _accepted.get()
         if place is None:
             return None
-        if not self._is_at(place, given):
+        if not is_level(given, self._numbers[place], [self._numbers[i] for i in self._clip(place - 1, place + 1)]):
             if notes is None or not (self._rounds_to(place, given) or self._is_rounded(place, given, others)):
                 return None
             notes.note(given, self._choices[self._positions[place]])
@@ -145,9 +145,6 @@ class Levels:
 
     def _clip(self, *places: int) -> list[int]:
         return [place for place in places if 0 <= place < len(self._numbers)]
-
-    def _is_at(self, place: int, given: object) -> bool:
-        return is_level(given, self._numbers[place], [self._numbers[i] for i in self._clip(place - 1, place + 1)])
 
     def _rounds_to(self, place: int, given: object) -> bool:
         """Tell whether a level, and no other one, rounds to a number at its digits."""

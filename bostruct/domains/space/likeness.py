@@ -15,8 +15,17 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, scale_to_one, unpack_numbers
-from bostruct.domains.space.given_table import are_same, build_descriptors, find_labeled_rows, read_table
+from bostruct.domains.space.descriptors import (
+    Descriptors,
+    are_same,
+    build_descriptors,
+    find_labeled_rows,
+    freeze,
+    pack_numbers,
+    read_table,
+    scale_to_one,
+    unpack_numbers,
+)
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative

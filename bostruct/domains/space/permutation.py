@@ -1,34 +1,32 @@
-"""A variable whose values are the orders of some items."""
+"""A variable whose values are the orders of some items, and the rearrangements that lead from order to order.
+
+Rearrangements of n places are swaps of two, moves of one to another place, and reversals of a stretch.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choice_json import choices_from_json
-from bostruct.domains.space.choices import check_choices, list_entries
-from bostruct.domains.space.rearrangements import (
-    check_order,
-    count_rearrangements,
-    cross_orders,
-    find_effective,
-    list_orders,
-    list_rearrangements,
-    rearrange,
-)
-from bostruct.domains.space.resources import ResourceNames, check_resources, split_names
+from bostruct.domains.space.choices import check_choices, list_entries, to_python
+from bostruct.domains.space.clauses import When, check_when
+from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
-from bostruct.domains.space.when import When, check_when
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
 SEVERAL = 3  # rearrangements drawn for each neighbor, where several may lead to one
+MOST_PATTERNS = 4  # rearrangements that change the same first place and the same last one
+MOST_LISTED = 4_000  # rearrangements, of longer rows those that change the fewest places in a row
+ResourceNames: TypeAlias = tuple[str | int, ...]  # of each item, one for each time that it occurs
 
 
 class Permutation(Variable):
@@ -331,3 +329,180 @@ def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object
     if sum(found) > MAX_ITEMS:
         raise DomainError(f"{kind}: expected at most {MAX_ITEMS} places, got {sum(found)}")
     return found
+
+
+def check_resources(
+    kind: str, given: Mapping[Any, object], items: Sequence[Any], counts: Sequence[int], find: Callable[[Any], int]
+) -> ResourceNames:
+    """Return the resource of each occurrence of each item; raise DomainError unless each has one.
+
+    kind: what errors call the variable.
+    given: of items, one resource or a list, tuple or array with one for each time that the item occurs.
+    items: of the variable.
+    counts: how often each occurs.
+    find: item -> its position; raises PointError for what is none.
+    """
+    if not isinstance(given, Mapping):
+        raise DomainError(f"{kind}: resources: expected a mapping of each item, got {short_repr(given)}")
+    found: dict[int, list[str | int]] = {}
+    for item, named in given.items():
+        try:
+            position = find(item)
+        except PointError as error:
+            raise DomainError(f"{kind}: resources: {error}") from None
+        listed = list_entries(named)
+        names = list(listed) if isinstance(listed, list | tuple) else [listed] * counts[position]
+        if len(names) != counts[position]:
+            expected = f"a list of {counts[position]}, a resource for each time that it occurs"
+            raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(named)}")
+        found[position] = [_check_name(kind, item, to_python(name)) for name in names]
+    for position, item in enumerate(items):
+        if position not in found:
+            raise DomainError(f"{kind}: resources: expected a resource of each item, got none of {short_repr(item)}")
+    return tuple(name for position in range(len(items)) for name in found[position])
+
+
+def split_names(items: Sequence[Any], counts: Sequence[int], names: Sequence[Any]) -> dict[Any, list[Any]]:
+    """Return the resources of each item, as a user gives them: the inverse of `check_resources`.
+
+    items: of the variable.
+    counts: how often each occurs.
+    names: as of `check_resources`.
+    """
+    ends = itertools.accumulate(counts)
+    return {item: list(names[end - n : end]) for item, n, end in zip(items, counts, ends, strict=True)}
+
+
+def _check_name(kind: str, item: object, name: object) -> str | int:
+    if not isinstance(name, str | int) or isinstance(name, bool):
+        expected = "a string or an integer, or a list of them"
+        raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(name)}")
+    return name
+
+
+def count_rearrangements(n: int) -> int:
+    """Return the number of rearrangements of n places: n(n - 1) / 2 swaps, (n - 1)(n - 2) moves, and reversals.
+
+    n: at least 2.
+
+    A move to the next place is a swap, and so is the reversal of three places or fewer: they count as swaps.
+    """
+    return sum(_count_of_span(n, span) for span in range(1, n))
+
+
+@lru_cache(maxsize=32)
+def list_rearrangements(n: int, leaps: bool = False) -> IntArray:
+    """List rearrangements as the old place of what stands in each place after (k, n), short ones first.
+
+    n: number of places, at least 2.
+    leaps: True to add, where the row is so long that not all are listed, those that span half the row, a quarter, ...
+
+    All up to 46 places; of longer rows those that span so few places that they are at most 4,000.
+    """
+    spans, total = [], 0
+    for span in range(1, n):
+        total += _count_of_span(n, span)
+        if spans and total > MOST_LISTED:
+            break
+        spans.append(span)
+    if leaps:
+        spans += sorted({n >> k for k in range(1, n.bit_length())} - {0, *spans})
+    table = np.concatenate([_list_of_span(n, span) for span in spans])
+    table.flags.writeable = False
+    return table
+
+
+def find_effective(row: IntArray, some: IntArray, leaps: bool) -> IntArray:
+    """Return which rearrangements of a row with equal values count, so that each outcome has one of them.
+
+    row: values (n,).
+    some: positions of rearrangements in what `list_rearrangements` lists (m,).
+    leaps: as of `list_rearrangements`.
+
+    A rearrangement that leaves the value in its first place or its last place as it was is one of fewer places. Of
+    those of the same places the first one counts.
+
+    Returns positions in `some`, ascending.
+    """
+    table, (first, last) = list_rearrangements(len(row), leaps), _find_ends(len(row), leaps)
+    rows, (i, j) = row[table[some]], (first[some], last[some])
+    counts = (rows[np.arange(len(some)), i] != row[i]) & (rows[np.arange(len(some)), j] != row[j])
+    for back in range(1, MOST_PATTERNS):
+        before = some - back
+        beside = np.flatnonzero(counts & (before >= 0) & (first[before] == i) & (last[before] == j))
+        counts[beside] = (row[table[before[beside]]] != rows[beside]).any(axis=1)
+    return np.flatnonzero(counts)
+
+
+def rearrange(row: list[int], number: int) -> list[int]:
+    """Return a row after one rearrangement.
+
+    row: n values.
+    number: which one, in 0..count_rearrangements(n) - 1: by span, then by the first place, then by kind.
+    """
+    n, span = len(row), 1
+    while number >= (count := _count_of_span(n, span)):
+        number, span = number - count, span + 1
+    first, kind = divmod(number, len(_patterns(span)))
+    return row[:first] + [row[first + place] for place in _patterns(span)[kind]] + row[first + span + 1 :]
+
+
+def cross_orders(mine: Sequence[int], theirs: Sequence[int], rng: np.random.Generator) -> list[int]:
+    """Return order crossover (Davis 1985) of two orders of the same items.
+
+    mine: of which the child has a stretch, in its places.
+    theirs: the order of all other items.
+    rng: draws the stretch.
+    """
+    first, last = sorted(rng.choice(len(mine) + 1, size=2, replace=False).tolist())
+    kept = list(mine[first:last])
+    others = [item for item in theirs if item not in set(kept)]
+    return others[:first] + kept + others[first:]
+
+
+def list_orders(counts: Sequence[int]) -> IntArray:
+    """List all orders of items of which some occur several times (k, n), the item in each place, the last one fastest.
+
+    counts: how often each item occurs, each at least 1.
+    """
+    rows, left = np.empty((1, 0), dtype=np.int64), np.array([counts], dtype=np.int64)
+    for _ in range(sum(counts)):
+        before, item = np.nonzero(left)  # which items each row may have next
+        rows, left = np.column_stack([rows[before], item]), left[before]
+        left[np.arange(len(left)), item] -= 1
+    return rows
+
+
+def check_order(columns: Sequence[int], n: int) -> None:
+    """Raise PointError unless columns are 0 to n - 1 in some order.
+
+    columns: n integers.
+    n: at least 2.
+    """
+    if sorted(columns) != list(range(n)):
+        raise PointError(f"expected each of 0..{n - 1} once, got {list(columns)}")
+
+
+def _count_of_span(n: int, span: int) -> int:
+    return (n - span) * (1 if span == 1 else 3 if span == 2 else 4)
+
+
+def _patterns(span: int) -> list[list[int]]:
+    """List the rearrangements of span + 1 places that change the first and the last: a swap, two moves, a reversal."""
+    swap, first_to_last, last_to_first = [span, *range(1, span), 0], [*range(1, span + 1), 0], [span, *range(span)]
+    return [swap, first_to_last, last_to_first, list(range(span, -1, -1))][: 1 if span == 1 else 3 if span == 2 else 4]
+
+
+def _list_of_span(n: int, span: int) -> IntArray:
+    """List the rearrangements that span so many places (k, n), by their first place and then by their kind."""
+    firsts, patterns = np.arange(n - span)[:, None, None], np.array(_patterns(span))
+    rows = np.tile(np.arange(n), (n - span, len(patterns), 1))
+    np.put_along_axis(rows, firsts + np.arange(span + 1) + np.zeros_like(patterns), firsts + patterns, axis=2)
+    return rows.reshape(-1, n)
+
+
+@lru_cache(maxsize=32)
+def _find_ends(n: int, leaps: bool) -> tuple[IntArray, IntArray]:
+    """Return the first and the last place that each rearrangement changes (k,), (k,)."""
+    changes = list_rearrangements(n, leaps) != np.arange(n)
+    return changes.argmax(axis=1), n - 1 - changes[:, ::-1].argmax(axis=1)

@@ -8,9 +8,9 @@ import numpy as np
 
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import IntArray, Json, PointError
+from bostruct.domains.space.clauses import describe_when, predicate_name
 from bostruct.domains.space.constraints import ConstrainedProduct, check_value, count_satisfied_rules
 from bostruct.domains.space.variable import ABSENT, Variable
-from bostruct.domains.space.when import describe_when, predicate_name
 
 Read = Callable[[Variable, object], Sequence[int]]
 

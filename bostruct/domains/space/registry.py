@@ -9,20 +9,15 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson, PointError
-from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import to_python
-from bostruct.domains.space.fidelity import Fidelity
-from bostruct.domains.space.graph import Graph
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.clauses import when_from_json
+from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.real import Real
 from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
-from bostruct.domains.space.when import when_from_json
 
 KINDS: dict[str, type[Variable]] = {
     "Binary": Binary,

@@ -17,6 +17,7 @@ from bostruct.contracts import (
     ChoiceDomain,
     DomainError,
     DomainTraits,
+    Infeasible,
     IntArray,
     Json,
     LocalDomain,
@@ -28,36 +29,29 @@ from bostruct.contracts import (
 from bostruct.display import html_table, show_all_parts, show_count, show_parts, show_rules
 from bostruct.domains.counts import INFINITE, AtLeast, Count, Exact
 from bostruct.domains.space.call_limit import release_calls
-from bostruct.domains.space.clause_checks import check_constraints, name_levels
+from bostruct.domains.space.choices import coordinate, number_grid
 from bostruct.domains.space.clauses import Clause, clause_from_json
-from bostruct.domains.space.constrained_sampling import sample_distinct, sample_satisfying
+from bostruct.domains.space.conditions import check_constraints, name_levels
 from bostruct.domains.space.constraints import (
     ConstrainedProduct,
     Constraint,
     Survey,
     count_within_limit,
-)
-from bostruct.domains.space.decisions import (
-    choice_after,
-    coordinate,
-    decide,
-    decisions,
-    resample,
-    roll_out,
-    token_table,
+    valid_mask,
 )
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.moves import Moves
 from bostruct.domains.space.points import check_names, check_row, encode_row, read_row, refuse_dict
 from bostruct.domains.space.registry import is_part, variable, variable_from_json
 from bostruct.domains.space.rereading import reread_row
+from bostruct.domains.space.sampling import find_survey, sample_distinct, sample_satisfying, sample_unseen
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.domains.space.survey import find_survey
-from bostruct.domains.space.unseen_points import sample_unseen
 from bostruct.domains.space.variable import ABSENT
 
 MAX_VARIABLES = 10_000
+RESAMPLING_DRAWS = 1_000
+DRAWS_OF_ONE = 64  # of a variable that is to change: of two values the likelier has two chances in three
 
 
 class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
@@ -174,7 +168,7 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
 
         Independent, each variable even on its scale given those that it depends on. Under tight constraints points
         come from a list of all, with the same chances, or from walks: see
-        `bostruct.domains.space.constrained_sampling.sample_satisfying`. Raises DomainError where no valid point can be
+        `bostruct.domains.space.sampling.sample_satisfying`. Raises DomainError where no valid point can be
         found; TypeError, ValueError.
         """
         check_draw(m, rng)
@@ -355,26 +349,106 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
         exists = self.conditions.has(np.asarray(x)[None])[0].tolist()
         return tuple(name for name, own in zip(self._names, exists, strict=True) if own)
 
+    def coordinate_values(self, xs: IntArray) -> Array:
+        """Return the values of the coordinates of each point (m, d), in a space without conditions.
+
+        xs: integer rows (m, d).
+        """
+        values = np.array(xs, dtype=np.float64)
+        for i, grid in self.grids.items():
+            values[:, i] = grid.shares(np.asarray(xs)[:, i])
+        return values
+
     def resample(self, x: IntArray, names: Sequence[str], rng: np.random.Generator) -> IntArray:
-        return resample(self, x, names, rng)
+        """Return a valid point with these variables drawn anew, one alone among its other choices.
+
+        x: integer row (d,).
+        names: names of variables.
+        rng: `numpy.random.Generator`.
+
+        Returns x where none is found in 1,000 draws.
+        """
+        changed = [self.positions[name] for name in names]
+        is_plain = self.layout.is_simple and all(self.variables[name].is_even for name in names)
+        for _ in range(RESAMPLING_DRAWS if self.constraints else 1):
+            row = np.array(x, dtype=np.int64)
+            if self.conditions or not is_plain:
+                self._sample_each(row, changed, rng)
+            elif len(changed) == 1:
+                n = int(self.n_choices[changed[0]])
+                row[changed] = (int(row[changed[0]]) + int(rng.integers(1, n))) % n
+            else:
+                row[changed] = rng.integers(0, self.n_choices[changed])
+            if not self.constraints or valid_mask(self, row[None])[0]:
+                return row
+        return np.array(x, dtype=np.int64)
+
+    def _sample_each(self, row: IntArray, changed: Sequence[int], rng: np.random.Generator) -> None:
+        """Draw some variables of a row anew, in place, one alone among its other values, and those they make exist."""
+        for i in changed:
+            own = self.layout.columns(i)
+            if row[own.start] != ABSENT:
+                drawn = self.variables[self._names[i]].sample(DRAWS_OF_ONE if len(changed) == 1 else 1, rng)
+                row[own] = drawn[int(np.argmax((drawn != row[own]).any(axis=1)))]
+        self.conditions.settle_randomly(row[None], rng)
 
     def decisions(self, x: IntArray) -> tuple[int, ...]:
-        return decisions(self, x)
+        """Return the vertex of each variable that a point has, parents first, each variable being one choice.
+
+        x: integer row (d,).
+        """
+        return tuple(int(x[i]) for i in self.conditions.order if x[i] != ABSENT)
 
     def options(self, made: Sequence[int]) -> int:
         if self.conditions:
-            following = choice_after(self, made)
+            following = self.choice_after(made)
             return 0 if following is None else self.variables[following.path].size
         return int(self.n_choices[len(made)]) if len(made) < self.d else 0
 
     def choice_after(self, made: Sequence[int]) -> Choice | None:
-        return choice_after(self, made)
+        """Return the variable that is decided next, as a coordinate at its first vertex; None after the last.
+
+        made: the vertices of the variables before it.
+        """
+        i = self._replay(made)[1]
+        return None if i is None else coordinate(*list(self.variables.items())[i], 0)
 
     def decide(self, name: str, value: float) -> int:
-        return decide(self, name, value)
+        """Return the vertex that the value of a coordinate stands for, the nearest one.
+
+        name: of a variable.
+        value: as `coordinate` has it: a share of the range for numbers on a grid, else a vertex.
+        """
+        grid = number_grid(self.variables[name])
+        return round(value) if grid is None else int(grid.nearest(np.array(value)))
+
+    def _replay(self, made: Sequence[int]) -> tuple[IntArray, int | None]:
+        """Return the row with these vertices, other variables absent, and the position of the variable decided next."""
+        row = np.full(self.d, ABSENT, dtype=np.int64)
+        left = list(made)
+        for i in self.conditions.order:
+            if self.conditions.holds(i, row[None])[0]:
+                if not left:
+                    return row, i
+                row[i] = left.pop(0)
+        return row, None
 
     def roll_out(self, made: Sequence[int], rng: np.random.Generator) -> IntArray:
-        return roll_out(self, made, rng)
+        """Draw a valid point with these vertices first; raises Infeasible.
+
+        made: vertices of the first variables.
+        rng: `numpy.random.Generator`.
+        """
+        draws = RESAMPLING_DRAWS if self.constraints else 1
+        known = self._replay(made)[0] if self.conditions else np.array(made, dtype=np.int64)
+        given = np.flatnonzero(known != ABSENT)
+        for first in range(0, draws, 50):
+            rows = self.sample_freely(min(50, draws - first), rng)
+            rows[:, given] = known[given]
+            valid = valid_mask(self, self.conditions.settle_randomly(rows, rng))
+            if valid.any():
+                return rows[int(np.argmax(valid))]
+        raise Infeasible(f"no valid point with the choices {tuple(made)} was found in up to {draws} draws")
 
     def to_json(self) -> Json:
         """Describe the space as JSON; of constraints it holds the number only, unless all of them are clauses."""
@@ -435,8 +509,11 @@ class Space(ConstrainedProduct, LocalDomain, ChoiceDomain, TreeDomain):
 
     @cached_property
     def _tokens(self) -> IntArray:
-        """The table of tokens (d, most choices)."""
-        return token_table(tuple(self.variables), self.n_choices)
+        """A token for each variable and vertex (d, most choices)."""
+        table = np.zeros((self.d, int(self.n_choices.max())), dtype=np.int64)
+        for i, (name, count) in enumerate(zip(self.variables, self.n_choices.tolist(), strict=True)):
+            table[i, :count] = [token(f"{name} = {vertex}") for vertex in range(count)]
+        return table
 
     @cached_property
     def _moves(self) -> Moves:

@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Array, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.when import When, show_when, when_to_json
+from bostruct.domains.space.clauses import When, show_when, when_to_json
 
 ABSENT = int(np.iinfo(np.int64).min)  # in each column of a variable that a point does not have
 MAX_ENUMERATED = 100_000  # values of a variable, and points of a space, that are listed

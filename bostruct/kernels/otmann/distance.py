@@ -12,7 +12,7 @@ import numpy as np
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.architecture.labels import Family
+from bostruct.domains.architecture.layers import Family
 from bostruct.domains.architecture.value import Architecture
 from bostruct.execution.interrupts import defer_signals
 from bostruct.kernels.otmann.profile import Profile, cached_profile, layer_masses, profile

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import Array, IntArray
-from bostruct.domains.architecture.labels import Family
-from bostruct.domains.architecture.masses import all_masses
+from bostruct.domains.architecture.layers import Family
+from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.validity import MAX_MASS, AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import Otmann, cost_table

@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from bostruct.checks import check_number, short_repr
 from bostruct.contracts import Array
-from bostruct.domains.architecture.labels import (
+from bostruct.domains.architecture.layers import (
     KERNEL_SIZES,
     UNMATCHED,
     Family,
     check_triangles,
     kernel_size_costs,
 )
-from bostruct.domains.architecture.masses import DENSE_FACTOR, END_FLOOR, END_SHARE
+from bostruct.domains.architecture.measures import DENSE_FACTOR, END_FLOOR, END_SHARE
 from bostruct.domains.architecture.validity import MAX_MASS
 
 

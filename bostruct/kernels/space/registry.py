@@ -10,17 +10,12 @@ import numpy as np
 
 from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, Parameter, Prior
-from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates, likeness_of
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import ChoiceVariable, number_grid
-from bostruct.domains.space.fidelity import Fidelity
-from bostruct.domains.space.graph import Graph
+from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS
 from bostruct.domains.space.sequence import Sequence as LetterSequence
 from bostruct.domains.space.single_changes import Layout

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from bostruct.domains.architecture import canonical
-from bostruct.domains.architecture.canonical import canonical_order
+from bostruct.domains.architecture import value
+from bostruct.domains.architecture.value import canonical_order
 
 JUMPS = (-5, -2, -4, 2, 5, -2, 2, 5, -2, -5, 4, 2)  # of the Frucht graph: cubic, and without any symmetry
 RING = [(v, (v + 1) % 12) for v in range(12)]
@@ -49,13 +49,13 @@ def test_one_form_however_layers_are_listed_and_one_for_each_graph(copies, joine
 
 @pytest.mark.parametrize("joined", [False, True], ids=["apart", "joined"])
 def test_copies_side_by_side_cost_their_number(monkeypatch, joined):
-    refined, colors_met = canonical._refine, []
+    refined, colors_met = value._refine, []
 
     def counting(colors, parents, children):
         colors_met.append(len(colors))
         return refined(colors, parents, children)
 
-    monkeypatch.setattr(canonical, "_refine", counting)
+    monkeypatch.setattr(value, "_refine", counting)
     costs = []
     for copies in (1, 5):
         colors_met.clear()

@@ -14,12 +14,17 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError, SpaceExhausted
 from bostruct.domains.architecture import domain as domain_module
 from bostruct.domains.architecture import modifiers
-from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
-from bostruct.domains.architecture.labels import CNN, MLP, RECTIFIERS, SIGMOIDS, Label
-from bostruct.domains.architecture.layers import Layer
-from bostruct.domains.architecture.modifier_outcomes import enumerate_changes
-from bostruct.domains.architecture.pools import cnn_pool, mlp_pool, vgg
-from bostruct.domains.architecture.relabel import SWAPS, draw_label
+from bostruct.domains.architecture.domain import (
+    ArchitectureDomain,
+    Bounds,
+    cnn_domain,
+    cnn_pool,
+    mlp_domain,
+    mlp_pool,
+    vgg,
+)
+from bostruct.domains.architecture.layers import CNN, MLP, RECTIFIERS, SIGMOIDS, Label, Layer
+from bostruct.domains.architecture.modifiers import SWAPS, draw_label, enumerate_changes
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.registry import domain_from_json
 from bostruct.testing.change_laws import check_mutation

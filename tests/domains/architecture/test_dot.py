@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from bostruct.domains.architecture.dot import architecture_dot, layer_color
-from bostruct.domains.architecture.labels import BUILT_IN, CNN, Label
+from bostruct.domains.architecture.layers import BUILT_IN, CNN, Label
+from bostruct.domains.architecture.value import architecture_dot, layer_color
 from tests.architectures import GOLDEN
 
 

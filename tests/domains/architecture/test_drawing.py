@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from matplotlib.figure import Figure
 
-from bostruct.domains.architecture.dot import layer_color
 from bostruct.domains.architecture.drawing import draw_layers, draw_svg, layer_positions, plot_architecture
+from bostruct.domains.architecture.value import layer_color
 from tests.architectures import GOLDEN, SMALL_CNN, architectures
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import CNN, Label
-from bostruct.domains.architecture.masses import all_masses
+from bostruct.domains.architecture.layers import CNN, Label
+from bostruct.domains.architecture.measures import all_masses
 from bostruct.domains.architecture.value import Architecture
 from tests.architectures import GOLDEN
 from tests.kernels.otmann.test_golden import TOTAL_MASSES

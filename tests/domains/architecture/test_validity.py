@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from bostruct.contracts import PointError
 from bostruct.domains.architecture import validity
-from bostruct.domains.architecture.labels import CNN, MLP
-from bostruct.domains.architecture.layers import Layer, as_layer
+from bostruct.domains.architecture.layers import CNN, MLP, Layer, as_layer
 from bostruct.domains.architecture.value import Architecture
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]

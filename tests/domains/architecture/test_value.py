@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError, MissingExtra, PointError
-from bostruct.domains.architecture.labels import CNN, ENDS, MLP, Family, Label, family_from_json
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import CNN, ENDS, MLP, Family, Label, Layer, family_from_json
 from bostruct.domains.architecture.value import Architecture
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP, architectures, batches, network, renumbered
 

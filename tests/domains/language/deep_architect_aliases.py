@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bostruct import language as lang
-from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.graph import open_fragment
+from bostruct.domains.language.walk import begin
 
 OWN_ARGUMENTS = {  # before the scope and the name
     "siso_repeat": 2,

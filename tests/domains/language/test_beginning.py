@@ -5,8 +5,8 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language import errors
-from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.errors import LanguageError
+from bostruct.domains.language.walk import begin
 from bostruct.language import D, SearchSpace, siso_module
 from examples.language_figures import conv2d
 from tests.domains.language.refusals import check_refusal

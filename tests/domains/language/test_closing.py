@@ -5,7 +5,7 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language import errors
-from bostruct.domains.language.closing import close
+from bostruct.domains.language.build import close
 from bostruct.domains.language.features import choice_kind
 from bostruct.domains.language.graph import Fragment, build_into
 from bostruct.language import D, DependentHyperparameter, SearchSpace, siso_module, siso_or

@@ -5,8 +5,8 @@ from itertools import islice, product
 import pytest
 
 from bostruct.contracts import Infeasible
-from bostruct.domains.language.beginning import begin
-from bostruct.domains.language.enumeration import depth_first, shortest_first
+from bostruct.domains.language.changes import depth_first, shortest_first
+from bostruct.domains.language.walk import begin
 from bostruct.language import (
     D,
     SearchSpace,

@@ -4,10 +4,10 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.contracts import Infeasible
-from bostruct.domains.language import expansion
-from bostruct.domains.language.beginning import begin
+from bostruct.domains.language import build
+from bostruct.domains.language.build import expand_module
 from bostruct.domains.language.errors import LanguageError, NameClash, SubstitutionError, TooDeep
-from bostruct.domains.language.expansion import expand_module
+from bostruct.domains.language.walk import begin
 from bostruct.language import D, SearchSpace, siso_module
 
 
@@ -40,7 +40,7 @@ def test_a_part_is_built_of_values_and_constants_and_kept_by_values():
 
 
 def test_as_many_parts_are_kept_as_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(expansion, "MAX_EXPANSIONS", 2)
+    monkeypatch.setattr(build, "MAX_EXPANSIONS", 2)
     module = substituted(lambda _: siso_module("M"), range(9))
     for n in range(9):
         expand_module(module, (n,), 10)

@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from bostruct.contracts import token
 from bostruct.domains.language import features
-from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.features import LRUCache, choice_kind, coordinates, tokens
 from bostruct.domains.language.sampling import sample_walk
-from bostruct.domains.space.decisions import token
+from bostruct.domains.language.walk import begin
 from bostruct.language import D, IntRange, siso_module, siso_repeat, siso_sequential
 from tests.domains.language.more_programs import layers_of_kinds
 

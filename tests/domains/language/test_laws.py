@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bostruct import language as lang
-from bostruct.domains.language.count_tables import total
-from bostruct.domains.language.counting import NotFactorable, ProgramCounter, count_by_visits
+from bostruct.domains.language.counting import NotFactorable, ProgramCounter, count_by_visits, total
 from bostruct.domains.language.walk import Walk
 from bostruct.language import D, Exact, Infeasible, SearchSpace, Trace
 from examples.language_figures import COUNTS, figure_4

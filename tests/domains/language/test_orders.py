@@ -8,10 +8,9 @@ import pytest
 
 from bostruct import language as lang
 from bostruct.domains.language.features import coordinates
-from bostruct.domains.language.hyperparameters import MAX_LISTED_ORDERS
-from bostruct.domains.language.orders import order_at, position_of_steps
+from bostruct.domains.language.hyperparameters import MAX_LISTED_ORDERS, order_at, position_of_steps
 from bostruct.domains.language.walk import Walk
-from bostruct.domains.space.rearrangements import count_rearrangements, list_rearrangements
+from bostruct.domains.space.permutation import count_rearrangements, list_rearrangements
 from bostruct.testing.domain_laws import check_domain
 
 PLACE = "SISOPermutation-0.perm_idx"

@@ -7,7 +7,7 @@ import pytest
 
 from bostruct.contracts import Infeasible
 from bostruct.domains.language.errors import LanguageError, NoneFeasible, TraceError
-from bostruct.domains.language.partial_program import PartialProgram, check_generator
+from bostruct.domains.language.program import PartialProgram, check_generator
 from bostruct.language import INFINITE, D, Exact, Trace, siso_module, siso_repeat, substitution_module
 from tests.domains.language.more_programs import endless, layers_of_kinds
 

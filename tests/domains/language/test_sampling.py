@@ -7,7 +7,6 @@ import pytest
 
 from bostruct.contracts import DomainError, Infeasible
 from bostruct.domains.language import sampling
-from bostruct.domains.language.beginning import begin
 from bostruct.domains.language.errors import NoneFeasible, TooDeep, TraceError
 from bostruct.domains.language.sampling import (
     complete,
@@ -23,6 +22,7 @@ from bostruct.domains.language.sampling import (
     uniform_policy,
 )
 from bostruct.domains.language.trace import Trace
+from bostruct.domains.language.walk import begin
 from bostruct.language import D, SearchSpace, siso_module, siso_repeat, siso_sequential
 from tests.domains.language.more_programs import endless
 

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
-from bostruct.domains.language.beginning import begin
-from bostruct.domains.language.signatures import IdentityKey, signature
+from bostruct.domains.language.counting import IdentityKey, signature
+from bostruct.domains.language.walk import begin
 from bostruct.language import D, DependentHyperparameter, siso_module, siso_sequential, substitution_module
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from bostruct import language as lang
-from bostruct.domains.language import termination
-from bostruct.domains.language.beginning import begin
+from bostruct.domains.language import sampling
 from bostruct.domains.language.errors import NoneFeasible
-from bostruct.domains.language.termination import (
+from bostruct.domains.language.sampling import (
     OVERGROWN_CHOICES,
     OVERGROWN_DEPTH,
     TerminationSearch,
@@ -15,6 +14,7 @@ from bostruct.domains.language.termination import (
     is_overgrown,
     module_ancestors,
 )
+from bostruct.domains.language.walk import begin
 from tests.domains.language.more_programs import endless
 
 
@@ -65,9 +65,9 @@ def test_where_no_end_is_near_that_is_said_with_the_place():
     walk = begin(forever, 400)
     with pytest.raises(NoneFeasible, match=r"SISOOr-0\.idx: no value was found that leads to an end within 40 more"):
         draw_terminating_value(walk.next(), walk, np.random.default_rng(0))
-    assert drawn(lambda: of_depths(termination.MAX_STEPS_TO_END - 1)) == {0}
+    assert drawn(lambda: of_depths(sampling.MAX_STEPS_TO_END - 1)) == {0}
     with pytest.raises(NoneFeasible):
-        drawn(lambda: of_depths(termination.MAX_STEPS_TO_END))
+        drawn(lambda: of_depths(sampling.MAX_STEPS_TO_END))
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from bostruct import language as lang
 from bostruct.domains.language.errors import NoneFeasible
-from bostruct.domains.language.uniform import EvenDraws
+from bostruct.domains.language.sampling import EvenDraws
 from tests.domains.language.more_programs import layers_of_kinds
 from tests.domains.language.test_laws import SPECS, space_of
 

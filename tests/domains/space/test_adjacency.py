@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.adjacency import Adjacency
-from bostruct.domains.space.categorical import Categorical
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.real import Real
+from bostruct.domains.space.discrete import Categorical
+from bostruct.domains.space.moves import Adjacency
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.variable import Variable
 from tests.wide_variable import Order

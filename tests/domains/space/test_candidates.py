@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.counts import Exact
-from bostruct.domains.space.candidates import Candidates
+from bostruct.domains.space.candidates import Candidates, RankedGraph
 from bostruct.domains.space.graphs import CompleteGraph
-from bostruct.domains.space.ranked_graph import RankedGraph
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.default_kernels import space_kernel
 from bostruct.testing import check_domain, check_kernel, check_variable

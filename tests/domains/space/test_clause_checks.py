@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.clause_checks import check_value_test
 from bostruct.domains.space.clauses import AllOf, AnyOf, Clause, Compare, CompareVariables, IsIn, Not, ValueOf
+from bostruct.domains.space.conditions import check_value_test
 from bostruct.study.space_changes import SpaceChanged
 
 VALUES = {

@@ -11,10 +11,8 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.call_limit import MAX_CALLS, call_limit, limit_calls, limit_search, release_calls
-from bostruct.domains.space.constrained_sampling import sample_distinct
 from bostruct.domains.space.constraints import valid_mask
-from bostruct.domains.space.survey import survey_space
-from bostruct.domains.space.walks import random_walk
+from bostruct.domains.space.sampling import random_walk, sample_distinct, survey_space
 
 Rule = Callable[[dict], bool]
 

@@ -9,9 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.constrained_sampling import sample_satisfying
 from bostruct.domains.space.constraints import count_satisfied_rules, predicate_name, satisfies_all, valid_mask
-from bostruct.domains.space.walks import find_unseen_nearby, random_walk
+from bostruct.domains.space.sampling import find_unseen_nearby, random_walk, sample_satisfying
 
 
 def is_even(point: dict[str, Any]) -> bool:

@@ -6,7 +6,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import DomainError
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Ordinal
 from tests.wide_variable import Order
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.edits import move_letters
+from bostruct.domains.space.sequence import move_letters
 
 
 def brute_force_neighbors(text, letters, shortest, longest):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct.domains.space.exchanges import MOST_LISTED, Exchanges, cross_subsets
 from bostruct.domains.space.graphs import WeightedGraph
+from bostruct.domains.space.subset import MOST_LISTED, Exchanges, cross_subsets
 from tests.strategies import rngs
 
 PATH = WeightedGraph(6, tuple((i, i + 1, 1.0) for i in range(5)))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.graphs import MAX_WEIGHT, MIN_WEIGHT
-from bostruct.domains.space.real import SMALLEST_RANGE
+from bostruct.domains.space.numeric import SMALLEST_RANGE
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.testing.domain_laws import check_domain
 

@@ -12,7 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.given_table import MIN_BITS, build_descriptors, read_table
+from bostruct.domains.space.descriptors import MIN_BITS, build_descriptors, read_table
 
 COLUMNS = {"mass": [1.0, 2.5, 4.0], "rings": [0, 1, 3], "class": ["ether", "amide", "ether"]}
 RECORDS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]

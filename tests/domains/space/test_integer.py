@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.domains.space.choices import number_grid
-from bostruct.domains.space.integer import LARGEST, Integer
+from bostruct.domains.space.numeric import LARGEST, Integer
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.testing.domain_laws import check_domain
 from tests.strategies import rngs

@@ -4,8 +4,8 @@ import networkx as nx
 import pytest
 
 from bostruct.contracts import DomainError
-from bostruct.domains.space.categorical import Categorical
-from bostruct.domains.space.item_graph import read_item_graph
+from bostruct.domains.space.discrete import Categorical
+from bostruct.domains.space.graphs import read_item_graph
 
 ITEMS = list("abcd")
 EDGES = [("a", "b"), ("b", "c", 2.5), ("d", "c")]

@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from bostruct.contracts import DomainError, PointError
-from bostruct.domains.space.binary import Binary
 from bostruct.domains.space.candidates import Candidates
-from bostruct.domains.space.categorical import Categorical
 from bostruct.domains.space.choices import number_grid
-from bostruct.domains.space.fidelity import Fidelity
-from bostruct.domains.space.graph import Graph
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.ordinal import Ordinal
+from bostruct.domains.space.discrete import Binary, Categorical, Fidelity, Graph, Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.real import Real
 from bostruct.domains.space.registry import KINDS, variable_from_json
 from bostruct.domains.space.scale import GRID_STEPS
 from bostruct.domains.space.sequence import Sequence

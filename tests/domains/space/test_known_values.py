@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.domains.space.known_values import KnownValues
+from bostruct.domains.space.constraints import KnownValues
 from bostruct.domains.space.points import check_names, read_row
 
 NUMBERS = {"c": bo.Real(-1.0, 1.0), "d": bo.Integer(1, 5_000, log=True)}

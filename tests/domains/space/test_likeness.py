@@ -13,8 +13,7 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.given_table import find_rows
+from bostruct.domains.space.descriptors import Descriptors, find_rows
 from bostruct.domains.space.likeness import GivenMatrix, count_degrees, likeness_from_json, likeness_to_json
 from bostruct.domains.space.registry import variable_from_json
 

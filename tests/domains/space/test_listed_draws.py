@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.integer import Integer
-from bostruct.domains.space.listed_draws import draw_listed
+from bostruct.domains.space.numeric import Integer
+from bostruct.domains.space.sampling import draw_listed
 
 RARE = {"k": list(range(100))}
 

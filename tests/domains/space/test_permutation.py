@@ -9,8 +9,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.counts import Exact
-from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.rearrangements import list_rearrangements
+from bostruct.domains.space.permutation import Permutation, list_rearrangements
 from bostruct.testing import check_domain, check_variable
 
 PASSES = bo.Permutation(["inline", "unroll", "gvn", "dce"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
+from bostruct.domains.space.candidates import DIRECTIONS, RankedGraph
 from bostruct.domains.space.descriptors import Descriptors
-from bostruct.domains.space.ranked_graph import DIRECTIONS, RankedGraph
 
 N = 300
 

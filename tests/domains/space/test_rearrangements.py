@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from bostruct.domains.space import rearrangements
+from bostruct.domains.space import permutation
 
 
 def list_by_hand(n):
@@ -24,26 +24,26 @@ def list_by_hand(n):
 
 @pytest.mark.parametrize("n", range(2, 9))
 def test_each_is_listed_once(n):
-    listed = list(map(tuple, rearrangements.list_rearrangements(n).tolist()))
-    assert len(listed) == len(set(listed)) == rearrangements.count_rearrangements(n)
+    listed = list(map(tuple, permutation.list_rearrangements(n).tolist()))
+    assert len(listed) == len(set(listed)) == permutation.count_rearrangements(n)
     assert set(listed) == list_by_hand(n)
-    assert [tuple(rearrangements.rearrange(list(range(n)), k)) for k in range(len(listed))] == listed
+    assert [tuple(permutation.rearrange(list(range(n)), k)) for k in range(len(listed))] == listed
 
 
 @pytest.mark.parametrize("n", [100, 200])
 def test_of_long_rows_short_ones_are_listed_and_with_leaps_long_ones(n):
-    near, far = rearrangements.list_rearrangements(n), rearrangements.list_rearrangements(n, leaps=True)
-    assert len(near) <= rearrangements.MOST_LISTED
+    near, far = permutation.list_rearrangements(n), permutation.list_rearrangements(n, leaps=True)
+    assert len(near) <= permutation.MOST_LISTED
     assert len(np.unique(far, axis=0)) == len(far)
     spans = [int(np.ptp(np.flatnonzero(row != np.arange(n)))) for row in far]
     assert max(spans[: len(near)]) < n // 2 == max(spans)
-    assert rearrangements.count_rearrangements(n) == n * (n - 1) // 2 + (n - 1) * (n - 2) + (n - 2) * (n - 3) // 2
+    assert permutation.count_rearrangements(n) == n * (n - 1) // 2 + (n - 1) * (n - 2) + (n - 2) * (n - 3) // 2
 
 
 def test_all_of_a_long_row_can_be_made():
     n = 60
-    numbers = np.linspace(0, rearrangements.count_rearrangements(n) - 1, 50).astype(int).tolist()
-    made = {tuple(rearrangements.rearrange(list(range(n)), k)) for k in numbers}
+    numbers = np.linspace(0, permutation.count_rearrangements(n) - 1, 50).astype(int).tolist()
+    made = {tuple(permutation.rearrange(list(range(n)), k)) for k in numbers}
     assert len(made) == len(numbers)
     assert all(sorted(row) == list(range(n)) for row in made)
 
@@ -51,4 +51,4 @@ def test_all_of_a_long_row_can_be_made():
 @pytest.mark.parametrize("counts", [[1], [3], [1, 1, 1], [2, 1, 2], [1, 4]])
 def test_orders_are_listed_as_a_dictionary_has_them(counts):
     items = np.repeat(np.arange(len(counts)), counts).tolist()
-    assert rearrangements.list_orders(counts).tolist() == [list(order) for order in sorted(set(permutations(items)))]
+    assert permutation.list_orders(counts).tolist() == [list(order) for order in sorted(set(permutations(items)))]

@@ -5,8 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space.permutation import Permutation
-from bostruct.domains.space.resources import check_resources
+from bostruct.domains.space.permutation import Permutation, check_resources
 from bostruct.testing import check_domain, check_variable
 
 SHOP = bo.Permutation({"a": 2, "b": 1}, resources={"b": "mill", "a": ["saw", "mill"]})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.row_keys import RowKeys
+from bostruct.domains.space.constraints import RowKeys
 
 SHARED: dict[str, Any] = {
     "bits": {f"b{i}": bool for i in range(9)},

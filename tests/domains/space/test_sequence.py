@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.counts import Exact
-from bostruct.domains.space.walks import random_walk
+from bostruct.domains.space.sampling import random_walk
 from bostruct.testing import check_domain, check_variable
 
 RNA = bo.Sequence("ACGU", (2, 5))

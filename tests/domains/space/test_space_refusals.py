@@ -59,7 +59,7 @@ REFUSED_VARIABLES = [
     ({"a": "xyz"}, r"a: expected Binary\(\), Categorical\(...\), .*; got 'xyz'"),
     ({"a": int}, r"a: expected Binary\(\), .*; got <class 'int'>"),
     ({"a": 3}, r"a: expected Binary\(\), .*; got 3"),
-    ({"a": bo.Binary}, r"a: expected Binary\(\), .*; got <class 'bostruct.domains.space.binary.Binary'>"),
+    ({"a": bo.Binary}, r"a: expected Binary\(\), .*; got <class 'bostruct.domains.space.discrete.Binary'>"),
 ]
 
 

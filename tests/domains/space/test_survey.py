@@ -9,9 +9,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.space import survey as module
+from bostruct.domains.space import sampling as module
 from bostruct.domains.space.constraints import count_until_broken, describe_draws, find_broken, valid_mask
-from bostruct.domains.space.survey import MAX_SURVEY_CALLS, survey_space
+from bostruct.domains.space.sampling import MAX_SURVEY_CALLS, survey_space
 
 
 def sums_to_ten(point: dict) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.domains.space.unseen_points import sample_unseen
+from bostruct.domains.space.sampling import sample_unseen
 from tests.conditional_spaces import finite_space
 
 

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.space.when import OneOf, check_when, describe_when, predicate_name, when_from_json, when_to_json
+from bostruct.domains.space.clauses import (
+    OneOf,
+    check_when,
+    describe_when,
+    predicate_name,
+    when_from_json,
+    when_to_json,
+)
 
 
 def is_large(value: int) -> bool:

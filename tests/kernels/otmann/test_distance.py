@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.domains.architecture.labels import CNN, Family, Label
+from bostruct.domains.architecture.layers import CNN, Family, Label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.profile import cached_profile, layer_masses, path_lengths

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.domains.architecture.labels import CNN, MLP, UNMATCHED, Family, Label
+from bostruct.domains.architecture.layers import CNN, MLP, UNMATCHED, Family, Label
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann, cost_table
 

@@ -6,8 +6,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from bostruct.contracts import PointError
-from bostruct.domains.architecture.labels import BUILT_IN, CNN, Family, family_from_json
-from bostruct.domains.architecture.layers import Layer, as_layer
+from bostruct.domains.architecture.layers import BUILT_IN, CNN, Family, Layer, as_layer, family_from_json
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.compilers.flow import compile_program, describe_node
 from bostruct.domains.language.compilers.implementations import Labelled

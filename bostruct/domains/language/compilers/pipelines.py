@@ -51,7 +51,7 @@ class PipelineBackend(Backend[Branch]):
 
     def make(self, node: Node, inputs: dict[str, Branch]) -> Branch:
         for branch in inputs.values():
-            if branch and not _transforms(branch[-1].estimator):
+            if branch and not callable(getattr(branch[-1].estimator, "transform", None)):
                 raise CompileError(f"{node.path} reads {branch[-1].path}, which does not transform its data")
         if node.implementation is UNION:
             return join_branches(node, inputs)
@@ -98,10 +98,6 @@ def _branch_estimator(branch: Branch) -> BaseEstimator | str:
 
 def _pipeline(branch: Branch) -> Pipeline:
     return Pipeline([(step.name, step.estimator) for step in branch])
-
-
-def _transforms(made: object) -> bool:
-    return callable(getattr(made, "transform", None))
 
 
 def step_name(path: str) -> str:

@@ -5,8 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import language as lang
-from bostruct.domains.architecture.labels import CNN, MLP, Label
-from bostruct.domains.architecture.layers import Layer
+from bostruct.domains.architecture.layers import CNN, MLP, Label, Layer
 from bostruct.domains.language.compilers.architectures import ArchitectureBackend, build_architecture, layer_of
 from bostruct.language import CompileError, SearchSpace, labeled_module
 from bostruct.nas import ops

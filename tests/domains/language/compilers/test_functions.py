@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bostruct import language as lang
-from bostruct.domains.language.compilers.functions import Calculation, call_node
+from bostruct.domains.language.compilers.flow import Calculation, call_node
 from bostruct.language import CompileError, SearchSpace
 from tests.domains.language.compilers.arithmetic import SIGNS, expression, scaled
 

@@ -1,8 +1,12 @@
-"""The mass of each layer, with the factors of the released NASBOT code (Kandasamy et al. 2018, section 3)."""
+"""Numbers that describe an architecture: the mass of each layer, and a summary for models of tables.
+
+The factors of masses are those of the released NASBOT code (Kandasamy et al. 2018, section 3).
+"""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 from bostruct.domains.architecture.value import Architecture
 
@@ -34,3 +38,26 @@ def all_masses(
     n_decisions = sum(label.role == "decision" for label in labels)
     shares = {"input": end, "output": end, "decision": end / n_decisions}
     return [shares.get(label.role, mass) for mass, label in zip(masses, labels, strict=True)]
+
+
+def summarize(x: Architecture) -> dict[str, float]:
+    """Return numbers that describe an architecture, by name: its size, depth, units, masses, and layers of each label.
+
+    x: an architecture.
+
+    Units and masses, which range over orders of magnitude, are logarithms.
+    """
+    units = [layer.units for layer in x.layers if layer.units is not None]
+    labels = Counter(layer.label for layer in x.layers)
+    return {
+        "layers": float(len(x)),
+        "edges": float(len(x.edges)),
+        "hops": float(max(x.hops_from_input)),
+        "strides": float(sum(layer.stride > 1 for layer in x.layers)),
+        "mass": math.log1p(sum(x.masses)),
+        "largest mass": math.log1p(max(x.masses)),
+        "units": math.log1p(sum(units)),
+        "least units": math.log1p(min(units, default=0)),
+        "most units": math.log1p(max(units, default=0)),
+        **{f"layers of {label.name}": float(labels[label.name]) for label in x.family.labels},
+    }

@@ -1,0 +1,227 @@
+"""The variables with listed choices: truth values, categories, ordered values, nodes of a graph, fidelities."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from bostruct.checks import check_number, short_repr
+from bostruct.contracts import DomainError, Json, ParsedJson
+from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
+from bostruct.domains.space.clauses import When
+from bostruct.domains.space.graphs import (
+    MAX_WEIGHT,
+    MIN_WEIGHT,
+    CompleteGraph,
+    WeightedGraph,
+    weighted_graph,
+    weighted_graph_from_json,
+)
+from bostruct.domains.space.likeness import (
+    Likeness,
+    count_degrees,
+    likeness_from_json,
+    likeness_to_json,
+    read_likeness,
+    show_likeness,
+)
+from bostruct.domains.space.variable import NO_DEFAULT
+
+
+class Binary(ChoiceVariable):
+    """A variable that is False or True (0 and 1 are understood).
+
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    Raises DomainError.
+    """
+
+    def __init__(self, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
+        super().__init__((False, True), CompleteGraph(2), when, default)
+
+    def describe(self) -> dict[str, Json]:
+        """Return nothing: all are equal."""
+        return {}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Binary:
+        """Rebuild the variable from what `describe` returned.
+
+        data: of an equal variable; nothing is read from it.
+        """
+        del data
+        return cls()
+
+
+class Categorical(ChoiceVariable):
+    """A variable of unordered choices: each is one change from each other (complete graph).
+
+    choices: 2 to 1000 distinct values, each equal to itself.
+    descriptors: a table with a row for each choice, which says what the choices are like, so that a model predicts a
+        choice that was never tried from those that are like it: a pandas frame, a dict of columns, a list of dicts, or
+        numbers (choices, columns). The index of a frame names the choices, in any order, and may name others. Where it
+        is 0, 1, ... and no choice is among these, rows have the order of the choices, as those of other tables have.
+        Columns are as of `Candidates`.
+    distances: a symmetric matrix of distances from 0 between the choices (choices, choices), or a frame of one. Models
+        take exp(-distance^2 / 2 l^2).
+    kernel: a symmetric matrix of how alike the choices are (choices, choices), or a frame of one, whose diagonal is
+        positive. It is scaled to a diagonal of ones; models take exp((kernel - 1) / l^2).
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    At most one of descriptors, distances and kernel is given. A matrix that is not positive semi-definite, as a kernel
+    or as one of Euclidean distances, is clipped to the nearest one that is, with a warning; `likeness.clipped` is the
+    share of its spectrum. Raises DomainError.
+    """
+
+    def __init__(
+        self,
+        choices: Iterable[object],
+        *,
+        descriptors: object = None,
+        distances: object = None,
+        kernel: object = None,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
+        values = check_choices("Categorical", choices)
+        self._take_likeness(read_likeness(values, descriptors, distances, kernel))
+        super().__init__(values, CompleteGraph(len(values)), when, default)
+
+    def _take_likeness(self, likeness: Likeness | None) -> None:
+        self.likeness = likeness
+        self.degrees = count_degrees(likeness)
+
+    @property
+    def arguments(self) -> str:
+        """The values in short, as arguments of a call, and what says how alike they are."""
+        return super().arguments + show_likeness(self.likeness)
+
+    def describe(self) -> dict[str, Json]:
+        """Return the choices as JSON, and what says how alike they are."""
+        return super().describe() | likeness_to_json(self.likeness)
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Categorical:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices, and what says how alike they are.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
+        found = cls(choices_from_json(data["choices"]))
+        found._take_likeness(likeness_from_json(data))
+        return found
+
+
+class Ordinal(ChoiceVariable):
+    """A variable of ordered choices: only next ones are one change apart (path graph).
+
+    choices: 2 to 1000 distinct values, in order.
+    weight: float from 1e-300 to 1e300, the weight of the graph's edges, which scales diffusion along them.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    Raises DomainError and ValueError.
+    """
+
+    ordered = True
+
+    def __init__(
+        self,
+        choices: Iterable[object],
+        weight: float = 1.0,
+        *,
+        when: When | None = None,
+        default: object = NO_DEFAULT,
+    ) -> None:
+        values = check_choices("Ordinal", choices)
+        self.weight = check_number("weight", weight, MIN_WEIGHT, MAX_WEIGHT)
+        super().__init__(values, path_graph(len(values), self.weight), when, default)
+
+    def describe(self) -> dict[str, Json]:
+        """Return the choices, and the weight where it is not 1, as JSON."""
+        return super().describe() | ({} if self.weight == 1.0 else {"weight": self.weight})
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Ordinal:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
+        return cls(choices_from_json(data["choices"]), data.get("weight", 1.0))
+
+
+class Graph(ChoiceVariable):
+    """A variable whose choices are the nodes of a graph; its edges are one change.
+
+    graph: connected undirected `networkx.Graph` of 2 to 1000 nodes without loops; edges may have the attribute `weight`
+        > 0.
+    when: mapping, the conditions under which a point has the variable, see `bostruct.Space`; None for always.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    Raises DomainError.
+    """
+
+    graph: WeightedGraph
+
+    def __init__(self, graph: object, *, when: When | None = None, default: object = NO_DEFAULT) -> None:
+        nodes, weighted = weighted_graph(graph)
+        super().__init__(check_choices("Graph", nodes), weighted, when, default)
+
+    def describe(self) -> dict[str, Json]:
+        """Return the nodes and the weighted edges as JSON."""
+        return super().describe() | {"edges": [list(edge) for edge in self.graph.edges]}
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Graph:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its nodes and weighted edges.
+
+        Raises DomainError where the nodes are Python objects, which no file holds, and for an edge that is a loop or
+        has no positive weight.
+        """
+        nodes, found = choices_from_json(data["choices"]), cls.__new__(cls)
+        ChoiceVariable.__init__(found, tuple(nodes), weighted_graph_from_json(len(nodes), data["edges"]))
+        return found
+
+
+class Fidelity(ChoiceVariable):
+    """A variable for how thoroughly a point is evaluated: epochs, shares of the data, simulations (path graph).
+
+    costs: positive numbers, ascending: what an evaluation costs at each fidelity, in any unit.
+    when: not taken, because all points have a fidelity; anything but None raises TypeError.
+    default: a value, which trials had that were told before the variable existed; see docs/studies.md.
+
+    Hyperband and successive halving raise it for points that do well; to all other methods it is an ordered variable.
+    Raises DomainError.
+    """
+
+    ordered = True
+
+    def __init__(self, costs: Iterable[float], *, when: object = None, default: object = NO_DEFAULT) -> None:
+        if when is not None:
+            raise TypeError(
+                "Fidelity: when: it takes no conditions, because all points have it; give when= to other variables, "
+                f"got {short_repr(when)}"
+            )
+        values = check_choices("Fidelity", costs)
+        numbers = all(type(cost) in (int, float) and 0 < cost <= sys.float_info.max for cost in values)
+        if not numbers or list(values) != sorted(values):
+            raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
+        super().__init__(values, path_graph(len(values)), default=default)
+
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> Fidelity:
+        """Rebuild the variable from what `describe` returned.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
+        return cls(choices_from_json(data["choices"]))

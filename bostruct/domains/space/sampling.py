@@ -1,0 +1,554 @@
+"""Draw points that satisfy all constraints of a space: by rejection if that works, else by walks from valid points.
+
+A space is surveyed once: do uniform draws hit valid points, and where are some? Constraints are opaque predicates, so
+the survey goes from exact to hopeful: uniform draws; draws tilted towards a constant point, which meet budgets and
+cardinalities; walks that repair one constraint after another; the best of these repairs, recombined with tilted draws.
+The survey is a function of the space alone: it changes no draw of a seed, whatever was asked of the space before.
+
+Walks begin at points that the caller knows, such as those of a history, and at those of the survey, so that nothing is
+searched for twice.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bostruct.checks import short_repr
+from bostruct.contracts import DRAWS_UNSEEN, Array, DomainError, IntArray, SpaceExhausted, draw_unseen
+from bostruct.domains.space.call_limit import CallLimit, call_limit, charge_once, limit_calls, limit_search
+from bostruct.domains.space.clauses import predicate_name
+from bostruct.domains.space.constraints import (
+    ConstrainedProduct,
+    Sample,
+    Survey,
+    count_until_broken,
+    describe_draws,
+    find_broken,
+    label_rules,
+    satisfies_all,
+    valid_mask,
+    work_limit,
+)
+from bostruct.domains.space.graphs import MAX_CHOICES
+from bostruct.domains.space.single_changes import SingleChanges, pad_columns
+from bostruct.domains.space.variable import ABSENT, Variable
+
+MAX_SURVEY_CALLS = 240_000  # leaves a suggestion some
+UNIFORM_DRAWS = 2_048
+ENOUGH_DRAWS = 4_096  # where one of them was valid
+BLOCK = 512
+N_STARTS = 20  # valid points that are wanted
+REPAIRS = 20
+REPAIR_STEPS = 2_000
+RECOMBINED = 10  # of the best repairs
+REPAIR_NOISE = 0.1  # share of repairing steps to a random neighbor, which lets a walk out of local minima (WalkSAT)
+
+
+def find_survey(space: ConstrainedProduct) -> Survey:
+    """Return the survey of a constrained space, made once; each suggestion is charged the calls that it took.
+
+    space: with constraints.
+    """
+    if space.surveyed is None:
+        space.surveyed = survey_space(space)
+    charge_once(space, space.surveyed.calls)
+    return space.surveyed
+
+
+def survey_space(space: ConstrainedProduct) -> Survey:
+    """Look for valid points from a fixed seed, within 240,000 calls of predicates.
+
+    space: `Space` with constraints. If no point is valid, up to 10,000 calls more count the draws that satisfy each.
+
+    Raises DomainError where a constraint itself fails.
+    """
+    rng = np.random.default_rng(0)
+    with limit_calls(MAX_SURVEY_CALLS, reserved=0) as limit:
+        uniform = space.sample_freely(UNIFORM_DRAWS, rng)
+        counts = [count_until_broken(space, uniform)]
+        found = uniform[counts[0] == len(space.constraints)]
+        uniform_hits = len(found) > 0
+        for draw, most in SEARCHES:
+            if not len(found):
+                found = _draw_until_valid(space, draw, most, rng, counts)
+        repairs: list[Repair] = []
+        if not len(found) and len(space.constraints) > 1:  # a single one gives a repair no direction
+            repairs = _repair_starts(space, rng)
+            found = np.array([repair.row for repair in repairs if not repair.broken][-1:], dtype=np.int64)
+        found = found[:N_STARTS].reshape(-1, space.layout.n_columns)
+        refusal = "" if len(found) else _describe_failure(space, np.concatenate(counts), repairs, limit)
+        return Survey(found, uniform_hits, int(MAX_SURVEY_CALLS - limit.left), refusal)
+
+
+class Repair(NamedTuple):
+    """The best point that a repairing walk has seen.
+
+    row: integer row (columns,).
+    broken: positions of the constraints that it breaks.
+    """
+
+    row: IntArray
+    broken: list[int]
+
+
+def _describe_failure(space: ConstrainedProduct, counts: IntArray, repairs: Sequence[Repair], limit: CallLimit) -> str:
+    """Say what was tried, how many of the first draws satisfied each constraint, and what the best repair broke."""
+    rules, rng = space.constraints, np.random.default_rng(0)
+    uniform, tilted = space.sample_freely(UNIFORM_DRAWS, rng), _draw_tilted_points(space, BLOCK, rng)
+    rows = [row for pair in zip(uniform, tilted, strict=False) for row in pair]  # in turn, as only some may be taken
+    points = [space.present(row) for row in rows]
+    described = describe_draws(rules, points, lambda point, rule: not find_broken(space, point, [rule]))
+    said = f"{np.sum(counts >= 0)} draws{f' and {len(repairs)} repairs' if repairs else ''}: {described}"
+    if repairs:
+        best = min(repairs, key=lambda repair: len(repair.broken))
+        said += (
+            f"; the best repair satisfied {len(rules) - len(best.broken)} of {len(rules)} and broke "
+            f"{label_rules(rules, best.broken)}: {short_repr(space.present(best.row), 200)}"
+        )
+    ended = limit.left < len(rules)
+    return said + (f"; the search ended at its limit of {MAX_SURVEY_CALLS} calls of constraints" if ended else "")
+
+
+def _draw_until_valid(
+    space: ConstrainedProduct, draw: Draw, most: int, rng: np.random.Generator, counts: list[IntArray]
+) -> IntArray:
+    """Draw until enough points are valid; return those, and append to `counts` how many constraints each satisfied."""
+    found, n_drawn, limit = space.sample_freely(0, rng), 0, call_limit()
+    most = min(most, work_limit(space))
+    while len(found) < N_STARTS and not limit.is_reached and n_drawn < (ENOUGH_DRAWS if len(found) else most):
+        block = draw(space, BLOCK, rng)
+        counts.append(count_until_broken(space, block))
+        found = np.concatenate([found, block[counts[-1] == len(space.constraints)]])
+        n_drawn += len(block)
+    return found
+
+
+def _draw_tilted_points(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
+    """Draw points that share a random part of their variables with the first, or the last, choice of each."""
+    uniform = space.sample_freely(m, rng)
+    last = [v.size - 1 if v.width == 1 else -1 for v in space.variables.values()]
+    at, ends = space.layout.starts, np.array(last, dtype=np.int64)
+    base = np.where(rng.random((m, 1)) < 0.5, 0, ends)
+    tilted = (rng.random((m, space.d)) < rng.random((m, 1))) & (ends >= 0)
+    uniform[:, at] = np.where(tilted, base, uniform[:, at])
+    return space.conditions.settle_randomly(uniform, rng)
+
+
+Draw = Callable[[ConstrainedProduct, int, np.random.Generator], IntArray]
+SEARCHES: tuple[tuple[Draw, int], ...] = (  # draws, and how many of them before they are given up
+    (_draw_tilted_points, 20_000),
+    (lambda space, m, rng: space.sample_freely(m, rng), 60_000),
+)
+
+
+def _repair_starts(space: ConstrainedProduct, rng: np.random.Generator) -> list[Repair]:
+    """Repair tilted draws one by one, then recombine the best repairs with such draws, until the last is valid."""
+    repairs: list[Repair] = []
+    limit, n_rules = call_limit(), len(space.constraints)
+    steps = min(REPAIR_STEPS, max(1, work_limit(space) // REPAIRS))
+    for start in _draw_tilted_points(space, REPAIRS, rng):
+        if limit.left < n_rules:
+            return repairs
+        repairs.append(_repair(space, start, steps, rng))
+        if not repairs[-1].broken:
+            return repairs
+    for start in sorted(repairs, key=lambda repair: len(repair.broken))[:RECOMBINED]:
+        if limit.left < n_rules:
+            break
+        repairs.append(_recombine(space, start, steps, rng))
+        if not repairs[-1].broken:
+            break
+    return repairs
+
+
+def _repair(space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator) -> Repair:
+    """Change one variable at a time, keeping what satisfies no fewer constraints; return the best point seen."""
+    point, row, limit, rules = space.present(x), x, call_limit(), space.constraints
+    broken = find_broken(space, point, rules)
+    best = Repair(row, broken)
+    which = rng.integers(space.d, size=steps)
+    variables = list(space.variables.values())
+    draws = _draw_values(variables, which, rng)
+    noise = rng.random(steps) < REPAIR_NOISE
+    for i, columns, anyway in zip(which.tolist(), draws, noise.tolist(), strict=True):
+        if not broken or limit.left < len(rules):
+            break
+        changed_row, changed = _change(space, row, point, i, columns)
+        now = find_broken(space, changed, rules)
+        if len(now) <= len(broken) or anyway:
+            point, row, broken = changed, changed_row, now
+            best = Repair(row, broken) if len(broken) < len(best.broken) else best
+    return best
+
+
+def _recombine(space: ConstrainedProduct, start: Repair, steps: int, rng: np.random.Generator) -> Repair:
+    """Replace a random share of the variables by those of tilted draws, keeping what satisfies no fewer constraints.
+
+    Several variables change at once, which a sum of them may need.
+    """
+    best, limit, rules = start, call_limit(), space.constraints
+    kept = rng.random((steps, space.d)) < rng.random((steps, 1))
+    columns = np.repeat(kept, [v.width for v in space.variables.values()], axis=1)
+    for draw, keeps in zip(_draw_tilted_points(space, steps, rng), columns, strict=True):
+        if not best.broken or limit.left < len(rules):
+            break
+        row = space.conditions.settle_randomly(np.where(keeps, best.row, draw)[None], rng)[0]
+        broken = find_broken(space, space.present(row), rules)
+        best = Repair(row, broken) if len(broken) <= len(best.broken) else best
+    return best
+
+
+def _change(
+    space: ConstrainedProduct, row: IntArray, point: dict[str, Any], i: int, columns: list[int]
+) -> tuple[IntArray, dict[str, Any]]:
+    """Return a point, in both forms, with one variable at another value; as it is where it has no such variable."""
+    own = space.layout.columns(i)
+    if row[own.start] == ABSENT:
+        return row, point
+    changed = row.copy()
+    changed[own] = columns
+    if space.conditions:
+        space.conditions.settle_simply(changed[None])
+        return changed, space.present(changed)
+    name = list(space.variables)[i]
+    return changed, point | {name: space.variables[name].present(columns)}
+
+
+def _draw_values(variables: Sequence[Variable], which: IntArray, rng: np.random.Generator) -> list[list[int]]:
+    """Draw a value of each of some variables, in one call for those that are single choices."""
+    singles = rng.integers(0, np.array([v.size if v.width == 1 else 1 for v in variables])[which])
+    return [
+        [single] if variables[i].width == 1 else variables[i].sample(1, rng)[0].tolist()
+        for i, single in zip(which.tolist(), singles.tolist(), strict=True)
+    ]
+
+
+def draw_listed(
+    spaces: Sequence[ConstrainedProduct], rows: Sequence[IntArray], m: int, rng: np.random.Generator
+) -> IntArray:
+    """Draw positions in a list of points, with the chances with which unconstrained draws would be these points (m,).
+
+    Where no space has conditions, and no variable draws some of its values more often than others, all points have the
+    same chance.
+
+    spaces: `Space`s, whose product the points are of.
+    rows: of each space, the rows of the n points (n, columns), n at least 1.
+    m: int >= 0.
+    rng: the only source of chance.
+    """
+    is_even = all(one.is_even for space in spaces for one in space.variables.values())
+    if is_even and not any(space.conditions for space in spaces):
+        return rng.integers(len(rows[0]), size=m)
+    chances = np.prod([_point_chances(space, own) for space, own in zip(spaces, rows, strict=True)], axis=0)
+    return rng.choice(len(rows[0]), size=m, p=chances / np.sum(chances))
+
+
+def _point_chances(space: ConstrainedProduct, rows: IntArray) -> Array:
+    chances = np.ones(len(rows))
+    for i, variable in enumerate(space.variables.values()):
+        own = rows[:, space.layout.columns(i)]
+        has = own[:, 0] != ABSENT
+        chances[has] *= variable.chances(own[has])
+    return chances
+
+
+SWAP = 0
+Proposal = tuple[int, list[int], list[float]]  # how many variables, which ones, and uniform numbers
+PROPOSALS = (1, 2, 3, SWAP, SWAP)  # how many variables the walk changes; swaps keep sums and permutations valid
+
+
+def random_walk(
+    space: ConstrainedProduct, x: IntArray, steps: int, rng: np.random.Generator, max_moves: float = math.inf
+) -> tuple[IntArray, int]:
+    """Walk at random over valid points from x, and return where the walk ends and how often it moved.
+
+    space: `Space`.
+    x: integer row (d,), valid.
+    steps: int, proposals.
+    rng: `numpy.random.Generator`.
+    max_moves: the walk stops after as many moves.
+
+    It ends early where the limit of calls is reached. Its stationary law is that of the variables' moves, on the valid
+    points that they connect: uniform, but even over the lengths of sequences and the sizes of subsets. Under
+    conditions, variables that a proposal makes exist are drawn anew, so that branches have their chances.
+    """
+    names, variables, row = list(space.variables), list(space.variables.values()), space.layout.split(x)
+    point, moves, limit = space.present(x), 0, call_limit()
+    proposals = zip(
+        rng.choice(PROPOSALS, size=steps).tolist(),
+        rng.integers(space.d, size=(steps, 3)).tolist(),
+        rng.random((steps, 3)).tolist(),
+        strict=True,
+    )
+    if space.conditions:
+        return _walk_under_conditions(space, np.array(x), proposals, rng, max_moves)
+    for kind, which, uniforms in proposals:
+        if moves >= max_moves or limit.is_reached:
+            break
+        changed = _propose(row, variables, kind, which, uniforms)
+        values = {names[i]: variables[i].present(own) for i, own in changed.items() if own != row[i]}
+        if values and satisfies_all(space, point | values):
+            point.update(values)
+            moves += 1
+            for i, own in changed.items():
+                row[i] = list(own)
+    return np.array([column for own in row for column in own], dtype=np.int64), moves
+
+
+def _walk_under_conditions(
+    space: ConstrainedProduct, x: IntArray, proposals: Iterable[Proposal], rng: np.random.Generator, max_moves: float
+) -> tuple[IntArray, int]:
+    """Walk as `random_walk` does, where a change may make other variables exist or not."""
+    variables, moves, limit = list(space.variables.values()), 0, call_limit()
+    for kind, which, uniforms in proposals:
+        if moves >= max_moves or limit.is_reached:
+            break
+        split = space.layout.split(x)
+        changed = _propose(split, variables, kind, [i for i in which if split[i][0] != ABSENT], uniforms)
+        row = x.copy()
+        for i, own in changed.items():
+            row[space.layout.columns(i)] = own
+        space.conditions.settle_randomly(row[None], rng)
+        if not np.array_equal(row, x) and satisfies_all(space, space.present(row)):
+            x, moves = row, moves + 1
+    return x, moves
+
+
+def find_unseen_nearby(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
+    """Find an unseen valid point that changes of one variable, and swaps of two, lead to from x over valid points.
+
+    space: `Space`.
+    x: integer row (d,), valid.
+    seen: frozenset of keys.
+
+    The search is breadth-first; None where all that is connected was seen, or a limit of work or calls is reached.
+    """
+    queue = deque([x])
+    known = set(space.keys(x[None]))
+    if not known & seen:
+        return x
+    left, limit = work_limit(space), call_limit()
+    while queue and not limit.is_reached:
+        around = _changes_and_swaps(space, queue.popleft())
+        left -= len(around)
+        for near, key in zip(around, space.keys(around), strict=True):
+            if key in known:
+                continue
+            known.add(key)
+            if not valid_mask(space, near[None])[0]:
+                continue
+            if key not in seen:
+                return near
+            queue.append(near)
+        if left <= 0:
+            return None
+    return None
+
+
+def _other_values(variable: Variable, columns: Sequence[int]) -> IntArray:
+    """Return all other values of a variable, or those next to one where they are too many (k, width)."""
+    if columns[0] == ABSENT:
+        return np.empty((0, variable.width), dtype=np.int64)
+    if variable.width > 1 or variable.size > MAX_CHOICES:
+        return variable.neighbors(columns)
+    return np.delete(variable.enumerate(), columns[0], axis=0)
+
+
+def _changes_and_swaps(space: ConstrainedProduct, row: IntArray) -> IntArray:
+    """List every other value of each variable, and every swap of two variables that can take each other's choice.
+
+    Constraints may forbid some of them.
+    """
+    split = space.layout.split(row)
+    others = [_other_values(v, own) for v, own in zip(space.variables.values(), split, strict=True)]
+    which = np.repeat(np.arange(space.d), [len(o) for o in others])
+    of = np.zeros(len(which), dtype=np.int64)
+    changed = SingleChanges(row[None], of, which, pad_columns(others), space.layout).rows()
+    single = [i for i, v in enumerate(space.variables.values()) if v.width == 1 and split[i][0] != ABSENT]
+    at, sizes = space.layout.starts[single], np.array([v.size for v in space.variables.values()])[single]
+    first, second = np.triu_indices(len(single), 1)
+    mine, other = row[at[first]], row[at[second]]
+    fits = (other < sizes[first]) & (mine < sizes[second]) & (mine != other)
+    first, second = at[first[fits]], at[second[fits]]
+    swapped = np.repeat(row[None], len(first), axis=0)
+    swapped[np.arange(len(first)), first] = row[second]
+    swapped[np.arange(len(first)), second] = row[first]
+    return space.conditions.settle_simply(np.concatenate([changed, swapped]))
+
+
+def _propose(
+    row: list[list[int]], variables: list[Variable], kind: int, which: list[int], uniforms: list[float]
+) -> dict[int, Sequence[int]]:
+    """Move `kind` variables to other values, or swap the choices of two variables where both have them."""
+    if kind == SWAP and len(which) < 2:
+        return {}
+    if kind == SWAP:
+        a, b = which[:2]
+        single = variables[a].width == variables[b].width == 1
+        fits = single and row[b][0] < variables[a].size and row[a][0] < variables[b].size
+        return {a: row[b], b: row[a]} if fits else {}
+    pairs = zip(which[:kind], uniforms, strict=False)
+    return {i: variables[i].move(row[i], u) for i, u in pairs}
+
+
+def sample_unseen(
+    space: ConstrainedProduct, sample: Sample, seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> IntArray:
+    """Draw a valid point (columns,) whose key is not in `seen`.
+
+    space: `Space`.
+    sample: draws valid points of it.
+    seen: frozenset of keys.
+    rng: the only source of chance.
+
+    Raises SpaceExhausted when none is left, or found.
+    """
+    known_only_by_history = seen and space.constraints and not space.enumerable and not len(find_survey(space).points)
+    if known_only_by_history:
+        known = sorted(space.from_keys(seen), key=lambda row: row.tobytes())[rng.integers(len(seen))]
+        x = find_unseen_nearby(space, known, seen)
+    elif (x := draw_unseen(sample, space.keys, seen, rng)) is None and space.enumerable:
+        return _sample_unseen_from_list(space, seen, rng)
+    elif x is None:
+        start = sample(1, rng)[0]
+        is_simple = space.layout.is_simple and not space.constraints and not space.conditions
+        x = _first_unseen(space, start, seen) if is_simple else find_unseen_nearby(space, start, seen)
+    if x is None:
+        tried = "from a seen point" if known_only_by_history else f"in up to {DRAWS_UNSEEN} draws and from one of them"
+        ended = "the limit of calls of constraints ended the search, " if call_limit().is_reached else ""
+        raise SpaceExhausted(
+            f"no unseen valid point was found {tried} by changing a variable or swapping two; {len(seen)} were seen; "
+            f"{ended}more may exist"
+        )
+    return x
+
+
+def _sample_unseen_from_list(
+    space: ConstrainedProduct, seen: AbstractSet[Hashable], rng: np.random.Generator
+) -> IntArray:
+    every = space.enumerate()
+    left = [row for row, key in enumerate(space.keys(every)) if key not in seen]
+    if not left:
+        raise SpaceExhausted(f"all {len(every)} points of the space have been seen")
+    return every[left[int(draw_listed([space], [every[left]], 1, rng)[0])]].copy()
+
+
+def _first_unseen(space: ConstrainedProduct, x: IntArray, seen: AbstractSet[Hashable]) -> IntArray | None:
+    """Return the first unseen point from x on: of one more point than were seen, one is unseen."""
+    for _ in range(min(len(seen) + 1, space.n_points)):
+        if space.keys(x[None])[0] not in seen:
+            return x
+        for i in reversed(range(space.d)):  # the next point, the last variable fastest
+            x[i] = (x[i] + 1) % space.n_choices[i]
+            if x[i]:
+                break
+    return None
+
+
+REJECTION_DRAWS = 20_000  # before they are given up
+N_CHAINS = 20
+MIN_STEPS = 20  # of a walk from one independent draw to the next; d / 2 in large spaces
+MAX_WALK_CALLS = 60_000
+MIN_GAP = 5  # steps between two points of one chain where steps are scarce
+
+
+def sample_satisfying(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
+    """Draw m points that satisfy every constraint -> (m, columns).
+
+    space: `Space`.
+    m: int >= 0.
+    rng: `numpy.random.Generator`.
+
+    Independent, each variable even on its scale given those that it depends on, where at least one draw in 20 (in
+    d / 2 for large spaces) is valid, or where the space can be enumerated (`draw_listed`); elsewhere dependent draws of
+    walks, some of them repeated where m exceeds what 60,000 calls of predicates reach. Raises DomainError where no
+    valid point is found.
+    """
+    found = sample_distinct(space, m, np.empty((0, space.layout.n_columns), dtype=np.int64), rng)
+    return found if len(found) == m else found[rng.permutation(np.resize(np.arange(len(found)), m))]
+
+
+def sample_distinct(space: ConstrainedProduct, m: int, starts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw points as `sample_satisfying` does, but fewer, at least one, where walks would repeat them.
+
+    space: `Space`.
+    m: int >= 0.
+    starts: valid points to walk from, integer rows (k, columns).
+    rng: `numpy.random.Generator`.
+
+    Raises DomainError where no valid point is found.
+    """
+    thin = max(MIN_STEPS, space.d // 2)
+    with limit_search():
+        found = _rejection_sample(space, m, thin, rng)
+        if len(found) >= m:
+            return found[:m]
+        if space.enumerable:
+            return np.concatenate([found, _sample_from_all(space, m - len(found), rng)])
+        survey = find_survey(space)
+        known = np.concatenate([found, starts[:N_CHAINS], survey.points])
+        if not len(known):
+            raise DomainError(
+                f"constraints: no point that satisfies all {len(space.constraints)} was found in {survey.refusal}"
+                "; give initial_points= that satisfy them, loosen them, or split them into smaller predicates; give an "
+                "equality of numbers a tolerance, or compute one number from the others in the objective"
+            )
+        rows = np.concatenate([found, _walk_from(space, known, m - len(found), thin, rng)])
+        return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+
+
+def _rejection_draws(space: ConstrainedProduct) -> int:
+    """Return how many uniform draws to try before they are given up: 0 where the survey has shown that they miss."""
+    if not space.enumerable and not find_survey(space).uniform_hits:
+        return 0
+    return min(REJECTION_DRAWS, work_limit(space), space.n_points)
+
+
+def _rejection_sample(space: ConstrainedProduct, m: int, rate: int, rng: np.random.Generator) -> IntArray:
+    """Draw up to m valid points by rejection, which goes on up to a limit or while one in `rate` is valid."""
+    found = [np.empty((0, space.layout.n_columns), dtype=np.int64)]
+    n_found = n_drawn = 0
+    limit, calls = _rejection_draws(space), call_limit()
+    while n_found < m and (n_drawn < limit or 0 < n_drawn <= n_found * rate) and not calls.is_reached:
+        block = space.sample_freely(max(64, min(m - n_found, 4096)), rng)
+        kept = block[valid_mask(space, block)]
+        n_drawn += len(block)
+        n_found += len(kept)
+        found.append(kept)
+    return np.concatenate(found)
+
+
+def _sample_from_all(space: ConstrainedProduct, m: int, rng: np.random.Generator) -> IntArray:
+    every = space.enumerate()
+    if not len(every):
+        names = ", ".join(predicate_name(c) for c in space.constraints)
+        raise DomainError(f"constraints: none of the {space.n_points} points satisfies all of {short_repr(names, 200)}")
+    return every[draw_listed([space], [every], m, rng)]
+
+
+def _walk_from(space: ConstrainedProduct, starts: IntArray, m: int, thin: int, rng: np.random.Generator) -> IntArray:
+    """Walk from several valid points at once, and collect up to m points, as far apart as the calls left allow.
+
+    starts: integer rows (k, columns), k at least 1.
+    thin: steps after which two points of one chain count as independent.
+
+    Returns at least one point; each point of the walks once.
+    """
+    limit = call_limit()
+    steps = int(min(limit.left - limit.reserved, MAX_WALK_CALLS)) // len(space.constraints)
+    n_chains = min(m, N_CHAINS)
+    chains = [starts[i] for i in np.resize(rng.permutation(len(starts)), n_chains)]
+    burn_in = min(10 * thin, max(0, steps) // (2 * n_chains))
+    gap = max(MIN_GAP, min(thin, (steps - burn_in * n_chains) // m))
+    n_rounds = max(1, min(-(-m // n_chains), (steps - burn_in * n_chains) // (gap * n_chains)))
+    found: dict[bytes, IntArray] = {}
+    for n_steps in [burn_in, *[gap] * (n_rounds - 1)]:
+        chains = [random_walk(space, x, n_steps, rng)[0] for x in chains]
+        found |= {x.tobytes(): x for x in chains}
+    return np.array(list(found.values())[:m], dtype=np.int64)
