@@ -39,9 +39,9 @@ _HOME = {
     "plot_front": "bostruct.analysis.fronts",
     "plot_hypervolume": "bostruct.analysis.fronts",
     "plot_calibration": "bostruct.analysis.calibration",
-    "plot_effects": "bostruct.analysis.effects",
+    "plot_effects": "bostruct.analysis.importances",
     "plot_genealogy": "bostruct.analysis.genealogy",
-    "plot_history": "bostruct.analysis.histories",
+    "plot_history": "bostruct.analysis.plots",
     "plot_parallel_coordinates": "bostruct.analysis.parallel_coordinates",
     "plot_slices": "bostruct.analysis.slices",
     "plot_importance": "bostruct.analysis.importances",
@@ -74,12 +74,11 @@ _HOME = {
 
 if TYPE_CHECKING:
     from bostruct.analysis.calibration import plot_calibration
-    from bostruct.analysis.effects import plot_effects
     from bostruct.analysis.fronts import plot_front, plot_hypervolume
     from bostruct.analysis.genealogy import plot_genealogy
-    from bostruct.analysis.histories import plot_history
-    from bostruct.analysis.importances import importance, plot_importance
+    from bostruct.analysis.importances import importance, plot_effects, plot_importance
     from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
+    from bostruct.analysis.plots import plot_history
     from bostruct.analysis.report.page import write_report
     from bostruct.analysis.slices import plot_slices
     from bostruct.comparison.compare import compare

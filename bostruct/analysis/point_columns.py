@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.picture_inputs import check_variable_names
-from bostruct.analysis.picture_style import shorten_label
+from bostruct.analysis.pictures import check_variable_names, shorten_label
 from bostruct.checks import check_choice, short_repr
 from bostruct.contracts import Array, BostructError
 from bostruct.domains.space.variable import Variable
