@@ -12,8 +12,8 @@ from bostruct.checks import optional_import
 
 _HOME = {
     "to_torch": "bostruct.nas.networks",
-    "Cost": "bostruct.nas.costs",
-    "cost": "bostruct.nas.costs",
+    "Cost": "bostruct.nas.networks",
+    "cost": "bostruct.nas.networks",
     "Dataset": "bostruct.nas.data",
     "Examples": "bostruct.nas.data",
     "diabetes": "bostruct.nas.data",
@@ -32,9 +32,8 @@ _HOME = {
 
 if TYPE_CHECKING:
     from bostruct.nas.cifar import CIFAR10Objective, cifar10
-    from bostruct.nas.costs import Cost, cost
     from bostruct.nas.data import Dataset, Examples, diabetes, digits, regression
-    from bostruct.nas.networks import to_torch
+    from bostruct.nas.networks import Cost, cost, to_torch
     from bostruct.nas.objectives import NetworkObjective
     from bostruct.nas.outcomes import Trained, TrainingFailed
     from bostruct.nas.recipes import Recipe
