@@ -80,9 +80,13 @@ class ValueScale(NamedTuple):
         padded = np.array([ends[0] - pads[0] * width, ends[1] + pads[1] * width])
         low, high = np.asarray(transform.inverted().transform(np.clip(padded, *bounds))).tolist()
         axes.set_ylim(low, high)
-        if self.kind == "log":
-            _name_steps(axes, math.log10(high) - math.log10(low))
-        if self.kind == "log" and math.log10(high) - math.log10(low) > MOST_DECADES:
+        if self.kind != "log":
+            return
+        ticker, decades = optional_import("matplotlib.ticker", "plot"), math.log10(high) - math.log10(low)
+        axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+        if decades <= FEW_DECADES:  # numbers between powers of ten are named, too
+            axes.yaxis.set_major_locator(ticker.LogLocator(10.0, subs=(1.0, 2.0, 5.0)))
+        if decades > MOST_DECADES:
             axes.set_yticks(10.0 ** np.round(np.linspace(math.log10(low), math.log10(high), TICKS + 2)[1:-1]))
             axes.set_yticks([], minor=True)
 
@@ -93,14 +97,6 @@ class ValueScale(NamedTuple):
         """
         kind = {"linear": "", "log": ", log scale", "symlog": ", symmetric log scale"}[self.kind]
         return f"{kind}, {outside} beyond" if outside else kind
-
-
-def _name_steps(axes: Axes, decades: float) -> None:
-    """Name numbers between powers of ten, too, where an axis has few of them; all of them in full."""
-    ticker = optional_import("matplotlib.ticker", "plot")
-    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
-    if decades <= FEW_DECADES:
-        axes.yaxis.set_major_locator(ticker.LogLocator(10.0, subs=(1.0, 2.0, 5.0)))
 
 
 def is_beyond(axes: Axes, values: Array) -> npt.NDArray[np.bool_]:
@@ -411,7 +407,8 @@ def label_points(axes: Axes, labels: Sequence[tuple[str, float, float]], dots: A
             boxes.append(box)
         best = int(np.argmin(costs))
         label = _write(axes, text, (x, y), (*BESIDE, *FARTHER)[best], has_line=best >= len(BESIDE))
-        _add_halo(label)
+        patheffects = optional_import("matplotlib.patheffects", "plot")
+        label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
         taken.append(boxes[best])
 
 
@@ -430,12 +427,6 @@ def _write(axes: Axes, text: str, point: tuple[float, float], place: _Place, *, 
         arrowprops=line if has_line else None,
         zorder=6,
     )
-
-
-def _add_halo(label: Annotation) -> None:
-    """Put a white edge around the letters."""
-    patheffects = optional_import("matplotlib.patheffects", "plot")
-    label.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="white")])
 
 
 def _count_inside(box: Bbox, places: Array) -> int:

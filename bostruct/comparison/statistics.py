@@ -94,7 +94,7 @@ def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[
     """
     if problem.goals.n_objectives == 1:
         return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
-    corner = _reference(problem, results)
+    corner = find_corner(list(results.values())) if problem.reference is None else problem.reference
     return {cell: result.hypervolume(corner) for cell, result in results.items()}
 
 
@@ -209,11 +209,6 @@ def correct_by_holm(ps: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
         corrected[i] = largest
     return corrected
-
-
-def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float] | None:
-    given = problem.reference
-    return find_corner(list(results.values())) if given is None else given
 
 
 def _is_optimum(value: float, optimum: float, sign: float) -> bool:

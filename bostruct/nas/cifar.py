@@ -24,11 +24,10 @@ import torch
 from bostruct.checks import check_choice, check_integer, optional_import, short_repr
 from bostruct.contracts import BostructError, DomainError
 from bostruct.nas.data import Dataset, Examples
-from bostruct.nas.objectives import NetworkObjective
+from bostruct.nas.objectives import RECIPE_SETTINGS, NetworkObjective
 from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN, WRS, Recipe
 from bostruct.output_files import check_output, write_output
 
-RECIPE_FIELDS = frozenset(one.name for one in fields(Recipe))
 OBJECTIVE_FIELDS = frozenset(one.name for one in fields(NetworkObjective)) - {"data"}
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 MEAN, SCALE = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # Oh et al. 2019
@@ -136,7 +135,7 @@ def read_cifar10(path: str | Path) -> OfficialSplit:
         return _archive(where)
     for folder in (where, where / "cifar-10-batches-py"):
         if (folder / "data_batch_1").is_file():
-            return _python_batches(folder)
+            return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
     for folder in (where, where / "cifar-10-batches-bin"):
         if (folder / "data_batch_1.bin").is_file():
             return _binary_folder(folder)
@@ -244,14 +243,14 @@ def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> di
 
     Raises TypeError, ValueError.
     """
-    if unknown := sorted(set(settings) - RECIPE_FIELDS - OBJECTIVE_FIELDS):
-        known = ", ".join(sorted(RECIPE_FIELDS | OBJECTIVE_FIELDS))
+    if unknown := sorted(set(settings) - RECIPE_SETTINGS - OBJECTIVE_FIELDS):
+        known = ", ".join(sorted(RECIPE_SETTINGS | OBJECTIVE_FIELDS))
         raise ValueError(f"settings: {unknown[0]!r} is none; expected some of {known}")
     given = {"recipe": protocol.recipe, "repeats": protocol.repeats}
     given |= {name: value for name, value in settings.items() if name in OBJECTIVE_FIELDS}
     if not isinstance(given["recipe"], Recipe):
         raise TypeError(f"settings: recipe: expected a Recipe, got {short_repr(given['recipe'])}")
-    changed = {name: value for name, value in settings.items() if name in RECIPE_FIELDS}
+    changed = {name: value for name, value in settings.items() if name in RECIPE_SETTINGS}
     return given | {"recipe": replace(given["recipe"], **changed)}
 
 
@@ -266,10 +265,6 @@ def _archive(path: Path) -> OfficialSplit:
     if found == PYTHON_ARCHIVE[1]:
         return _join_batches({name: _unpickle_batch(held[name], name) for name in BATCHES})
     return _binary_batches(held)
-
-
-def _python_batches(folder: Path) -> OfficialSplit:
-    return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
 
 
 def _read_batch(file: Path) -> bytes:

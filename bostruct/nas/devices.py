@@ -287,18 +287,15 @@ class GraphedStep:
     def __call__(self) -> None:
         self._runs += 1
         if self._runs == WARM_UP:
-            self._run_recording_waits()
+            with self._graphs.record_waits() as waits:
+                self._body()
+            if waits:
+                self._graphs.warn_of_wait(waits[0])
+                self._replay = self._body
             return
         if self._runs > WARM_UP and self._replay is None:
             self._replay = self._graphs.capture(self._body)
         (self._replay or self._body)()
-
-    def _run_recording_waits(self) -> None:
-        with self._graphs.record_waits() as waits:
-            self._body()
-        if waits:
-            self._graphs.warn_of_wait(waits[0])
-            self._replay = self._body
 
 
 def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:

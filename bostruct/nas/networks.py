@@ -345,7 +345,8 @@ def _layer_module(
         return LayerModule(nn.Sequential(*first, nn.Linear(features, classes)), True, (classes,))
     if layer.label == "fc" or layer.label in ACTIVATION_MODULES:
         units = _units(u, layer)
-        parts = [nn.Linear(features, units), _activation_module(layer.label), *dropout]
+        activation = nn.ReLU() if layer.label == "fc" else ACTIVATION_MODULES[layer.label]()
+        parts = [nn.Linear(features, units), activation, *dropout]
         return LayerModule(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
     kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
     halved = tuple(-(-n // 2) for n in entering[1:])
@@ -366,10 +367,6 @@ def _layer_module(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
         f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
     )
-
-
-def _activation_module(label: str) -> nn.Module:
-    return nn.ReLU() if label == "fc" else ACTIVATION_MODULES[label]()
 
 
 def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:

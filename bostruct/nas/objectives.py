@@ -128,7 +128,8 @@ class NetworkObjective:
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
         sketch = sketch_network(request.network, data, recipe.dropout, self.builders)
         build = partial(build_network, request.network, data, recipe.dropout, self.builders)
-        if self._is_batched(sketch, recipe):
+        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
+        if not alone and is_batched(sketch, recipe.batch_size):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
             settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
             return _raise_failures(train_ensemble(build, data, recipe, self._seeds, **settings))
@@ -167,10 +168,6 @@ class NetworkObjective:
     def _at_once(self) -> int:
         """The number of repeats trained at once: one on a CPU, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
-
-    def _is_batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
-        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
-        return not alone and is_batched(sketch, recipe.batch_size)
 
     def cost(self, point: object) -> Cost:
         """Count the parameters of a point's network, and its FLOPs for one example, without training.
@@ -297,8 +294,13 @@ class Ensemble:
         means = torch.stack(losses, dim=1).mean(dim=1).tolist()
         errors = self._validation_errors(longest)
         for member, loss, error in zip(range(len(errors)), means, errors, strict=False):
-            if member not in self.outcomes:
-                self._note(member, Epoch(loss, error))
+            if member in self.outcomes:
+                continue
+            epochs, epoch = self.epochs[member], Epoch(loss, error)
+            if (failure := nonfinite_failure(len(epochs), epoch)) is None:
+                epochs.append(epoch)
+            else:
+                self.outcomes[member] = failure
 
     def end_some(self) -> None:
         """End the members that have had all their epochs, or have no hope, as they are now."""
@@ -351,13 +353,6 @@ class Ensemble:
 
     def _forward(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
         return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
-
-    def _note(self, member: int, epoch: Epoch) -> None:
-        failure = nonfinite_failure(len(self.epochs[member]), epoch)
-        if failure is None:
-            self.epochs[member].append(epoch)
-        else:
-            self.outcomes[member] = failure
 
     def _member_result(self, member: int) -> Trained:
         """Return the result of a member, a network of its own with the member's values as they are now."""

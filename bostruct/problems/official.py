@@ -3,6 +3,10 @@
 NAS-Bench-201: Dong and Yang 2020; NATS-Bench (topology): Dong et al. 2021; NAS-Bench-Macro: Su et al. 2021; FC-Net:
 Klein and Hutter 2019.
 
+The first files of NAS-Bench-201 (.pth) have the layout of its authors' nas_201_api 2.1. What torch.save wrote there
+holds no tensors, and is read without torch, which needs 28 GB of memory for the 4.7 of the second file: of a training,
+what is not asked for is dropped as soon as all of it is there.
+
     python -m bostruct.problems.official NATS OUT.npz
 
 writes what `read_nats` reads, which takes minutes from the official files, as an .npz file for ``nasbench201``.
