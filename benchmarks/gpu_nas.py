@@ -26,13 +26,11 @@ from torch import nn
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, Recipe, Trained, cifar10
 from bostruct.nas.cifar import MEAN, SCALE
-from bostruct.nas.cuda_graphs import WARM_UP
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import WARM_UP, DeviceContext
 from bostruct.nas.objectives import build_network
 from bostruct.nas.recipes import COMBO
 from bostruct.nas.spaces.combo_cell import ComboObjective, bits_space, decode_bits, program_of
-from bostruct.nas.training import Training, TrainingJob, train_together
-from bostruct.nas.turns import Clock
+from bostruct.nas.training import Clock, Training, TrainingJob, train_together
 
 MEAN_CELL = 17.9e6  # multiplications and additions forward, the mean over random cells that have a path
 ASKED = 20.0  # seconds for an evaluation

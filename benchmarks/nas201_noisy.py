@@ -25,7 +25,7 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array
-from bostruct.problems.nasbench201 import NASBENCH201_DATA_SETS
+from bostruct.problems.nas_tables import NASBENCH201_DATA_SETS
 from bostruct.problems.tabular import rows_of, table_domain
 
 EDGES = ("0-1", "0-2", "1-2", "0-3", "1-3", "2-3")

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.analysis.differences import mean_and_error
+from bostruct.comparison.statistics import mean_and_error
 from bostruct.language import Program, SearchSpace
 from bostruct.nas import NetworkObjective, digits
 from bostruct.nas.outcomes import Trained

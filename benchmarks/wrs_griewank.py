@@ -17,7 +17,7 @@ import numpy as np
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.analysis.differences import mean_and_error
+from bostruct.comparison.statistics import mean_and_error
 from bostruct.contracts import Array, Searcher
 from bostruct.searchers.wrs import MODES, WeightedRandomSearch, wrs_trials
 

@@ -19,7 +19,7 @@ import numpy as np
 
 import bostruct as bo
 from benchmarks import wrs_griewank, wrs_theorem
-from bostruct.analysis.differences import mean_and_error
+from bostruct.comparison.statistics import mean_and_error
 
 METHODS = "wrs,auto,smac,tpe,random"
 MARKS = (50, 100)  # trials

@@ -203,7 +203,12 @@ def test_nothing_heavy_comes_with(start, found):
 
 
 class TestTheChecksCanFail:
-    modules = ("bostruct", "bostruct.kernels.space.diffusion", "bostruct.searchers.random", "bostruct.analysis.plots")
+    modules = (
+        "bostruct",
+        "bostruct.kernels.space.diffusion",
+        "bostruct.searchers.random",
+        "bostruct.analysis.plots",
+    )
 
     def edges(self, source: str, module: str) -> dict[str, list[Import]]:
         return {module: imports(source, module, set(self.modules))}

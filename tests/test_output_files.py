@@ -26,8 +26,7 @@ from bostruct.analysis.plots import save_figure
 from bostruct.domains.language.drawing import Frame, write_page
 from bostruct.output_files import MARKS, OutputRefused, check_output, quote_cell, write_output
 from bostruct.problems import official
-from bostruct.problems.dimacs import write_wcnf
-from bostruct.problems.formula import Formula
+from bostruct.problems.maxsat import Formula, write_wcnf
 from tests.cli.invoke import SMALL, call
 from tests.locked_files import hard_link, hold_lock, is_locked
 

@@ -21,7 +21,7 @@ from benchmarks.peers.verdicts import (
     Found,
     Index,
 )
-from bostruct.analysis.differences import LEVEL, Difference, correct_by_holm, estimate_difference
+from bostruct.comparison.statistics import LEVEL, Difference, correct_by_holm, estimate_difference
 
 BEHIND = "*behind*"  # where `auto` stands, as AHEAD
 Multiple = tuple[float, float, float]  # a ratio and its 95 % interval

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import bostruct as bo
 from benchmarks.peers.tasks import Point, Task
 from bostruct.outcome import outcome_of
-from bostruct.problems.structured import StructuredProblem
+from bostruct.problems.base import StructuredProblem
 
 
 class Measured(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.peers.bits import LARGE
 from benchmarks.peers.run import Run, evaluate
-from bostruct.analysis.differences import estimate_difference
+from bostruct.comparison.statistics import estimate_difference
 
 TRIALS = {"max-3-sat 1000/5000": 200, "labs-100": 200, "qubo-6000": 100}
 MOST_TRIALS = 20_000

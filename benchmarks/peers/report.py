@@ -37,7 +37,7 @@ from benchmarks.peers.verdicts import (
     Row,
     find_best,
 )
-from bostruct.analysis.differences import Difference
+from bostruct.comparison.statistics import Difference
 
 TITLES = {
     "numbers": "Numbers",

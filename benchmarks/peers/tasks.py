@@ -15,8 +15,8 @@ import numpy as np
 
 import bostruct as bo
 from bostruct import problems
+from bostruct.problems.base import StructuredProblem
 from bostruct.problems.branin import branin_at
-from bostruct.problems.structured import StructuredProblem
 
 Point = Mapping[str, Any]
 Value = Callable[[Point], float]

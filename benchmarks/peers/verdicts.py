@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.peers.groups import OURS
 from benchmarks.peers.run import Run
-from bostruct.analysis.differences import LEVEL, Difference, correct_by_holm, estimate_difference
+from bostruct.comparison.statistics import LEVEL, Difference, correct_by_holm, estimate_difference
 
 MARGIN = 0.05  # of random search's gap; fixed before any interval was compared with it
 LEAST_SEEDS = 5  # for a verdict

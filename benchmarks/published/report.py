@@ -24,7 +24,7 @@ from benchmarks.published.cases import (
     title,
 )
 from benchmarks.published.regrets import find_mean_optimum, find_optimal_trial, list_regrets, trials_of
-from bostruct.analysis.differences import Difference, estimate_difference
+from bostruct.comparison.statistics import Difference, estimate_difference
 
 EARLY = (60, 100)  # trials by which runs at the optimum are counted, too
 ROUNDING = 5e-5  # of a published mean, printed with four decimals

@@ -7,10 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.peers.tasks import Task, from_problem
-from bostruct.problems.ordering import ordering
-from bostruct.problems.qap import qap
-from bostruct.problems.structured import StructuredProblem
-from bostruct.problems.tsp import tsp
+from bostruct.problems.base import StructuredProblem
+from bostruct.problems.orders import ordering, qap, tsp
 
 
 def make_order(make: Callable[[int, int], StructuredProblem], n: int, seed: int, data: Path | None = None) -> Task:

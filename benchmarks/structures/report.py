@@ -23,7 +23,7 @@ from benchmarks.structures.page import (
     publish_page,
     select_values,
 )
-from bostruct.analysis.differences import Difference, estimate_difference
+from bostruct.comparison.statistics import Difference, estimate_difference
 
 ROOT = Path(__file__).parents[2]
 FILE = Path(__file__).with_name("results.jsonl")

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.picture_inputs import require_result, take_panels
-from bostruct.analysis.picture_style import BLUE, GRAY, ORANGE, clear_frame, set_title
-from bostruct.analysis.point_labels import label_points
-from bostruct.analysis.value_axis import choose_ends_from_best, clip_to_axis, lie_outside, pad_ends
+from bostruct.analysis.axes import choose_ends_from_best, clip_to_axis, label_points, lie_outside, pad_ends
+from bostruct.analysis.pictures import BLUE, GRAY, ORANGE, clear_frame, require_result, set_title, take_panels
 from bostruct.display import new_axes, pluralize
 from bostruct.study.predictions import HALF_WIDTH, LeftOutTrials
 from bostruct.study.result import Result

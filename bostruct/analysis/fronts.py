@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.picture_inputs import list_runs, require_result, take_axes
-from bostruct.analysis.picture_style import (
+from bostruct.analysis.axes import choose_ends, clip_to_axis, label_points, lie_outside, pad_ends
+from bostruct.analysis.pictures import (
     BLUE,
     GRAY,
     clear_frame,
@@ -17,14 +17,15 @@ from bostruct.analysis.picture_style import (
     describe_means,
     escape_dollars,
     explain_lack,
+    list_runs,
     name_trials,
     put_legend_below,
+    require_result,
     set_title,
     shorten_label,
+    take_axes,
 )
-from bostruct.analysis.point_labels import label_points
 from bostruct.analysis.tables import format_corner
-from bostruct.analysis.value_axis import choose_ends, clip_to_axis, lie_outside, pad_ends
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array
 from bostruct.display import printable

@@ -7,20 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bostruct.analysis.histories import choose_run_scale
-from bostruct.analysis.picture_inputs import list_told, require_result, require_single, take_axes
-from bostruct.analysis.picture_style import (
+from bostruct.analysis.axes import is_beyond
+from bostruct.analysis.pictures import (
     BLUE,
     GRAY,
     ORANGE,
     clear_frame,
     compress_beginning,
     count_beginning,
+    list_told,
     name_trial,
     put_legend_below,
+    require_result,
+    require_single,
     set_title,
+    take_axes,
 )
-from bostruct.analysis.value_axis import is_beyond
+from bostruct.analysis.plots import choose_run_scale
 from bostruct.checks import optional_import
 from bostruct.contracts import BostructError
 from bostruct.study.history import Trial

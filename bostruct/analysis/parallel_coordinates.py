@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bostruct.analysis.picture_inputs import list_told, require_result, take_axes
-from bostruct.analysis.picture_style import (
+from bostruct.analysis.axes import label_values
+from bostruct.analysis.pictures import (
     GRAY,
     INK,
     ORANGE,
+    list_told,
     name_objective,
+    require_result,
     set_title,
     shorten_label,
+    take_axes,
 )
 from bostruct.analysis.point_columns import PointColumn, describe_hidden, read_columns
-from bostruct.analysis.slice_panels import GOLDEN
-from bostruct.analysis.value_labels import label_values
+from bostruct.analysis.slices import GOLDEN
 from bostruct.checks import optional_import
 from bostruct.contracts import Array, IntArray
 from bostruct.study.history import Trial

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bostruct.analysis.picture_inputs import check_variable_names
-from bostruct.analysis.picture_style import shorten_label
+from bostruct.analysis.pictures import check_variable_names, shorten_label
 from bostruct.checks import check_choice, short_repr
 from bostruct.contracts import Array, BostructError
 from bostruct.domains.space.variable import Variable
@@ -81,7 +80,7 @@ def read_columns(result: Result, trials: Sequence[Trial], names: Sequence[str] |
     check_variable_names(names)
     points = [flatten_point(trial.point) for trial in trials]
     known = dict.fromkeys(name for point in points for name, value in point.items() if not isinstance(value, Mapping))
-    variables = _find_variables(result)
+    variables: Mapping[str, Variable] = {} if result.domain is None else result.domain.variables
     ordered = [*(name for name in variables if name in known), *(name for name in known if name not in variables)]
     for name in names or ():
         check_choice("names", name, list(dict.fromkeys([*ordered, *variables])))
@@ -125,10 +124,6 @@ def _walk(point: Mapping[Any, object], prefix: str) -> Iterator[tuple[str, objec
             yield from _walk(part, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}", part
-
-
-def _find_variables(result: Result) -> dict[str, Variable]:
-    return {} if result.domain is None else dict(result.domain.variables)
 
 
 def _read_column(name: str, values: list[Any], variable: Variable | None) -> PointColumn | None:

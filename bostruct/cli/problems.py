@@ -161,7 +161,7 @@ def _count(log10_number: float | None) -> str:
 
 def _describe_one(spec: str, as_json: bool) -> None:
     from bostruct.problems import registry
-    from bostruct.problems.entries import CHOICES
+    from bostruct.problems.registry import CHOICES
 
     name = spec.partition(":")[0]
     if name == spec and name in registry.ENTRIES and "specification" not in _entry(name):

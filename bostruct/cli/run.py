@@ -304,8 +304,7 @@ def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bo
     problem: gives the title, and the optimum where it is known.
     path, overwrite: as of `save_figure`.
     """
-    from bostruct.analysis.histories import plot_history
-    from bostruct.analysis.plots import save_figure
+    from bostruct.analysis.plots import plot_history, save_figure
 
     several = result.goals.n_objectives > 1
     axes = result.plot() if several else plot_history(result, optimum=problem.optimum)

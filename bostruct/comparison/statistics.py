@@ -1,20 +1,27 @@
-"""Statistics of a comparison: means over seeds, and differences to the first method on the same seeds."""
+"""Statistics of a comparison: means over seeds, and paired differences to the first method on the same seeds.
+
+Differences have Student's interval and test, corrected by Holm for several of them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import NamedTuple
 
-from bostruct.analysis.differences import correct_by_holm, estimate_difference, mean_and_error
+from scipy.special import stdtr, stdtrit
+
 from bostruct.analysis.fronts import find_corner
 from bostruct.comparison.plan import RunKey
 from bostruct.contracts import Presented
-from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import ArchitectureProblem
 from bostruct.problems.own import AnyProblem
 from bostruct.study.history import Trial
 from bostruct.study.result import Result
+
+LEVEL = 0.05  # of significance; intervals are of 1 minus it
+EQUAL = 1e-12  # standard error, relative to the mean, that rounding alone leaves of equal differences
 
 
 class MethodRow(NamedTuple):
@@ -87,13 +94,8 @@ def final_values(problem: AnyProblem, results: Mapping[RunKey, Result]) -> dict[
     """
     if problem.goals.n_objectives == 1:
         return {cell: _final_value(problem, result) for cell, result in results.items() if result.has_feasible}
-    corner = _reference(problem, results)
+    corner = find_corner(list(results.values())) if problem.reference is None else problem.reference
     return {cell: result.hypervolume(corner) for cell, result in results.items()}
-
-
-def _reference(problem: AnyProblem, results: Mapping[RunKey, Result]) -> Sequence[float] | None:
-    given = problem.reference
-    return find_corner(list(results.values())) if given is None else given
 
 
 def is_maximized(problem: AnyProblem) -> bool:
@@ -154,6 +156,59 @@ def _compare_with(
     if estimate is None or estimate.p is None:
         return mean, error, len(pairs), math.nan, math.nan, None
     return mean, error, len(pairs), estimate.low, estimate.high, estimate.p
+
+
+class Difference(NamedTuple):
+    """The mean of paired differences.
+
+    mean: over the pairs.
+    low, high: ends of its 95 % interval, Student's t.
+    p: of the two-sided t test that the mean is zero; None where the differences are equal, and not zero, for which the
+        test is not defined. The interval has no width then.
+    n: number of pairs, at least 2.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float | None
+    n: int
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and its standard error, which is NaN for fewer than two values.
+
+    values: at least one.
+    """
+    return fmean(values), stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
+
+
+def estimate_difference(differences: Sequence[float]) -> Difference | None:
+    """Return the mean of paired differences with its interval and test, None for fewer than two.
+
+    differences: one for each pair.
+    """
+    n = len(differences)
+    if n < 2:
+        return None
+    mean, error = mean_and_error(differences)
+    half = float(stdtrit(n - 1, 1.0 - LEVEL / 2.0)) * error
+    if error <= EQUAL * abs(mean):
+        return Difference(mean, mean, mean, 1.0 if mean == 0.0 else None, n)
+    p = 2.0 * float(stdtr(n - 1, -abs(mean) / error))
+    return Difference(mean, mean - half, mean + half, p, n)
+
+
+def correct_by_holm(ps: Sequence[float]) -> list[float]:
+    """Return p-values corrected for their number, in the same order (Holm 1979).
+
+    ps: of one family of tests.
+    """
+    corrected, largest = [0.0] * len(ps), 0.0
+    for rank, i in enumerate(sorted(range(len(ps)), key=lambda i: ps[i])):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[i]))
+        corrected[i] = largest
+    return corrected
 
 
 def _is_optimum(value: float, optimum: float, sign: float) -> bool:

@@ -14,17 +14,17 @@ from bostruct.public_names import attach
 if TYPE_CHECKING:
     from bostruct.nas.cifar import CIFAR10Objective as CIFAR10Objective
     from bostruct.nas.cifar import cifar10 as cifar10
-    from bostruct.nas.costs import Cost as Cost
-    from bostruct.nas.costs import cost as cost
     from bostruct.nas.data import Dataset as Dataset
     from bostruct.nas.data import Examples as Examples
     from bostruct.nas.data import diabetes as diabetes
     from bostruct.nas.data import digits as digits
     from bostruct.nas.data import regression as regression
-    from bostruct.nas.ensembles import train_ensemble as train_ensemble
+    from bostruct.nas.networks import Cost as Cost
+    from bostruct.nas.networks import cost as cost
     from bostruct.nas.networks import program_to_torch as program_to_torch
     from bostruct.nas.networks import to_torch as to_torch
     from bostruct.nas.objectives import NetworkObjective as NetworkObjective
+    from bostruct.nas.objectives import train_ensemble as train_ensemble
     from bostruct.nas.outcomes import Trained as Trained
     from bostruct.nas.outcomes import TrainingFailed as TrainingFailed
     from bostruct.nas.recipes import Recipe as Recipe
@@ -36,11 +36,9 @@ else:
         __name__,
         {
             "bostruct.nas.cifar": "CIFAR10Objective cifar10",
-            "bostruct.nas.costs": "Cost cost",
             "bostruct.nas.data": "Dataset Examples diabetes digits regression",
-            "bostruct.nas.ensembles": "train_ensemble",
-            "bostruct.nas.networks": "program_to_torch to_torch",
-            "bostruct.nas.objectives": "NetworkObjective",
+            "bostruct.nas.networks": "Cost cost program_to_torch to_torch",
+            "bostruct.nas.objectives": "NetworkObjective train_ensemble",
             "bostruct.nas.outcomes": "Trained TrainingFailed",
             "bostruct.nas.recipes": "Recipe",
             "bostruct.nas.sources": "to_source",

@@ -13,7 +13,7 @@ import tarfile
 import urllib.request
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -21,13 +21,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import torch
 
-from bostruct.checks import check_choice, check_integer, optional_import
+from bostruct.checks import check_choice, check_integer, optional_import, short_repr
 from bostruct.contracts import BostructError, DomainError
 from bostruct.nas.data import Dataset, Examples
-from bostruct.nas.objectives import NetworkObjective
-from bostruct.nas.protocols import PROTOCOLS, objective_settings
+from bostruct.nas.objectives import RECIPE_SETTINGS, NetworkObjective
+from bostruct.nas.recipes import COMBO, DEEP_ARCHITECT, FAST_IMAGES, NASBOT_CNN, WRS, Recipe
 from bostruct.output_files import check_output, write_output
 
+OBJECTIVE_FIELDS = frozenset(one.name for one in fields(NetworkObjective)) - {"data"}
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 MEAN, SCALE = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)  # Oh et al. 2019
 PYTHON_ARCHIVE = ("cifar-10-python.tar.gz", "c58f30108f718f92721af3b95e74349a")
@@ -56,74 +57,7 @@ HOW_TO_OBTAIN = (
 )
 DOWNLOAD_TIMEOUT = 60.0  # seconds without a byte, after which a download has failed
 RECORD = 1 + 3 * 32 * 32
-
 Images = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), int64 (n,)
-
-
-class DataMissing(BostructError, FileNotFoundError):
-    """The data are not where they were looked for; the message says how to obtain them."""
-
-
-class OfficialSplit(NamedTuple):
-    """The images of CIFAR-10 in the official order.
-
-    train: 50,000 images and their classes.
-    test: 10,000 images and their classes.
-    """
-
-    train: Images
-    test: Images
-
-
-def read_cifar10(path: str | Path) -> OfficialSplit:
-    """Read CIFAR-10 from disk.
-
-    path: the official python or binary archive or the folder it unpacks to; or a folder with folders ``train`` and
-        ``test`` that hold a folder of images for each class.
-
-    Raises DataMissing; BostructError where a file that is unpickled is not the official one, or a binary one is
-    damaged; DomainError for images of other sizes. Warns where binary files are not the official ones.
-    """
-    where = Path(path).expanduser()
-    if where.is_file():
-        return _archive(where)
-    for folder in (where, where / "cifar-10-batches-py"):
-        if (folder / "data_batch_1").is_file():
-            return _python_batches(folder)
-    for folder in (where, where / "cifar-10-batches-bin"):
-        if (folder / "data_batch_1.bin").is_file():
-            return _binary_folder(folder)
-    for name, _ in (PYTHON_ARCHIVE, BINARY_ARCHIVE):
-        if (where / name).is_file():
-            return _archive(where / name)
-    if (where / "train").is_dir() and (where / "test").is_dir():
-        return OfficialSplit(_folder(where / "train"), _folder(where / "test"))
-    raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
-
-
-def download(folder: str | Path, *, overwrite: bool = False) -> Path:
-    """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
-
-    folder: where it is put.
-    overwrite: True replaces another file of its name.
-
-    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then; OutputRefused, a
-    FileExistsError, for another file of its name.
-    """
-    name, expected = PYTHON_ARCHIVE
-    target = Path(folder).expanduser() / name
-    if target.is_file() and _digest(target.read_bytes(), "md5") == expected:
-        return target
-    check_output(target, name, overwrite=overwrite)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with urllib.request.urlopen(URL + name, timeout=DOWNLOAD_TIMEOUT) as source:
-            archive = source.read()
-    except (OSError, HTTPException) as error:
-        raise BostructError(f"{URL + name} could not be fetched: {error}") from error
-    _check_md5(archive, *PYTHON_ARCHIVE)
-    write_output(target, archive, name, overwrite=overwrite)
-    return target
 
 
 def cifar10(
@@ -187,6 +121,139 @@ class CIFAR10Objective:
         return self.objective(point)
 
 
+def read_cifar10(path: str | Path) -> OfficialSplit:
+    """Read CIFAR-10 from disk.
+
+    path: the official python or binary archive or the folder it unpacks to; or a folder with folders ``train`` and
+        ``test`` that hold a folder of images for each class.
+
+    Raises DataMissing; BostructError where a file that is unpickled is not the official one, or a binary one is
+    damaged; DomainError for images of other sizes. Warns where binary files are not the official ones.
+    """
+    where = Path(path).expanduser()
+    if where.is_file():
+        return _archive(where)
+    for folder in (where, where / "cifar-10-batches-py"):
+        if (folder / "data_batch_1").is_file():
+            return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
+    for folder in (where, where / "cifar-10-batches-bin"):
+        if (folder / "data_batch_1.bin").is_file():
+            return _binary_folder(folder)
+    for name, _ in (PYTHON_ARCHIVE, BINARY_ARCHIVE):
+        if (where / name).is_file():
+            return _archive(where / name)
+    if (where / "train").is_dir() and (where / "test").is_dir():
+        return OfficialSplit(_folder(where / "train"), _folder(where / "test"))
+    raise DataMissing(f"{where}: no CIFAR-10 there. {HOW_TO_OBTAIN}")
+
+
+def download(folder: str | Path, *, overwrite: bool = False) -> Path:
+    """Fetch the official python archive (163 MB) into a folder, unless it is there, and return its path.
+
+    folder: where it is put.
+    overwrite: True replaces another file of its name.
+
+    Raises BostructError unless it comes and its MD5 is right, and leaves nothing then; OutputRefused, a
+    FileExistsError, for another file of its name.
+    """
+    name, expected = PYTHON_ARCHIVE
+    target = Path(folder).expanduser() / name
+    if target.is_file() and _digest(target.read_bytes(), "md5") == expected:
+        return target
+    check_output(target, name, overwrite=overwrite)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with urllib.request.urlopen(URL + name, timeout=DOWNLOAD_TIMEOUT) as source:
+            archive = source.read()
+    except (OSError, HTTPException) as error:
+        raise BostructError(f"{URL + name} could not be fetched: {error}") from error
+    _check_md5(archive, *PYTHON_ARCHIVE)
+    write_output(target, archive, name, overwrite=overwrite)
+    return target
+
+
+class DataMissing(BostructError, FileNotFoundError):
+    """The data are not where they were looked for; the message says how to obtain them."""
+
+
+class OfficialSplit(NamedTuple):
+    """The images of CIFAR-10 in the official order.
+
+    train: 50,000 images and their classes.
+    test: 10,000 images and their classes.
+    """
+
+    train: Images
+    test: Images
+
+
+class Protocol(NamedTuple):
+    """How a paper trains and scores a network on CIFAR-10.
+
+    recipe: how the network is trained.
+    train: number of images to train on.
+    validation: number of images to validate with.
+    repeats: trainings of a network, whose errors are averaged.
+    departures: from what is published, in words.
+    """
+
+    recipe: Recipe
+    train: int
+    validation: int
+    repeats: int
+    departures: str
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    "combo": Protocol(COMBO, 40_000, 10_000, 4, "none of the code's; the paper says 30,000 training images"),
+    "deeparchitect": Protocol(
+        DEEP_ARCHITECT,
+        40_000,
+        10_000,
+        1,
+        "split, batch size and augmentation are not published; what was found was trained anew by a grid of 18 recipes "
+        "around bostruct.nas.recipes.DEEP_ARCHITECT_RETRAIN",
+    ),
+    "nasbot": Protocol(
+        NASBOT_CNN,
+        40_000,
+        10_000,
+        1,
+        "60,000 steps as in the paper, whose rate is 0.01, with the code's rate of 0.005 and its drops, which takes "
+        "80,000; the best of 48 validations, in the code of 20; shifts by 4 pixels for crops of enlarged images; "
+        "running averages of batch normalization keep 0.9 a step for 0.997",
+    ),
+    "wrs": Protocol(
+        WRS,
+        40_000,
+        10_000,
+        1,
+        "validates on 10,000 training images, where the paper trains on 50,000 and seems to use the test set; "
+        "optimizer, rate and batch size are not published",
+    ),
+    "fast": Protocol(FAST_IMAGES, 40_000, 10_000, 1, "of no paper: larger batches, a triangular rate, label smoothing"),
+}
+
+
+def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> dict[str, Any]:
+    """Return the arguments of a `NetworkObjective` by a protocol.
+
+    protocol: gives the arguments.
+    settings: changes to them, by the names of a `NetworkObjective` and of a `Recipe`.
+
+    Raises TypeError, ValueError.
+    """
+    if unknown := sorted(set(settings) - RECIPE_SETTINGS - OBJECTIVE_FIELDS):
+        known = ", ".join(sorted(RECIPE_SETTINGS | OBJECTIVE_FIELDS))
+        raise ValueError(f"settings: {unknown[0]!r} is none; expected some of {known}")
+    given = {"recipe": protocol.recipe, "repeats": protocol.repeats}
+    given |= {name: value for name, value in settings.items() if name in OBJECTIVE_FIELDS}
+    if not isinstance(given["recipe"], Recipe):
+        raise TypeError(f"settings: recipe: expected a Recipe, got {short_repr(given['recipe'])}")
+    changed = {name: value for name, value in settings.items() if name in RECIPE_SETTINGS}
+    return given | {"recipe": replace(given["recipe"], **changed)}
+
+
 def _archive(path: Path) -> OfficialSplit:
     raw = path.read_bytes()
     found = _digest(raw, "md5")
@@ -198,10 +265,6 @@ def _archive(path: Path) -> OfficialSplit:
     if found == PYTHON_ARCHIVE[1]:
         return _join_batches({name: _unpickle_batch(held[name], name) for name in BATCHES})
     return _binary_batches(held)
-
-
-def _python_batches(folder: Path) -> OfficialSplit:
-    return _join_batches({name: _unpickle_batch(_read_batch(folder / name), name) for name in BATCHES})
 
 
 def _read_batch(file: Path) -> bytes:

@@ -1,22 +1,56 @@
-"""The device of a training: its random numbers, its precision, and on a GPU its stream, graphs and memory.
+"""The device of a training: its random numbers, its precision, its data, and on a GPU its stream, graphs and memory.
 
-What only a GPU needs is here, in `cuda_streams.py` and in `cuda_graphs.py`, and nowhere else.
+What only a GPU needs is here and nowhere else. A step that does the same on the same tensors is recorded once as a CUDA
+graph and replayed from then on. A step that waits for the device is never recorded: it is run as it is, always, with a
+warning. Where a recording fails all the same, its training begins anew without graphs (`training.run_trainings`), and
+this process records no more.
 """
 
 from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Iterator
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from bostruct.checks import short_repr
-from bostruct.nas.cuda_graphs import CudaGraphs, GraphedStep, StepBody, can_capture
-from bostruct.nas.cuda_streams import take_stream
+from bostruct.contracts import BostructError
+from bostruct.nas.data import Dataset, Examples
 
+WARM_UP = 3  # steps before a graph is captured, on the stream that it is captured on
+SYNC_MESSAGE = "called a synchronizing CUDA operation"  # what torch warns of where it was told to warn of waits
+StepBody = Callable[[], None]
+
+# After a capture that failed torch's allocator takes it for one still underway: the next capture, which empties the
+# cache, would raise an internal error of torch.
+_CAPTURE_FAILED = threading.Event()
+_WAITS_LOCK = threading.Lock()  # filters of warnings, like torch's setting, belong to the whole process
+STREAMS = 32  # that torch has on a GPU: asked for more it gives the same ones again
+_FREE_STREAMS: dict[int, list[torch.cuda.Stream]] = {}  # number of a GPU -> those that nobody has
+
+MEMORY_MESSAGES = (
+    "CUDA error: out of memory",
+    "CUDA out of memory",
+    "CUDA driver error: out of memory",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "DEVICE_ALLOCATION_FAILED",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "DefaultCPUAllocator: can't allocate memory",
+    "DefaultCPUAllocator: not enough memory",
+)  # what a RuntimeError says where memory is short, besides torch.OutOfMemoryError
+NO_ENGINE = "unable to find an engine"  # where no convolution of cuDNN's has room, and where there is none for numbers
+LOW_MEMORY = 2**30  # bytes free; with fewer it was for lack of room
 BFLOAT16 = (8, 0)  # the compute capability from which cuDNN has all convolutions in bfloat16
+_ON_DEVICE = WeakTensorKeyDictionary()  # inputs or targets of a part of a data set -> where and how -> the tensor there
+_WHOLES = WeakTensorKeyDictionary()  # inputs of the first share of some training examples -> all of these
 
 
 def check_device(name: str) -> torch.device:
@@ -157,3 +191,223 @@ def benchmark_convolutions() -> Iterator[None]:
         yield
     finally:
         torch.backends.cudnn.benchmark = before
+
+
+class CaptureFailed(BostructError, RuntimeError):
+    """A capture that failed, or that is not tried because another one has failed in this process."""
+
+
+def can_capture() -> bool:
+    """Tell whether steps may be captured here: torch is built with CUDA, and no capture of this process has failed."""
+    return torch.version.cuda is not None and not _CAPTURE_FAILED.is_set()
+
+
+class CudaGraphs:
+    """The CUDA graphs of one training, all captured on one stream.
+
+    stream: of the training alone.
+    """
+
+    def __init__(self, stream: torch.cuda.Stream) -> None:
+        self._stream = stream
+        self._warned = False
+
+    def capture(self, body: StepBody) -> StepBody:
+        """Return a body as a graph, captured and not run.
+
+        body: as of `GraphedStep`.
+
+        Raises CaptureFailed, whose cause says why.
+        """
+        if not can_capture():
+            raise CaptureFailed("a capture has failed in this process")
+        graph = torch.cuda.CUDAGraph()
+        try:
+            # thread_local: other threads of the process may allocate meanwhile
+            with torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"):
+                body()
+        except Exception as error:
+            _CAPTURE_FAILED.set()
+            with suppress(RuntimeError):  # the error of the capture is what counts
+                graph.reset()
+            reason = str(error).partition("\n")[0]
+            raise CaptureFailed(f"its step cannot be a CUDA graph: {reason}") from error
+        return graph.replay
+
+    @contextmanager
+    def record_waits(self) -> Iterator[list[warnings.WarningMessage]]:
+        """Give a list that holds, after the block, torch's warnings of operations that waited for the device.
+
+        Other warnings are shown after the block. Nothing is raised in it, as torch has one setting for all threads.
+        """
+        waits: list[warnings.WarningMessage] = []
+        with _WAITS_LOCK:
+            before = torch.cuda.get_sync_debug_mode()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                warnings.filterwarnings("ignore", "Synchronization debug mode is a prototype")  # said at the first call
+                torch.cuda.set_sync_debug_mode("warn")
+                try:
+                    yield waits
+                finally:
+                    torch.cuda.set_sync_debug_mode(before)
+        for one in caught:
+            if SYNC_MESSAGE in str(one.message):
+                waits.append(one)
+            else:
+                warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+
+    def warn_of_wait(self, wait: warnings.WarningMessage) -> None:
+        """Warn with the line of code that waits, once for each training.
+
+        wait: torch's warning.
+        """
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"trained without CUDA graphs, which is slower: a step waits for the device at {wait.filename}:"
+                f"{wait.lineno}, which a graph cannot do",
+                stacklevel=2,
+            )
+
+
+class GraphedStep:
+    """A body that runs as it is WARM_UP times, is captured, and is replayed from then on.
+
+    Where the last of these runs waits for the device, the body is run as it is, always. Calls raise CaptureFailed.
+
+    body: reads and writes tensors that stay where they are, and nothing on the CPU that changes.
+    graphs: of the training that the body is a step of.
+    """
+
+    def __init__(self, body: StepBody, graphs: CudaGraphs) -> None:
+        self._body, self._graphs, self._runs = body, graphs, 0
+        self._replay: StepBody | None = None
+
+    def __call__(self) -> None:
+        self._runs += 1
+        if self._runs == WARM_UP:
+            with self._graphs.record_waits() as waits:
+                self._body()
+            if waits:
+                self._graphs.warn_of_wait(waits[0])
+                self._replay = self._body
+            return
+        if self._runs > WARM_UP and self._replay is None:
+            self._replay = self._graphs.capture(self._body)
+        (self._replay or self._body)()
+
+
+def take_stream(number: int, owner: object) -> torch.cuda.Stream | None:
+    """Take a stream that no other training has, None where all are taken; it is given back when its owner is gone.
+
+    When a graph goes, torch frees the working memory of cuBLAS on its stream, also where another graph that was
+    captured on the same stream still writes there.
+
+    number: of the GPU.
+    owner: has the stream, and with it what was captured there.
+    """
+    if number not in _FREE_STREAMS:
+        torch.cuda.init()
+        every = [torch.cuda.Stream(number) for _ in range(STREAMS)]
+        _FREE_STREAMS[number] = list({stream.cuda_stream: stream for stream in every}.values())
+    free = _FREE_STREAMS[number]
+    if not free:
+        gc.collect()  # errors can hold trainings that have failed, and refer to themselves
+    if not free:
+        return None
+    stream = free.pop()
+    weakref.finalize(owner, free.append, stream)
+    return stream
+
+
+def memory_reason(error: BaseException | None, free_memory: Callable[[], float]) -> str | None:
+    """Return the first line about memory in an error or what led to it; None where it is about something else.
+
+    A capture that runs out of memory can raise an error about the capture, with the cause as its context. cuDNN passes
+    over convolutions that have no room for their work, and in the end says only that it found none.
+
+    error: that was raised.
+    free_memory: gives the bytes that the device has free; called only where cuDNN found no convolution.
+    """
+    while error is not None:
+        text = str(error)
+        known = isinstance(error, MemoryError | torch.cuda.OutOfMemoryError) or any(
+            one in text for one in MEMORY_MESSAGES
+        )
+        if known or (NO_ENGINE in text and free_memory() < LOW_MEMORY):
+            return text.partition("\n")[0].partition(". ")[0]
+        error = error.__cause__ or error.__context__
+    return None
+
+
+class DeviceParts(NamedTuple):
+    """Examples on a device, inputs float32, (input - mean) / scale; images channels-last on a GPU.
+
+    train: to train on.
+    validation: to score with while a search runs.
+    test: to score with once it has ended.
+    """
+
+    train: Examples
+    validation: Examples
+    test: Examples
+
+
+def on_device(data: Dataset, device: torch.device) -> DeviceParts:
+    """Return a data set's parts on a device, the same tensors at every call; they must not be changed.
+
+    data: with its tensors anywhere.
+    device: where they are wanted.
+    """
+    there = with_index(device)  # "cuda" and "cuda:0" can be one
+    return DeviceParts(*(_examples_on_device(part, data, there) for part in (data.train, data.validation, data.test)))
+
+
+def fraction_of(data: Dataset, fraction: float) -> Dataset:
+    """Return `Dataset.part`; on a device it is the first examples of the whole there, no copy of its own.
+
+    data: the whole.
+    fraction: share of the training examples, in (0, 1].
+    """
+    if fraction == 1.0:
+        return data
+    part = data.part(fraction)
+    _WHOLES[part.train.inputs] = data.train
+    return part
+
+
+def _examples_on_device(examples: Examples, data: Dataset, device: torch.device) -> Examples:
+    whole: Examples | None = _WHOLES.get(examples.inputs)
+    if whole is not None:
+        there, n = _examples_on_device(whole, data, device), len(examples.inputs)
+        return Examples(there.inputs[:n], there.targets[:n])
+    inputs = _memoize(
+        examples.inputs, (str(device), data.mean, data.scale), lambda: _normalize_inputs(examples.inputs, data, device)
+    )
+    targets = _memoize(examples.targets, str(device), lambda: examples.targets.to(device))
+    return Examples(inputs, targets)
+
+
+def _memoize(source: Tensor, key: Hashable, make: Callable[[], Tensor]) -> Tensor:
+    """Return what `make` makes of a tensor; it is made once for as long as somebody holds that tensor."""
+    held: Any = _ON_DEVICE.setdefault(source, {})  # of Hashable to Tensor, which torch does not state
+    if key not in held:
+        made = make()
+        if made is source:  # already there; kept here it would keep itself
+            return made
+        if made.is_cuda:
+            torch.cuda.current_stream(made.device).synchronize()  # other streams may read it from now on
+        held[key] = made
+    return held[key]
+
+
+def _normalize_inputs(inputs: Tensor, data: Dataset, device: torch.device) -> Tensor:
+    values = inputs.to(device)
+    values = values.float() / 255.0 if values.dtype == torch.uint8 else values
+    shape = (1, -1, *[1] * (values.dim() - 2))
+    mean, scale = (torch.tensor(one, device=device).reshape(shape) for one in (data.mean, data.scale))
+    values = (values - mean) / scale
+    if device.type == "cuda" and values.dim() == 4:
+        values = values.contiguous(memory_format=torch.channels_last)
+    return values

@@ -1,15 +1,20 @@
-"""Architectures as `torch.nn.Module`s: what Kandasamy et al. 2018 train, with what their release left broken mended."""
+"""Architectures as `torch.nn.Module`s, and the cost of a network before it is trained.
+
+Networks are what Kandasamy et al. 2018 train, with what their release left broken mended. A cost is counted where
+tensors have a shape and no content.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils.flop_counter import FlopCounterMode
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import DomainError
@@ -22,22 +27,11 @@ from bostruct.nas.own_layers import (
     build_own_layer,
     check_builder_labels,
     check_builders,
+    copy_to_meta,
     leaving_shape,
 )
 
 MAIN = "out"  # of several outputs of a program the one that is scored
-
-
-def _is_number(value: object, *types: type) -> bool:
-    return isinstance(value, types) and not isinstance(value, bool)
-
-
-ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what is right, in words too
-    "dropout": (lambda value: _is_number(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
-    "dilation": (lambda value: _is_number(value, int) and value >= 1, "an integer, at least 1"),
-    "separable": (lambda value: isinstance(value, bool), "true or false"),
-    "normalization": (lambda value: value in ("batch", "none"), "batch or none"),
-}
 
 
 def to_torch(
@@ -199,6 +193,35 @@ class ArchitectureNetwork(nn.Module):
         return torch.logsumexp(logs, dim=0) - torch.log(torch.tensor(float(len(found))))
 
 
+class DropPath(nn.Module):
+    """A layer that sets an example to 0 with some chance while training, else divides it by the chance that it is kept.
+
+    rate: the chance, in [0, 1).
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.rate = rate
+
+    def forward(self, image: torch.Tensor) -> torch.Tensor:
+        if not self.training:
+            return image
+        kept = torch.rand(len(image), *[1] * (image.dim() - 1), device=image.device) >= self.rate
+        return image * kept / (1.0 - self.rate)
+
+
+def _is_number(value: object, *types: type) -> bool:
+    return isinstance(value, types) and not isinstance(value, bool)
+
+
+ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what is right, in words too
+    "dropout": (lambda value: _is_number(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
+    "dilation": (lambda value: _is_number(value, int) and value >= 1, "an integer, at least 1"),
+    "separable": (lambda value: isinstance(value, bool), "true or false"),
+    "normalization": (lambda value: value in ("batch", "none"), "batch or none"),
+}
+
+
 class LayerModule(nn.Module):
     """A layer on the concatenation, or the sum, of what feeds it.
 
@@ -321,7 +344,8 @@ def _layer_module(
         return LayerModule(nn.Sequential(*first, nn.Linear(features, classes)), True, (classes,))
     if layer.label == "fc" or layer.label in ACTIVATION_MODULES:
         units = _units(u, layer)
-        parts = [nn.Linear(features, units), _activation_module(layer.label), *dropout]
+        activation = nn.ReLU() if layer.label == "fc" else ACTIVATION_MODULES[layer.label]()
+        parts = [nn.Linear(features, units), activation, *dropout]
         return LayerModule(nn.Sequential(*parts), True, (2 * units if layer.label == "crelu" else units,))
     kind, size = layer.label.rstrip("0123456789"), layer.label.lstrip("abcdefghijklmnopqrstuvwxyz")
     halved = tuple(-(-n // 2) for n in entering[1:])
@@ -342,10 +366,6 @@ def _layer_module(
         f"layer {u} ({layer}): no torch module is known for the label {layer.label!r}; known are conv and res with an "
         f"odd size, max-pool, avg-pool, fc, softmax, linear, {', '.join(ACTIVATION_MODULES)}{own}"
     )
-
-
-def _activation_module(label: str) -> nn.Module:
-    return nn.ReLU() if label == "fc" else ACTIVATION_MODULES[label]()
 
 
 def _entering_shape(architecture: Architecture, v: int, shapes: Sequence[Shape]) -> Shape:
@@ -379,3 +399,70 @@ def _check_torch_attributes(u: int, layer: Layer) -> dict[str, Any]:
         if not is_right(value):
             raise DomainError(f"layer {u} ({layer}): {name}: expected {allowed}, got {short_repr(value)}")
     return found
+
+
+class Cost(NamedTuple):
+    """The cost of a network.
+
+    parameters: count of the numbers that are trained.
+    flops: of a forward pass of one example, as torch counts them: two for each multiplication and addition of
+        convolutions and matrix products, none for anything else.
+    """
+
+    parameters: int
+    flops: int
+
+
+def cost(
+    network: nn.Module | Architecture | Program,
+    input_shape: Sequence[int],
+    classes: int | None = None,
+    *,
+    builders: LayerBuilders | None = None,
+) -> Cost:
+    """Count the parameters and FLOPs of a network, before anything is trained.
+
+    Nothing is computed and no weight allocated, so that networks too large for any memory are counted.
+
+    network: a module, an `Architecture` or a `Program`.
+    input_shape: of one example, (channels, height, width) for images, (features,) else.
+    classes: of an `Architecture`, as of `to_torch`; others bring their own.
+    builders: of an `Architecture`, as of `to_torch`; None for others.
+
+    Raises TypeError; ValueError where the network does not take such examples; DomainError, CompileError where it
+    cannot be built.
+    """
+    shape = check_input_shape(input_shape)
+    if (classes is None) == isinstance(network, Architecture):
+        raise ValueError(f"classes: expected a number for an Architecture, and None else, got {short_repr(classes)}")
+    if builders is not None and not isinstance(network, Architecture):
+        raise ValueError(f"builders: expected None for what is no Architecture, got {short_repr(builders)}")
+    ghost = _meta_network(network, shape, classes or 0, builders).eval()
+    _check_channels(ghost, shape)
+    try:
+        with torch.device("meta"), torch.no_grad(), FlopCounterMode(display=False) as counter:
+            ghost(torch.empty(1, *shape))
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise ValueError(f"input_shape: the network does not take examples of shape {shape}: {error}") from error
+    return Cost(sum(p.numel() for p in ghost.parameters() if p.requires_grad), counter.get_total_flops())
+
+
+def _meta_network(network: Any, shape: Shape, classes: int, builders: LayerBuilders | None) -> nn.Module:
+    """Return the network without content, and none made on the way."""
+    if isinstance(network, nn.Module):
+        return copy_to_meta(network)
+    with torch.device("meta"):
+        if isinstance(network, Architecture):
+            return to_torch(network, shape, classes, builders=builders)
+        if isinstance(network, Program):
+            return network.to_torch((1, *shape))
+    raise TypeError(f"network: expected a torch.nn.Module, an Architecture or a Program, got {short_repr(network)}")
+
+
+def _check_channels(network: nn.Module, shape: Shape) -> None:
+    if isinstance(network, ArchitectureNetwork) and (len(shape), shape[0]) != (
+        len(network.input_shape),
+        network.input_shape[0],
+    ):
+        built = network.input_shape
+        raise ValueError(f"input_shape: the network was built for examples of shape {built}, got {shape}")

@@ -1,7 +1,12 @@
-"""Objectives that train what a search proposes: architectures, programs, and either with scalar hyperparameters."""
+"""Objectives that train what a search proposes: architectures, programs, and either with scalar hyperparameters.
+
+Repeats of a small perceptron are one training (`train_ensemble`): a layer of all of them is one product of stacked
+matrices.
+"""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import math
 import os
@@ -14,24 +19,38 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.func import functional_call, stack_module_state, vmap
 
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import PointError
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.language.program import Program
 from bostruct.nas.checkpoints import delete_checkpoint
-from bostruct.nas.costs import Cost, cost
-from bostruct.nas.data import Dataset
-from bostruct.nas.device_data import fraction_of
-from bostruct.nas.devices import check_device
-from bostruct.nas.ensembles import is_batched, train_ensemble
-from bostruct.nas.networks import program_to_torch, to_torch
-from bostruct.nas.outcomes import Epoch, Stopped, Trained, TrainingFailed
+from bostruct.nas.data import Dataset, Task
+from bostruct.nas.devices import DeviceContext, check_device, fraction_of, on_device
+from bostruct.nas.networks import ACTIVATION_MODULES, ArchitectureNetwork, Cost, cost, program_to_torch, to_torch
+from bostruct.nas.outcomes import (
+    SCORED_AT_ONCE,
+    Epoch,
+    Stopped,
+    Trained,
+    TrainingFailed,
+    is_hopeless,
+    nonfinite_failure,
+    out_of_memory_failure,
+    out_of_time_failure,
+    sum_errors,
+    training_result,
+)
 from bostruct.nas.own_layers import LayerBuilders, check_builders
 from bostruct.nas.recipes import FAST, Recipe
-from bostruct.nas.training import train_together
+from bostruct.nas.steps import decision_loss, make_optimizer, set_rate
+from bostruct.nas.training import NetworkBuilder, train_together
 
+CPU = torch.device("cpu")
+SMALL_STEP = 5_000_000  # multiplications a step and training; above it matrices fill a core by themselves
+PLAIN_LAYERS = (nn.Linear, *(type(make()) for make in ACTIVATION_MODULES.values()))
 RECIPE_SETTINGS = frozenset(field.name for field in fields(Recipe))
 FRACTION = "fraction"  # of the training examples, in (0, 1]
 AT_ONCE = 8  # repeats side by side on a GPU: enough to fill one with small networks
@@ -109,7 +128,8 @@ class NetworkObjective:
         data = fraction_of(self.data, check_fraction(request.fraction, self.data))
         sketch = sketch_network(request.network, data, recipe.dropout, self.builders)
         build = partial(build_network, request.network, data, recipe.dropout, self.builders)
-        if self._is_batched(sketch, recipe):
+        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
+        if not alone and is_batched(sketch, recipe.batch_size):
             share = None if self.seconds is None else self.seconds / self.repeats  # all take their time together
             settings: TrainingSettings = {"seconds": share, "all_or_none": True, "watch": self.watch}
             return _raise_failures(train_ensemble(build, data, recipe, self._seeds, **settings))
@@ -149,10 +169,6 @@ class NetworkObjective:
         """The number of repeats trained at once: one on a CPU, which ends with the first that fails."""
         return AT_ONCE if self.device.startswith("cuda") else 1
 
-    def _is_batched(self, sketch: nn.Module, recipe: Recipe) -> bool:
-        alone = self.repeats == 1 or self.device != "cpu" or self.checkpoints is not None
-        return not alone and is_batched(sketch, recipe.batch_size)
-
     def cost(self, point: object) -> Cost:
         """Count the parameters of a point's network, and its FLOPs for one example, without training.
 
@@ -168,6 +184,211 @@ class NetworkObjective:
         own = tuple(sorted(self.builders)) if self.builders else ()
         text = repr((network, settings, request.fraction, self.data.name, self.recipe, seed, *own))
         return Path(self.checkpoints) / f"{hashlib.blake2b(text.encode(), digest_size=12).hexdigest()}.pt"
+
+
+def is_batched(network: nn.Module, batch_size: int) -> bool:
+    """Tell whether repeated trainings of a network are worth running as one.
+
+    They are for a perceptron of linear layers and activations alone (nothing random, no statistics, no images, no
+    layers of a user's own), so small that a product of its matrices does not fill a core.
+
+    network: with weights or without.
+    batch_size: examples of a step, from 1.
+    """
+    parts = [one for one in network.modules() if not list(one.children())]
+    plain = isinstance(network, ArchitectureNetwork) and not network.has_own_layers
+    plain = plain and all(isinstance(one, PLAIN_LAYERS) for one in parts)
+    return plain and batch_size * sum(one.numel() for one in network.parameters()) < SMALL_STEP
+
+
+def train_ensemble(
+    build: NetworkBuilder,
+    data: Dataset,
+    recipe: Recipe,
+    seeds: Sequence[int],
+    *,
+    seconds: float | None = None,
+    all_or_none: bool = False,
+    watch: Callable[[int, int, Epoch], None] | None = None,
+) -> list[Trained | TrainingFailed]:
+    """Train one perceptron with several seeds as one training on the CPU.
+
+    Each has the initial values, the batches and the order of them that `train` gives it with its seed, and stops when
+    it would. What it comes to differs from `train` in rounding only, as products of stacked matrices are summed in
+    another order, and is the same, bit for bit, at every call with the same seeds and number of threads.
+
+    build: gives networks without buffers.
+    data, recipe: as of `train`.
+    seeds: one each a training.
+    seconds: at most, a training, which is charged its share.
+    all_or_none: where one fails the others are `Stopped`; else a training that fails fails alone.
+    watch: called with the number of the training, the number of the epoch, and what it came to.
+    """
+    context = DeviceContext(CPU, 0)
+    try:
+        with context.activate():
+            ensemble = Ensemble(build, data, recipe, seeds)
+            while ensemble.running:
+                before = [len(epochs) for epochs in ensemble.epochs]
+                ensemble.train_epoch(math.inf if seconds is None else seconds)
+                for member, epochs in enumerate(ensemble.epochs):
+                    if watch is not None and len(epochs) > before[member]:
+                        watch(member, len(epochs) - 1, epochs[-1])
+                ensemble.end_some()
+                if all_or_none and any(isinstance(one, TrainingFailed) for one in ensemble.outcomes.values()):
+                    ensemble.end_all(Stopped("another training has failed"))
+    except Exception as error:
+        failure = out_of_memory_failure(error, context)
+        if failure is None:
+            raise
+        return [failure] * len(seeds)
+    return [ensemble.outcomes[member] for member in range(len(seeds))]
+
+
+class Ensemble:
+    """The stacked networks and what each has come to.
+
+    build, data, recipe, seeds: as of `train_ensemble`.
+
+    Its attributes are epochs, of each network, and outcomes, by the number of the network, of those that have ended.
+    """
+
+    def __init__(self, build: NetworkBuilder, data: Dataset, recipe: Recipe, seeds: Sequence[int]) -> None:
+        self._began, self._recipe, self._data = monotonic(), recipe, data
+        self._task: Task = data.task
+        self._parts = on_device(data, CPU)
+        self._networks = [_build_member(build, seed, recipe.every_decision) for seed in seeds]
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        self._stacked: dict[str, Tensor] = stack_module_state(self._networks)[0]
+        self._ghost = copy.deepcopy(self._networks[0]).to("meta")
+        self._optimizer = make_optimizer(list(self._stacked.values()), recipe, DeviceContext(CPU, 0))
+        self.epochs: list[list[Epoch]] = [[] for _ in seeds]
+        self.outcomes: dict[int, Trained | TrainingFailed] = {}
+
+    @property
+    def running(self) -> list[int]:
+        """The members that have not ended."""
+        return [member for member in range(len(self._networks)) if member not in self.outcomes]
+
+    def seconds(self) -> float:
+        """Return the seconds that each member is charged: the time of all, divided by their number."""
+        return (monotonic() - self._began) / len(self._networks)
+
+    def train_epoch(self, longest: float) -> None:
+        """Pass once over the training examples, each member in its own order, and note what the running ones come to.
+
+        longest: seconds a member; where there is no more time all end.
+        """
+        recipe, examples, done = self._recipe, self._parts.train, max(map(len, self.epochs))
+        n = len(examples)
+        size = min(recipe.batch_size, n)
+        steps = n // size
+        orders = torch.stack([torch.randperm(n, generator=one) for one in self._generators])
+        losses = []
+        for position in range(steps):
+            set_rate(self._optimizer, recipe.rate((done + position / steps) / recipe.epochs))
+            chosen = orders[:, position * size : (position + 1) * size]
+            losses.append(self._step(examples.inputs[chosen], examples.targets[chosen]))
+            if self._end_if_late(longest):
+                return
+        means = torch.stack(losses, dim=1).mean(dim=1).tolist()
+        errors = self._validation_errors(longest)
+        for member, loss, error in zip(range(len(errors)), means, errors, strict=False):
+            if member in self.outcomes:
+                continue
+            epochs, epoch = self.epochs[member], Epoch(loss, error)
+            if (failure := nonfinite_failure(len(epochs), epoch)) is None:
+                epochs.append(epoch)
+            else:
+                self.outcomes[member] = failure
+
+    def end_some(self) -> None:
+        """End the members that have had all their epochs, or have no hope, as they are now."""
+        for member in self.running:
+            epochs = self.epochs[member]
+            if len(epochs) == self._recipe.epochs or is_hopeless(epochs, self._recipe.patience):
+                self.outcomes[member] = self._member_result(member)
+
+    def end_all(self, failure: TrainingFailed) -> None:
+        """End all members that go on with the same failure.
+
+        failure: the outcome of each.
+        """
+        for member in self.running:
+            self.outcomes[member] = failure
+
+    def _end_if_late(self, longest: float) -> bool:
+        """End all members where there is no more time, and tell whether that was so."""
+        if self.seconds() <= longest:
+            return False
+        self.end_all(out_of_time_failure(max(map(len, self.epochs))))
+        return True
+
+    def _step(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Do a step of every member on its batch, (members, m, ...), and return their losses, (members,)."""
+        losses = vmap(self._loss)(self._stacked, inputs, targets)
+        self._optimizer.zero_grad(set_to_none=True)
+        losses.sum().backward()  # no member's loss depends on another's parameters
+        if self._recipe.gradient_norm:
+            _clip([one.grad for one in self._stacked.values() if one.grad is not None], self._recipe.gradient_norm)
+        self._optimizer.step()
+        return losses.detach()
+
+    def _loss(self, parameters: dict[str, Tensor], inputs: Tensor, targets: Tensor) -> Tensor:
+        given = functional_call(self._ghost, parameters, (inputs,))
+        return torch.stack([decision_loss(one.float(), targets, self._task, self._recipe) for one in given]).sum()
+
+    def _validation_errors(self, longest: float) -> list[float]:
+        """Return the validation error of every member; an empty list where there is no more time."""
+        examples = self._parts.validation
+        total = torch.zeros(len(self._networks), dtype=torch.float64)
+        with torch.no_grad():
+            for first in range(0, len(examples), SCORED_AT_ONCE):
+                part = slice(first, first + SCORED_AT_ONCE)
+                given = vmap(self._forward, in_dims=(0, None))(self._stacked, examples.inputs[part])
+                total += sum_errors(given.float(), examples.targets[part], self._task)
+                if self._end_if_late(longest):
+                    return []
+        return (total / len(examples)).tolist()
+
+    def _forward(self, parameters: dict[str, Tensor], inputs: Tensor) -> Tensor:
+        return functional_call(self._ghost.network, {_inner(name): one for name, one in parameters.items()}, (inputs,))
+
+    def _member_result(self, member: int) -> Trained:
+        """Return the result of a member, a network of its own with the member's values as they are now."""
+        network, epochs = self._networks[member].network, self.epochs[member]
+        network.load_state_dict({_inner(name): one[member].detach() for name, one in self._stacked.items()})
+        network.eval()
+        return training_result(network, epochs, self._data, self._recipe, CPU, self.seconds())
+
+
+class _DecisionOutputs(nn.Module):
+    """A network that returns the outputs the loss is taken of: those of all decision layers, or their mean alone."""
+
+    def __init__(self, network: nn.Module, every: bool) -> None:
+        super().__init__()
+        self.network: Any = network
+        self.every = every
+
+    def forward(self, inputs: Tensor) -> list[Tensor]:
+        return self.network.decisions(inputs) if self.every else [self.network(inputs)]
+
+
+def _inner(name: str) -> str:
+    return name.removeprefix("network.")
+
+
+def _build_member(build: NetworkBuilder, seed: int, every_decision: bool) -> _DecisionOutputs:
+    with DeviceContext(CPU, seed).activate():
+        return _DecisionOutputs(build(), every_decision)
+
+
+def _clip(gradients: Sequence[Tensor], most: float) -> None:
+    """Scale gradients (members, ...) of each member down to a norm, as `torch.nn.utils.clip_grad_norm_` does."""
+    norms = torch.stack([torch.linalg.vector_norm(one.flatten(1), dim=1) for one in gradients])
+    scale = (most / (torch.linalg.vector_norm(norms, dim=0) + 1e-6)).clamp(max=1.0)  # (members,)
+    for one in gradients:
+        one *= scale.reshape(-1, *[1] * (one.dim() - 1))
 
 
 def _raise_failures(outcomes: Sequence[Trained | TrainingFailed]) -> list[Trained]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import runpy
 import traceback
@@ -17,11 +18,21 @@ from torch import nn
 from bostruct.checks import did_you_mean, short_repr
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import BUILT_IN, Family, Label, Layer
-from bostruct.nas.meta import copy_to_meta
 
 Shape: TypeAlias = tuple[int, ...]  # of one example: (channels, height, width), or (features,)
 LayerBuilder: TypeAlias = Callable[[Layer, Shape], nn.Module]
 LayerBuilders: TypeAlias = Mapping[str, LayerBuilder]
+
+
+def copy_to_meta(network: nn.Module) -> nn.Module:
+    """Return a copy whose parameters and buffers have a shape and no content, shared ones still shared.
+
+    network: with content or without.
+    """
+    held = {id(tensor): torch.empty_like(tensor, device="meta") for tensor in network.buffers()}
+    for one in network.parameters():
+        held[id(one)] = nn.Parameter(torch.empty_like(one, device="meta"), one.requires_grad)
+    return copy.deepcopy(network, held)
 
 
 def check_builders(builders: object) -> LayerBuilders:

@@ -14,12 +14,11 @@ from bostruct.checks import check_choice
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
-from bostruct.nas.cifar import cifar10, read_cifar10
+from bostruct.nas.cifar import PROTOCOLS, cifar10, read_cifar10
 from bostruct.nas.data import Dataset, diabetes, digits
 from bostruct.nas.objectives import NetworkObjective
 from bostruct.nas.outcomes import Trained
 from bostruct.nas.own_layers import LayerBuilders, read_layers
-from bostruct.nas.protocols import PROTOCOLS
 from bostruct.nas.recipes import FAST, Recipe
 
 MAX_SECONDS = 60.0  # seconds a training: one that takes longer is no network for this data

@@ -1,9 +1,9 @@
 """Training networks: data on the device, augmentation in bulk there, the same code on a CPU and on a GPU.
 
 `train` and `train_together` are the doors. `run_trainings` is the course of a training, from its beginning to its
-result, for one or several at once, and `Training` is what one of them does at each point of it. What a step of the
-optimizer is stands in `steps.py`, whose turn it is and what comes of errors in `turns.py`, and what a device needs in
-`devices.py`.
+result, for one or several at once, and `Training` is what one of them does at each point of it. `RoundRobin` says
+whose turn it is: within a turn errors are raised as usual, at its end they are the failure of that training. A step of
+the optimizer is in `steps.py`, what a device needs in `devices.py`.
 
 On a CPU everything is float32 and eager, and repeats bit for bit with the same seed and number of threads. On a GPU
 images are channels-last, matrix products bfloat16 with float32 weights, normalization and loss, optimizers fused, and a
@@ -14,16 +14,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import nn
 
-from bostruct.nas.batches import Batches, count_steps
 from bostruct.nas.checkpoints import (
     TrainingState,
     checkpoint_identity,
@@ -32,24 +33,26 @@ from bostruct.nas.checkpoints import (
     save_checkpoint,
 )
 from bostruct.nas.data import Dataset
-from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import DeviceContext, on_device
 from bostruct.nas.outcomes import (
     Epoch,
     NotCaptured,
     OutOfMemory,
+    Scoring,
+    Stopped,
     Trained,
     TrainingFailed,
+    describe_failure,
     is_hopeless,
     nonfinite_failure,
     out_of_time_failure,
+    scoring_batches,
     training_result,
 )
 from bostruct.nas.recipes import Recipe
-from bostruct.nas.scoring import Scoring, scoring_batches
-from bostruct.nas.steps import make_optimizer, make_step, set_rate, to_channels_last
-from bostruct.nas.turns import Clock, TrainingContext, TurnTaking
+from bostruct.nas.steps import Batches, count_steps, make_optimizer, make_step, set_rate, to_channels_last
 
+R = TypeVar("R")
 NetworkBuilder = Callable[[], nn.Module]
 Watch = Callable[[int, Epoch], None]
 
@@ -167,7 +170,7 @@ def run_trainings(
     recipe: of all, so that their epochs have the same number of steps.
     device: ``cpu``, ``cuda`` or ``cuda:<number>``.
     seconds, deadline: as of `train_together`.
-    fails_alone, all_or_none: as of `TurnTaking`.
+    fails_alone, all_or_none: as of `RoundRobin`.
     with_graphs: as of `DeviceContext`.
 
     A training whose step cannot be captured begins anew without graphs, or goes on from its checkpoint; a warning says
@@ -179,17 +182,17 @@ def run_trainings(
     members = [TrainingContext(context(job.seed), Clock(longest, deadline)) for job in jobs]
     steps = count_steps(len(data.train), recipe)
     scored = scoring_batches(len(data.validation), recipe).number
-    group = TurnTaking(members, Training.close, fails_alone=fails_alone, all_or_none=all_or_none)
+    group = RoundRobin(members, fails_alone=fails_alone, all_or_none=all_or_none)
     try:
         group.begin(lambda number: Training(jobs[number], data, recipe, *members[number]))
-        group.finish(Training.has_ended, Training.result)  # those whose checkpoint held all epochs
+        group.finish()  # those whose checkpoint held all epochs
         while group.running:
             for position in range(steps):
                 group.each(partial(Training.train_batch, position=position))
             for position in range(scored):
                 group.each(partial(Training.score_batch, position=position))
             group.each(Training.end_epoch, then=Training.report_epoch)
-            group.finish(Training.has_ended, Training.result)
+            group.finish()
     finally:
         group.close()
     outcomes = [group.outcomes[number] for number in range(len(jobs))]
@@ -296,3 +299,135 @@ class Training:
     def _check_time(self) -> None:
         if self._clock.is_late():
             raise out_of_time_failure(len(self._state.epochs))
+
+
+class Clock:
+    """The time of one training: that of its own turns, and that of everybody.
+
+    longest: seconds of its own turns.
+    deadline: by `time.monotonic`, whoever's turn it is.
+    """
+
+    def __init__(self, longest: float = math.inf, deadline: float = math.inf) -> None:
+        self._longest, self._deadline = longest, deadline
+        self._spent, self._began = 0.0, monotonic()
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Count the time meanwhile."""
+        self._began = monotonic() - self._spent
+        try:
+            yield
+        finally:
+            self._spent = self.seconds()
+
+    def seconds(self) -> float:
+        """Return the seconds of all turns up to now; it is called while the clock runs."""
+        return monotonic() - self._began
+
+    def is_late(self) -> bool:
+        """Tell whether there is no more time; it is called while the clock runs."""
+        return self.seconds() > self._longest or monotonic() > self._deadline
+
+
+class TrainingContext(NamedTuple):
+    """The device and the clock of one of the trainings that take turns.
+
+    context: its device, with random numbers, stream and graphs of its own.
+    clock: counts its turns.
+    """
+
+    context: DeviceContext
+    clock: Clock
+
+
+class RoundRobin:
+    """Trainings that take turns until all have ended.
+
+    members: one for each training, by number.
+    fails_alone: what `begin` and `each` raise in a training's turn is that training's failure, whatever it is; else
+        only what `describe_failure` knows, and all other errors are raised.
+    all_or_none: where one fails, but not one that may be tried again (`OutOfMemory`, `NotCaptured`), the others are
+        `Stopped`.
+
+    It has running, the trainings that go on, and outcomes, of those that have ended, both by number.
+    """
+
+    def __init__(self, members: Sequence[TrainingContext], *, fails_alone: bool, all_or_none: bool) -> None:
+        self._members, self._fails_alone, self._all_or_none = members, fails_alone, all_or_none
+        self.running: dict[int, Training] = {}
+        self.outcomes: dict[int, Trained | TrainingFailed] = {}
+
+    def begin(self, make: Callable[[int], Training]) -> None:
+        """Begin all trainings, each in its turn.
+
+        make: gives the training of a number.
+        """
+        for number in range(len(self._members)):
+            begun = self._take_turn(number, partial(make, number))
+            if isinstance(begun, TrainingFailed):
+                self._end(number, begun)
+            else:
+                self.running[number] = begun
+            del begun  # `running` alone holds it
+        self._stop_others()
+
+    def each(self, act: Callable[[Training], None], then: Callable[[Training], None] | None = None) -> None:
+        """Give every running training a turn.
+
+        act: what it does in its turn.
+        then: called in the same turn with a training that goes on; what this raises is the caller's, and raised here.
+        """
+        for number in list(self.running):
+            failure = self._take_turn(number, partial(act, self.running[number]))
+            if failure is not None:
+                self._end(number, failure)
+            elif then is not None:
+                with self._activate(number):
+                    then(self.running[number])
+        self._stop_others()
+
+    def finish(self) -> None:
+        """End the trainings that have nothing left to do."""
+        for number in [number for number, training in self.running.items() if training.has_ended()]:
+            self._end(number, self._take_turn(number, self.running[number].result))
+        self._stop_others()
+
+    def close(self) -> None:
+        """Leave off all trainings, wherever they are; they have no outcome."""
+        for training in self.running.values():
+            training.close()
+        self.running.clear()
+
+    @contextmanager
+    def _activate(self, number: int) -> Iterator[None]:
+        context, clock = self._members[number]
+        with clock.run(), context.activate():
+            yield
+
+    def _take_turn(self, number: int, act: Callable[[], R]) -> R | TrainingFailed:
+        """Do something in a training's turn; a failure has none of the error's frames, which hold device memory."""
+        try:
+            with self._activate(number):
+                return act()
+        except Exception as error:
+            failure = describe_failure(error, self._members[number].context)
+            if failure is None and not self._fails_alone:
+                raise
+            return failure or TrainingFailed(f"{type(error).__name__}: {error}")
+
+    def _end(self, number: int, outcome: Trained | TrainingFailed) -> None:
+        """Note an outcome and let go of the training; what a failed one had on the device is given back."""
+        self.outcomes[number] = outcome
+        if number in self.running:
+            self.running[number].close()
+            del self.running[number]  # nobody else has it: its graphs and tensors go here, before memory is given back
+        if isinstance(outcome, TrainingFailed):
+            self._members[number].context.release()
+
+    def _stop_others(self) -> None:
+        """Stop all others once one has failed for good, where all are wanted or none."""
+        failures = [one for one in self.outcomes.values() if isinstance(one, TrainingFailed)]
+        if self._all_or_none and any(not isinstance(one, OutOfMemory | NotCaptured) for one in failures):
+            for number in list(self.running):
+                self._end(number, Stopped("another training has failed"))

@@ -1,14 +1,15 @@
-"""Benchmark problems: a space, an objective on it, its known optimum, its published starting points.
+"""The kinds of benchmark problems: over a space, over architectures, with limits or several objectives.
 
-A problem is a value. What sets it apart from another is a function from vertices (m, d) to values (m,).
+A problem is a value: a domain, an objective on it, its known optimum, its initial points. What sets a problem over a
+space apart from another is a function from vertices (m, d) to values (m,).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -23,33 +24,11 @@ VertexObjective = Callable[[IntArray], Array]  # (m, d) -> (m,)
 DEFAULT_N_INITIAL = 20
 N_CONFIGS = 25
 GENERATED_SEEDS = {config: 1000 + config for config in range(1, N_CONFIGS + 1)}  # for problems that published none
-
-
-@dataclass(frozen=True)
-class InitialPoints:
-    """The starting points of the COMBO paper's code, one set a seed, without torch.
-
-    Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
-    choices, points outer, variables inner.
-
-    seeds: the seed of each configuration.
-    n_choices: of each variable.
-    fixed: points that come first.
-    count: of points in a set, the fixed ones included.
-    """
-
-    seeds: Mapping[int, int]
-    n_choices: tuple[int, ...]
-    fixed: tuple[tuple[int, ...], ...] = ()
-    count: int = DEFAULT_N_INITIAL
-
-    def __call__(self, config: int) -> IntArray:
-        """Return the points of a configuration (count, d); raise ValueError for one that is not there."""
-        if check_integer("config", config, 0) not in self.seeds:
-            raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
-        n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
-        drawn = mersenne_words(self.seeds[config], n_drawn * d).reshape(n_drawn, d) % np.array(self.n_choices)
-        return np.concatenate([np.array(self.fixed, dtype=np.int64).reshape(-1, d), drawn])
+N_INITIAL = 10  # points of a set of initial points
+ONE = Goals()  # objective, to be minimized
+ObjectivePoint = Mapping[str, Any]
+AnyDomain = TypeVar("AnyDomain", bound=Domain)
+PointFunction = Callable[[Presented], float]
 
 
 @dataclass(frozen=True)
@@ -139,6 +118,165 @@ class SpaceProblem:
         Raises ValueError for another.
         """
         return [self.space.present(row) for row in self.initial(config)]
+
+
+@dataclass(frozen=True)
+class ArchitectureProblem(Generic[AnyDomain]):
+    """A benchmark over architectures to minimize.
+
+    objective, mean and report are functions of a point as the domain holds it.
+
+    name: as the registry spells it.
+    space: its domain, whose points are `Architecture`s, or have one among their parts.
+    objective: gives what a trial is told.
+    source: the publication it comes from.
+    n_initial: number of points of a set of initial points.
+    optimum: the least value without noise, None where unknown.
+    optimum_source: how the optimum is known, in words.
+    optimal: a point that has the optimum, None where none is known.
+    mean: of a noisy objective only, its mean.
+    report: gives what a run is judged by at the point that it recommends, where that is not the objective, such as an
+        error on test data; nothing may be chosen by it.
+    report_optimum: the least value of `report`.
+    """
+
+    name: str
+    space: AnyDomain
+    objective: PointFunction
+    source: str
+    n_initial: int
+    optimum: float | None = None
+    optimum_source: str = "not known"
+    best_known: ClassVar[float | None] = None
+    optimal: Point | None = None
+    mean: PointFunction | None = None
+    report: PointFunction | None = None
+    report_optimum: float | None = None
+    goals: ClassVar[Goals] = Goals()
+    reference: ClassVar[None] = None
+    configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)
+
+    @property
+    def noisy(self) -> bool:
+        """True where `noise_free` differs from the objective."""
+        return self.mean is not None
+
+    @property
+    def optimal_point(self) -> Presented:
+        """A point with the least value, None where none is known."""
+        return None if self.optimal is None else self.space.present(self.optimal)
+
+    def __call__(self, point: object) -> float:
+        """Return the value of one point; raise PointError outside the space."""
+        return self.objective(self.space.parse(point))
+
+    def evaluate(self, points: Iterable[object]) -> Array:
+        """Return the values (m,) of points.
+
+        points: m points of the space.
+
+        Raises PointError.
+        """
+        return np.array([self(point) for point in points], dtype=np.float64)
+
+    def noise_free(self, point: object, n_simulations: int = 1) -> float:
+        """Return the value without noise.
+
+        point: a point of the space.
+        n_simulations: of no use here, for no mean is estimated.
+
+        Raises PointError.
+        """
+        check_integer("n_simulations", n_simulations, 1)
+        value = self.objective if self.mean is None else self.mean
+        return value(self.space.parse(point))
+
+    def reported(self, point: object) -> float:
+        """Return the figure that a run which recommends this point is judged by; raise PointError outside the space.
+
+        point: a point of the space.
+        """
+        return self.noise_free(point) if self.report is None else self.report(self.space.parse(point))
+
+    def initial_points(self, config: int) -> list[Presented]:
+        """Return distinct points, sampled with a seed of their own for each configuration.
+
+        config: one of `configs`.
+
+        Raises ValueError for another.
+        """
+        return generated_points(self.space, self.n_initial, config)
+
+
+@dataclass(frozen=True)
+class StructuredProblem:
+    """A generated benchmark to minimize, without noise.
+
+    name: as the registry spells it.
+    space: of its points.
+    objective: a function of a point that returns what a trial is told: a number; a number and those that limits bound;
+        or a number for each objective.
+    source: the publication that the problem comes from.
+    goals: its objectives and limits.
+    optimum: the least value that keeps all limits, None where it is not proved, and for several objectives.
+    optimum_source: how the optimum is known, in words.
+    optimal_point: a point that has the optimum, None where none is known.
+    reference: of several objectives, the corner up to which the hypervolume counts.
+    """
+
+    name: str
+    space: Space
+    objective: Callable[[ObjectivePoint], object]
+    source: str
+    goals: Goals = ONE
+    optimum: float | None = None
+    optimum_source: str = "not known"
+    optimal_point: ObjectivePoint | None = None
+    reference: tuple[float, ...] | None = None
+    best_known: ClassVar[None] = None
+    noisy: ClassVar[bool] = False
+    noise_free: ClassVar[None] = None
+    configs: ClassVar[tuple[int, ...]] = tuple(GENERATED_SEEDS)
+
+    def __call__(self, point: ObjectivePoint) -> object:
+        """Return what a trial at one point is told; raise PointError, naming the variable that is wrong."""
+        return self.objective(self.space.present(self.space.parse(point)))
+
+    def initial_points(self, config: int) -> list[dict[str, Any]]:
+        """Return ten distinct points, sampled with a seed of their own for each configuration.
+
+        config: one of `configs`.
+
+        Raises ValueError for another.
+        """
+        return generated_points(self.space, N_INITIAL, config)
+
+
+@dataclass(frozen=True)
+class InitialPoints:
+    """The starting points of the COMBO paper's code, one set a seed, without torch.
+
+    Torch's CPU generator hands out the 32-bit words of the Mersenne Twister; a vertex is a word modulo the number of
+    choices, points outer, variables inner.
+
+    seeds: the seed of each configuration.
+    n_choices: of each variable.
+    fixed: points that come first.
+    count: of points in a set, the fixed ones included.
+    """
+
+    seeds: Mapping[int, int]
+    n_choices: tuple[int, ...]
+    fixed: tuple[tuple[int, ...], ...] = ()
+    count: int = DEFAULT_N_INITIAL
+
+    def __call__(self, config: int) -> IntArray:
+        """Return the points of a configuration (count, d); raise ValueError for one that is not there."""
+        if check_integer("config", config, 0) not in self.seeds:
+            raise ValueError(f"config: expected one of {', '.join(map(str, self.seeds))}; got {config}")
+        n_drawn, d = self.count - len(self.fixed), len(self.n_choices)
+        drawn = mersenne_words(self.seeds[config], n_drawn * d).reshape(n_drawn, d) % np.array(self.n_choices)
+        return np.concatenate([np.array(self.fixed, dtype=np.int64).reshape(-1, d), drawn])
 
 
 def draw_points(domain: Domain, n: int, seed: int) -> list[Presented]:
@@ -318,3 +456,40 @@ def _relabeled_mean(
     mean: Callable[[IntArray, int], Array], labels: Relabeling, seen: IntArray, n_simulations: int
 ) -> Array:
     return mean(labels.undo(seen), n_simulations)
+
+
+def attach_optimum(problem: StructuredProblem, point: ObjectivePoint, proof: str) -> StructuredProblem:
+    """Return a problem of one objective with its optimum.
+
+    problem: without one.
+    point: that has it.
+    proof: how it was found, such as dynamic programming.
+    """
+    return replace(problem, optimum=problem(point), optimum_source=f"proved by {proof}", optimal_point=point)
+
+
+def generated_points(domain: Domain, n: int, config: int) -> list[Presented]:
+    """Return the initial points of a problem that published none, those of a configuration by a seed of their own.
+
+    domain: of the points.
+    n: number of points.
+    config: 1 to 25.
+
+    Raises ValueError for another configuration.
+    """
+    if check_integer("config", config, 0) not in GENERATED_SEEDS:
+        raise ValueError(f"config: expected one of {', '.join(map(str, GENERATED_SEEDS))}; got {config}")
+    return draw_points(domain, n, GENERATED_SEEDS[config])
+
+
+def read_variable(name: str, value: Callable[[Any], float]) -> Callable[[ObjectivePoint], float]:
+    """Return an objective of points that is a function of one variable's value.
+
+    name: of the variable.
+    value: function of what the variable holds.
+    """
+    return partial(_value_of, name, value)
+
+
+def _value_of(name: str, value: Callable[[Any], float], point: ObjectivePoint) -> float:
+    return value(point[name])

@@ -12,7 +12,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import Array
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.subset import Subset
-from bostruct.problems.structured import StructuredProblem, attach_optimum, read_variable
+from bostruct.problems.base import StructuredProblem, attach_optimum, read_variable
 
 RADIUS, AT_NODES = 0.17, 60  # distance of an edge in the unit square, and of how many nodes; it scales with others
 MOST_PROVED = (60, 5)  # nodes, and chosen ones, for which branch and bound takes 0.2 s

@@ -18,8 +18,13 @@ from bostruct.domains.space.choices import ChoiceVariable
 from bostruct.domains.space.discrete import Categorical, Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.problems import official
-from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem, prove_by_enumeration
+from bostruct.problems.base import (
+    GENERATED_SEEDS,
+    ArchitectureProblem,
+    InitialPoints,
+    SpaceProblem,
+    prove_by_enumeration,
+)
 from bostruct.problems.tabular import BROKEN_NPZ, read_arrays, with_noise
 
 SOURCE = "Klein and Hutter 2019 (tabular benchmarks for joint architecture and hyperparameter optimization)"

@@ -10,8 +10,7 @@ import numpy as np
 
 from bostruct.checks import check_integer
 from bostruct.problems.base import GENERATED_SEEDS, InitialPoints, SpaceProblem
-from bostruct.problems.exact import MAX_QUADRATIC_VARIABLES, least_quadratic, quadratic_form
-from bostruct.problems.formula import Formula, raw_costs
+from bostruct.problems.maxsat import MAX_QUADRATIC_VARIABLES, Formula, least_quadratic, quadratic_form, raw_costs
 
 CLAUSE_LENGTH = 3
 MAX_VERTICES = 1000

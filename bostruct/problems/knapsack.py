@@ -1,4 +1,4 @@
-"""The knapsack problem: which items to pack, under a limit on their weight, which each evaluation measures."""
+"""Knapsack problems: which items to pack, under a limit on their weight, or with their weight as a second objective."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from bostruct.checks import check_integer
 from bostruct.contracts import IntArray
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import declare_goals
-from bostruct.problems.structured import ObjectivePoint, StructuredProblem
+from bostruct.problems.base import ObjectivePoint, StructuredProblem
 
 MOST_WEIGHT, CORRELATION = 100, 10  # weights are 1 to 100, values differ from them by at most 10
 LOAD = 0.35  # the share of the items' weight that the knapsack holds
 MOST_ITEMS = 1000
+MOST_WORTH = 100  # of values and weights
+PAIRS = 0.1  # share of pairs of items that are worth more together
 
 
 def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
@@ -36,12 +38,38 @@ def knapsack(n: int = 40, seed: int = 0) -> StructuredProblem:
     return StructuredProblem(
         name=f"knapsack:items={n},seed={seed}",
         space=item_space(n),
-        objective=partial(_pack, values, weights),
+        objective=partial(_measure_packing, values, weights),
         source="generated: knapsack, weakly correlated, Pisinger 2005",
         goals=declare_goals("minimize", None, {"weight": ("<=", float(capacity))}),
         optimum=-float(values[packed].sum()),
         optimum_source="proved by dynamic programming",
         optimal_point={f"i{i}": bool(own) for i, own in enumerate(packed)},
+    )
+
+
+def biknapsack(n: int = 30, seed: int = 0) -> StructuredProblem:
+    """Return a knapsack problem of two objectives: minimize minus the value of the items, and their weight.
+
+    Values and weights are 1 to 100, and a tenth of the pairs of items are worth 1 to 100 more together. The hypervolume
+    counts up to no value and the weight of all items.
+
+    n: items, 1 to 1000.
+    seed: of values and weights, from 0.
+
+    Raises TypeError, ValueError. Source: Gallo, Hammer and Simeone 1980, for the pairs.
+    """
+    n = check_integer("items", n, 1, MOST_ITEMS)
+    rng = np.random.default_rng([check_integer("seed", seed, 0), 71])
+    weights, values = rng.integers(1, MOST_WORTH + 1, (2, n))
+    together = np.triu(rng.integers(1, MOST_WORTH + 1, (n, n)) * (rng.random((n, n)) < PAIRS), 1)
+    return StructuredProblem(
+        name=f"biknapsack:items={n},seed={seed}",
+        space=item_space(n),
+        objective=partial(_measure_objectives, values, together, weights),
+        source="generated: quadratic knapsack, Gallo, Hammer and Simeone 1980",
+        goals=declare_goals("minimize", ["minimize", "minimize"], None),
+        optimum_source="not known, for two objectives have a front",
+        reference=(0.0, float(weights.sum())),
     )
 
 
@@ -61,7 +89,7 @@ def read_items(point: ObjectivePoint) -> np.ndarray:
     return np.array([point[f"i{i}"] for i in range(len(point))], dtype=bool)
 
 
-def _pack(values: IntArray, weights: IntArray, point: ObjectivePoint) -> dict[str, object]:
+def _measure_packing(values: IntArray, weights: IntArray, point: ObjectivePoint) -> dict[str, object]:
     packed = read_items(point)
     return {"value": -float(values[packed].sum()), "constraints": {"weight": float(weights[packed].sum())}}
 
@@ -87,3 +115,10 @@ def find_best_packing(values: IntArray, weights: IntArray, capacity: int) -> np.
             packed[i] = True
             capacity -= int(weights[i])
     return packed
+
+
+def _measure_objectives(
+    values: IntArray, together: IntArray, weights: IntArray, point: ObjectivePoint
+) -> tuple[float, float]:
+    packed = read_items(point).astype(float)
+    return -float(packed @ values + packed @ together @ packed), float(packed @ weights)

@@ -22,7 +22,7 @@ from bostruct.contracts import PointError
 from bostruct.domains.architecture.domain import ArchitectureDomain, cnn_domain, mlp_domain
 from bostruct.domains.architecture.layers import SIGMOIDS
 from bostruct.domains.architecture.value import Architecture
-from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import ArchitectureProblem
 
 SOURCE = "bostruct: synthetic, no training behind it"
 FLOOR = 4.0

@@ -1,24 +1,50 @@
-"""Weighted MaxSAT from a DIMACS .wcnf file."""
+"""Weighted MaxSAT: formulas, their DIMACS .wcnf files, the weight that a point leaves unsatisfied, proofs of optima.
+
+Files are in the old format or in that of 2022, plain or compressed (.gz, .xz).
+"""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import lzma
+import math
+import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
+from threading import Event, Timer
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from bostruct.checks import check_choice
-from bostruct.contracts import DomainError
-from bostruct.domains.space.space import MAX_VARIABLES
-from bostruct.problems.base import InitialPoints, SpaceProblem, bits, published_initial_seeds
-from bostruct.problems.dimacs import read_wcnf
-from bostruct.problems.formula import ClauseWeight, Formula, raw_costs, standardized_costs
+from bostruct.checks import check_choice, check_number, optional_import, short_repr
+from bostruct.contracts import Array, DomainError, IntArray
+from bostruct.domains.space.discrete import Binary
+from bostruct.domains.space.space import MAX_VARIABLES, Space
+from bostruct.output_files import write_output
+from bostruct.problems.base import (
+    InitialPoints,
+    SpaceProblem,
+    all_bits,
+    bits,
+    evaluate_in_chunks,
+    prove_by_enumeration,
+    published_initial_seeds,
+)
+from bostruct.problems.paths import check_regular
 
+CHUNK_CELLS = 4_000_000
+EXACT = 2**53
+COMPRESSION = {".gz": (gzip.compress, gzip.decompress), ".xz": (lzma.compress, lzma.decompress)}
+Floats = npt.NDArray[np.floating[Any]]
+MAX_QUADRATIC_VARIABLES = 28
+MAX_ENUMERATED_VARIABLES = 14
 TAG = "2019NeurIPS_MAXSAT"
 SOURCE = "Oh et al., NeurIPS 2019 (COMBO) for the standardized objective; MaxSAT Evaluation 2018 for its files"
-WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "standardized": standardized_costs}
-
 UNPROVED = "not proved: "
 
 # By `fingerprint` of the formula, and weights: a best point, and how far it is known to be one.
@@ -81,3 +107,339 @@ def fingerprint(formula: Formula) -> str:
     """
     text = repr((formula.n_variables, formula.clauses, formula.weights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Clauses of signed variable numbers, as DIMACS writes them: 3 is x3, -3 its negation.
+
+    n_variables: number of variables, at least 1.
+    clauses: at least one, each a tuple of signed variable numbers.
+    weights: of each clause, positive; infinity marks a hard clause.
+
+    Raises ValueError.
+    """
+
+    n_variables: int
+    clauses: tuple[tuple[int, ...], ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.n_variables < 1 or not self.clauses or len(self.clauses) != len(self.weights):
+            raise ValueError(
+                "formula: expected at least one variable, and as many weights as clauses, at least one; got "
+                f"{self.n_variables} variables, {len(self.clauses)} clauses, {len(self.weights)} weights"
+            )
+        for clause, weight in zip(self.clauses, self.weights, strict=True):
+            if any(literal == 0 or abs(literal) > self.n_variables for literal in clause):
+                raise ValueError(f"clause: expected literals of +-1..{self.n_variables}, got {short_repr(clause)}")
+            if not weight > 0:
+                raise ValueError(f"weight: expected a positive number, got {weight}")
+
+    @cached_property
+    def hard(self) -> npt.NDArray[np.bool_]:
+        """True for the clauses that must hold, (clauses,) of bool."""
+        return np.isinf(self.weights)
+
+    @cached_property
+    def soft_weight(self) -> float:
+        """The sum of the weights of the soft clauses."""
+        return math.fsum(w for w in self.weights if not math.isinf(w))
+
+    @property
+    def space(self) -> Space:
+        """The space of binary variables x1, x2, ..."""
+        return Space({f"x{i + 1}": Binary() for i in range(self.n_variables)})
+
+
+@dataclass(frozen=True, eq=False)
+class ClauseWeight:
+    """The sum of costs over the clauses that a point leaves unsatisfied.
+
+    formula: has the clauses.
+    costs: (clauses,), of each clause.
+    constant: added to the sum.
+    """
+
+    formula: Formula
+    costs: Array
+    constant: float = 0.0
+
+    def __call__(self, vertices: IntArray) -> Array:
+        literals, _ = self._literals
+        return evaluate_in_chunks(self._values, vertices, max(1, CHUNK_CELLS // len(literals)))
+
+    def _values(self, vertices: IntArray) -> Array:
+        literals, first = self._literals
+        m, d = vertices.shape
+        true = np.zeros((2 * d + 1, m), dtype=bool)  # of each literal: 0 never, i variable i, d + i its negation
+        true[1 : d + 1] = vertices.T
+        np.logical_not(true[1 : d + 1], out=true[d + 1 :])
+        satisfied = np.logical_or.reduceat(true[literals], first, axis=0)
+        return self.costs @ ~satisfied + self.constant
+
+    @cached_property
+    def _literals(self) -> tuple[IntArray, IntArray]:
+        """Rows of all literals, clause after clause, and where each clause begins; 0 stands in an empty clause."""
+        d = self.formula.n_variables
+        rows = [[lit if lit > 0 else d - lit for lit in clause] or [0] for clause in self.formula.clauses]
+        ends = np.cumsum([len(row) for row in rows])
+        return np.concatenate([np.array(row) for row in rows]), np.concatenate([[0], ends[:-1]])
+
+
+def raw_costs(formula: Formula) -> ClauseWeight:
+    """Return the weight of the unsatisfied clauses as an objective.
+
+    A hard clause costs all soft weight plus 1, so that none is worth breaking.
+
+    formula: to be satisfied.
+    """
+    weights = np.where(formula.hard, formula.soft_weight + 1.0, formula.weights)
+    return ClauseWeight(formula, weights)
+
+
+def standardized_costs(formula: Formula) -> ClauseWeight:
+    """Return minus the standardized weight of the satisfied clauses as an objective, in float32 (Oh et al. 2019).
+
+    Clauses lighter than the mean then count as worse satisfied than not: it is not the MaxSAT optimum any more.
+
+    formula: without hard clauses.
+
+    Raises ValueError where there are hard clauses or all weights are equal.
+    """
+    if formula.hard.any():
+        raise ValueError("weights: expected 'raw' for a formula with hard clauses; 'standardized' needs soft ones only")
+    weights = np.array(formula.weights, dtype=np.float32)
+    deviation = weights.std()
+    if deviation == 0:
+        raise ValueError("weights: expected 'raw' where all clauses weigh the same; they cannot be standardized")
+    scaled = ((weights - weights.mean()) / deviation).astype(np.float64)
+    return ClauseWeight(formula, scaled, -float(scaled.sum()))
+
+
+WEIGHTS: dict[str, Callable[[Formula], ClauseWeight]] = {"raw": raw_costs, "standardized": standardized_costs}
+
+
+class Header(NamedTuple):
+    """The counts in the line `p wcnf variables clauses [top]`.
+
+    n_variables: number of variables.
+    n_clauses: number of clauses.
+    top: a weight of at least this marks a hard clause; infinite where the line has none.
+    """
+
+    n_variables: int
+    n_clauses: int
+    top: float
+
+
+def read_wcnf(path: str | Path) -> Formula:
+    """Read a formula from a file.
+
+    path: a file with `p wcnf variables clauses [top]` and `weight literals 0`, or without header, `h` for hard.
+
+    Raises OSError where the file cannot be opened, and ValueError, naming file and line, where it is malformed, or
+    where the path is that of no regular file.
+    """
+    path = Path(path)
+    check_regular(str(path), path)
+    _, decompress = COMPRESSION.get(path.suffix, (bytes, bytes))
+    try:
+        text = decompress(path.read_bytes()).decode("latin-1")  # comments may hold any byte
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise ValueError(f"{path}: expected a file compressed as its name says: {error}") from None
+    header, clauses, weights = None, [], []
+    for number, line in enumerate(text.split("\n"), start=1):
+        tokens = line.split()
+        if not tokens or tokens[0].startswith("c"):
+            continue
+        try:
+            if tokens[0] == "p":
+                header = _header(tokens, header, len(clauses))
+            else:
+                weights.append(_weight(tokens[0], header))
+                clauses.append(_clause(tokens[1:], header))
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}; the line is {short_repr(line)}") from None
+    if header is not None and len(clauses) != header.n_clauses:
+        raise ValueError(f"{path}: the header promises {header.n_clauses} clauses, the file has {len(clauses)}")
+    if not clauses:
+        raise ValueError(f"{path}: expected at least one clause, got none")
+    largest = max((abs(literal) for clause in clauses for literal in clause), default=0)
+    return Formula(header.n_variables if header else max(1, largest), tuple(clauses), tuple(weights))
+
+
+def write_wcnf(formula: Formula, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a formula in the old format, which keeps the number of variables.
+
+    formula: to be written.
+    path: of the file, which is compressed where the name ends in .gz or .xz.
+    overwrite: True replaces a file that is there, but never a database.
+
+    What `read_wcnf` reads back is equal. Raises OutputRefused, a FileExistsError, for a file that it must not replace;
+    OSError.
+    """
+    top = math.floor(formula.soft_weight) + 1
+    lines = [f"p wcnf {formula.n_variables} {len(formula.clauses)} {top}"]
+    for clause, weight in zip(formula.clauses, formula.weights, strict=True):
+        shown_weight = top if math.isinf(weight) else int(weight) if weight.is_integer() else repr(weight)
+        lines.append(" ".join(map(str, (shown_weight, *clause, 0))))
+    path = Path(path)
+    compress, _ = COMPRESSION.get(path.suffix, (bytes, bytes))
+    write_output(path, compress(("\n".join(lines) + "\n").encode("ascii")), "formula", overwrite=overwrite)
+
+
+def _header(tokens: list[str], before: Header | None, n_clauses: int) -> Header:
+    if before is not None or n_clauses:
+        raise ValueError("expected one header, before the clauses")
+    if len(tokens) not in (4, 5) or tokens[1] != "wcnf" or not all(token.isdigit() for token in tokens[2:]):
+        raise ValueError("expected 'p wcnf variables clauses [top]'")
+    if int(tokens[2]) < 1:
+        raise ValueError("expected at least one variable")
+    return Header(int(tokens[2]), int(tokens[3]), int(tokens[4]) if len(tokens) == 5 else math.inf)
+
+
+def _weight(token: str, header: Header | None) -> float:
+    if token == "h":
+        if header is not None:
+            raise ValueError("expected a weight, got 'h', which marks a hard clause only in files without a header")
+        return math.inf
+    try:
+        weight = _number(token, int if token.isdigit() else float)
+    except ValueError:
+        raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
+    if header is not None and weight >= header.top < math.inf:  # without a top no clause is hard
+        return math.inf
+    if not 0 < weight <= EXACT:
+        raise ValueError(f"expected a weight above 0, at most 2^53, got {short_repr(token)}")
+    return float(weight)
+
+
+def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
+    try:
+        literals = tuple(int(_number(token, int)) for token in tokens)
+    except ValueError:
+        raise ValueError("expected integers after the weight") from None
+    if not literals or literals[-1] != 0 or 0 in literals[:-1]:
+        raise ValueError("expected literals that end with one 0")
+    if header is not None and any(abs(literal) > header.n_variables for literal in literals):
+        raise ValueError(f"expected literals of +-1..{header.n_variables}, as the header promises")
+    return literals[:-1]
+
+
+def _number(token: str, read: Callable[[str], float]) -> float:
+    """Read a number; raise ValueError also for `1_0`, which is one in Python alone."""
+    if "_" in token:
+        raise ValueError
+    return read(token)
+
+
+def prove_optimum(problem: SpaceProblem, seconds: float = 60.0) -> SpaceProblem:
+    """Return the problem with its optimum proved.
+
+    The proof is by enumeration up to 14 variables, or 28 where no clause has more than two literals; else by the MaxSAT
+    solver RC2 of python-sat (extra `sat`), which needs all costs positive, as with weights="raw".
+
+    problem: weighted MaxSAT.
+    seconds: in the solver, at most, roughly.
+
+    Raises DomainError for another kind of problem, a relabeled one (prove first, relabel then), negative costs, or hard
+    clauses that cannot all hold; MissingExtra; TimeoutError after `seconds`.
+    """
+    seconds = check_number("seconds", seconds, 0.0)
+    objective = problem.vertex_objective
+    if not isinstance(objective, ClauseWeight):
+        raise DomainError(f"problem: expected weighted MaxSAT, not relabeled; got {problem.name}")
+    if problem.space.d <= MAX_ENUMERATED_VARIABLES:
+        return prove_by_enumeration(problem)
+    if problem.space.d <= MAX_QUADRATIC_VARIABLES and max(map(len, objective.formula.clauses)) <= 2:
+        point = least_quadratic(*quadratic_form(objective))
+        source = f"proved by enumeration of all 2^{problem.space.d} points"
+    elif (objective.costs < 0).any():
+        raise DomainError(f"{problem.name}: RC2 proves only costs that are positive: use weights='raw'")
+    else:
+        point, source = _rc2(problem.name, objective, seconds), "proved by the MaxSAT solver RC2"
+    value = float(objective(np.array([point]))[0])
+    return replace(problem, optimum=value, optimum_source=source, optimal_vertices=point)
+
+
+def quadratic_form(objective: ClauseWeight) -> tuple[Array, Array]:
+    """Return (d, d) upper triangular Q and (d,) b of an objective x Q x + b x and a constant.
+
+    objective: of clauses of 1 or 2 literals.
+    """
+    d = objective.formula.n_variables
+    pairs, linear = np.zeros((d, d)), np.zeros(d)
+    for clause, cost in zip(objective.formula.clauses, objective.costs, strict=True):
+        # unsatisfied: product over its literals of 1 - x where positive, of x where negative
+        parts = [(abs(literal) - 1, 1.0, -1.0) if literal > 0 else (abs(literal) - 1, 0.0, 1.0) for literal in clause]
+        if len(parts) == 1:
+            linear[parts[0][0]] += cost * parts[0][2]
+        elif len(parts) == 2:
+            (i, p, s), (j, q, t) = parts
+            linear[i] += cost * s * q
+            linear[j] += cost * p * t
+            pairs[min(i, j), max(i, j)] += cost * s * t
+    return pairs, linear
+
+
+def least_quadratic(pairs: Floats, linear: Floats) -> tuple[int, ...]:
+    """Return a minimizer over bits of x Q x + b x, by enumeration in two halves, in the precision of Q.
+
+    pairs: Q (d, d), upper triangular, d at most 28.
+    linear: b (d,).
+    """
+    d = len(linear)
+    half = d // 2
+    halves = [slice(0, half), slice(half, d)]
+    points = [all_bits(half).astype(pairs.dtype), all_bits(d - half).astype(pairs.dtype)]
+    own = [
+        np.einsum("ai,ij,aj->a", x, pairs[part, part], x, optimize=True) + x @ linear[part]
+        for x, part in zip(points, halves, strict=True)
+    ]
+    cross = points[0] @ pairs[halves[0], halves[1]]
+    best, where = math.inf, (0, 0)
+    for first in range(0, len(cross), 256):
+        values = cross[first : first + 256] @ points[1].T
+        values += own[1]
+        least = values.argmin(axis=1)
+        totals = values[np.arange(len(values)), least] + own[0][first : first + 256]
+        row = int(totals.argmin())
+        if totals[row] < best:
+            best, where = float(totals[row]), (first + row, int(least[row]))
+    return tuple(int(b) for x, at in zip(points, where, strict=True) for b in x[at])
+
+
+def _rc2(name: str, objective: ClauseWeight, seconds: float) -> tuple[int, ...]:
+    formulas, rc2 = optional_import("pysat.formula", "sat"), optional_import("pysat.examples.rc2", "sat")
+    formula = objective.formula
+    weights = [Fraction(cost) for cost in objective.costs]
+    scale = math.lcm(*(weight.denominator for weight in weights))  # floats are fractions: integers, exactly
+    encoded = formulas.WCNF()
+    for clause, weight, hard in zip(formula.clauses, weights, formula.hard, strict=True):
+        if hard:
+            encoded.append(list(clause))
+        elif clause:
+            encoded.append(list(clause), weight=int(weight * scale))
+    if not encoded.soft:
+        encoded.append([1], weight=1)  # RC2 asks for a soft clause
+    with rc2.RC2Stratified(encoded, adapt=True, exhaust=True, minz=True) as solver:
+        is_late = Event()
+
+        def interrupt() -> None:
+            is_late.set()  # first: RC2 may forget that it was interrupted
+            solver.interrupt()
+
+        timer = Timer(seconds, interrupt)
+        timer.start()
+        try:
+            model = solver.compute(expect_interrupt=True)
+        finally:
+            timer.cancel()
+            timer.join()
+        if model is None and is_late.is_set():
+            raise TimeoutError(f"{name}: RC2 has not proved an optimum in {seconds:g} s")
+    if model is None:
+        raise DomainError(f"{name}: its hard clauses cannot all hold")
+    true = set(model)
+    return tuple(int(i + 1 in true) for i in range(formula.n_variables))

@@ -10,7 +10,7 @@ from bostruct.checks import check_integer
 from bostruct.contracts import IntArray
 from bostruct.domains.space.sequence import Sequence
 from bostruct.domains.space.space import Space
-from bostruct.problems.structured import StructuredProblem, read_variable
+from bostruct.problems.base import StructuredProblem, read_variable
 
 LETTERS, LENGTHS = "ABCDEFGH", (10, 30)
 MOTIF_LENGTH, N_MOTIFS = 4, 2

@@ -12,9 +12,7 @@ from bostruct.contracts import Domain, Presented
 from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, declare_goals, read_reference
 from bostruct.plugins import lookup
-from bostruct.problems.architectures import ArchitectureProblem
-from bostruct.problems.base import SpaceProblem, draw_points
-from bostruct.problems.structured import StructuredProblem
+from bostruct.problems.base import ArchitectureProblem, SpaceProblem, StructuredProblem, draw_points
 
 N_INITIAL = 10  # shared points of a seed, unless the user says otherwise
 OPTIONS = ("direction", "directions", "constraints", "optimum", "initial", "reference", "noise_free")

@@ -16,7 +16,7 @@ from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.cells import CELL_SPACES
 from bostruct.domains.architecture.table import TableDomain, shared_table
 from bostruct.domains.architecture.value import Architecture
-from bostruct.problems.architectures import ArchitectureProblem, PointFunction
+from bostruct.problems.base import ArchitectureProblem, PointFunction
 from bostruct.problems.paths import is_regular
 
 MAX_LISTED_CODES = 100_000  # codes of a space

@@ -449,7 +449,7 @@ class Result:
 
         Returns the matplotlib axes. Raises MissingExtra without matplotlib, ValueError where no trial has finished.
         """
-        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "histories:plot_history"
+        home = "fronts:plot_front" if self.goals.n_objectives > 1 else "plots:plot_history"
         return load_by_name(f"bostruct.analysis.{home}")(self, ax=ax)
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ from bostruct.analysis.calibration import (
     draw_calibration,
     plot_calibration,
 )
-from bostruct.analysis.picture_style import BLUE, ORANGE
+from bostruct.analysis.pictures import BLUE, ORANGE
 from bostruct.contracts import BostructError
 from bostruct.study.predictions import LeftOutTrials
 

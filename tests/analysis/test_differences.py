@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from bostruct.analysis.differences import correct_by_holm, estimate_difference, mean_and_error
+from bostruct.comparison.statistics import correct_by_holm, estimate_difference, mean_and_error
 
 
 def test_holm_by_hand():

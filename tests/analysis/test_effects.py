@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.effects import _name_numbers, plot_effects
-from bostruct.analysis.importances import read_design
+from bostruct.analysis.importances import _name_numbers, plot_effects, read_design
 from bostruct.contracts import Array, BostructError
 from bostruct.surrogates.fanova import grow_forest, scale_to_unit
 

@@ -9,8 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.analysis.genealogy import list_ancestors, plot_genealogy
-from bostruct.analysis.histories import choose_run_scale
-from bostruct.analysis.picture_style import write_ordinal
+from bostruct.analysis.pictures import write_ordinal
+from bostruct.analysis.plots import choose_run_scale
 from bostruct.contracts import BostructError
 
 SPACE = {f"b{i}": bool for i in range(8)}

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.analysis import histories
-from bostruct.analysis.histories import plot_history
+from bostruct.analysis import plots
+from bostruct.analysis.plots import plot_history
 from bostruct.contracts import BostructError
 from bostruct.display import pluralize
 from bostruct.goals.declared import Goals, Limit
@@ -50,7 +50,7 @@ def test_every_value_is_marked_by_its_origin():
 
 def test_every_origin_of_a_method_has_a_look_of_its_own():
     origins = (*ORIGINS, "repeat")
-    assert len({histories.ORIGINS[origin] for origin in origins}) == len(origins)
+    assert len({plots.ORIGINS[origin] for origin in origins}) == len(origins)
 
 
 def test_the_best_is_named_with_its_value_and_trial():

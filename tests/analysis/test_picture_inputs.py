@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import bostruct as bo
-from bostruct.analysis.picture_inputs import (
+from bostruct.analysis.pictures import (
     check_optimum,
     check_variable_names,
     list_runs,

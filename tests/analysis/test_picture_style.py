@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bostruct.analysis.picture_style import COLORS, curve_style, shorten_label
+from bostruct.analysis.pictures import COLORS, curve_style, shorten_label
 
 
 def lightness(color: str) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from bostruct.analysis.point_labels import label_points
+from bostruct.analysis.axes import label_points
 
 
 def write(dots: list[tuple[float, float]], line: list[tuple[float, float]], count: int = 1):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import bostruct as bo
-from bostruct.analysis.slice_panels import put_slice_legend
-from bostruct.analysis.slices import plot_slices
+from bostruct.analysis.slices import plot_slices, put_slice_legend
 
 
 def test_values_beyond_the_axis_are_triangles_and_none_is_lost():

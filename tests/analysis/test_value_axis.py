@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from bostruct.analysis.value_axis import (
+from bostruct.analysis.axes import (
     LARGEST,
     choose_ends,
     choose_scale,

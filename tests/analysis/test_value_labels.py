@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct.analysis.value_labels import label_values
+from bostruct.analysis.axes import label_values
 
 BEANS = [("arabica", "robusta"), ("liberica", "excelsa"), ("arabica",), ()]
 

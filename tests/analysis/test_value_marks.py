@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from bostruct.analysis.value_marks import ValueMark, mark_values
+from bostruct.analysis.axes import ValueMark, mark_values
 
 MARK = ValueMark("model", "#0072B2")
 

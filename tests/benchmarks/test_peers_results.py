@@ -15,7 +15,7 @@ from benchmarks.peers.groups import ALL_SEARCHES, GROUPS, list_searches
 from benchmarks.peers.record import append_run
 from benchmarks.peers.run import Run
 from benchmarks.structures import cases as structures
-from bostruct.analysis.differences import estimate_difference
+from bostruct.comparison.statistics import estimate_difference
 
 ROOT = Path(__file__).parents[2]
 

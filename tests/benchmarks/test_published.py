@@ -14,7 +14,7 @@ from benchmarks.published import __main__ as command
 from benchmarks.published import cases, regrets, report
 from benchmarks.published.run import take
 from bostruct import methods
-from bostruct.analysis.differences import estimate_difference
+from bostruct.comparison.statistics import estimate_difference
 
 WCNF = "p wcnf 12 3 100\n2 1 2 0\n3 -1 3 0\n1 -2 -3 4 0\n"
 

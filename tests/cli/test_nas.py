@@ -14,7 +14,7 @@ import torch
 
 import bostruct as bo
 from bostruct.cli.nas import PROTOCOL_NAMES
-from bostruct.nas import cifar, protocols, recipes, searches, to_torch
+from bostruct.nas import cifar, recipes, searches, to_torch
 from bostruct.nas.data import Dataset
 from bostruct.nas.own_layers import read_layers
 from bostruct.study.threads import ThreadLimit
@@ -148,7 +148,7 @@ def test_options_of_cifar10_are_of_no_other_data(option):
 
 
 def test_the_command_offers_every_protocol():
-    assert tuple(protocols.PROTOCOLS) == PROTOCOL_NAMES
+    assert tuple(cifar.PROTOCOLS) == PROTOCOL_NAMES
 
 
 def test_storage_that_cannot_be_opened_leaves_nothing(tmp_path):

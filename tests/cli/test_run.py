@@ -20,7 +20,7 @@ from bostruct.analysis.tables import format_number
 from bostruct.cli import main
 from bostruct.cli.run import draw_result
 from bostruct.comparison.statistics import reported_value, suggestion_seconds
-from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import ArchitectureProblem
 from bostruct.study.history import Trial
 from tests.cli.invoke import SMALL, as_json, call
 

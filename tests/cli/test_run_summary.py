@@ -12,7 +12,7 @@ from bostruct import problems
 from bostruct.analysis.tables import format_number
 from bostruct.cli.run_summary import describe_run, format_summary
 from bostruct.methods import list_names
-from bostruct.problems.entries import ENTRIES, GOALS, STRUCTURES
+from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES
 from tests.cli.invoke import SMALL as SMALL_CHOICES
 from tests.cli.invoke import as_json, call
 

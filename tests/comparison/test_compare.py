@@ -12,8 +12,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.comparison.compare import compare
-from bostruct.comparison.inputs import read_methods, read_problems
+from bostruct.comparison.compare import compare, read_methods, read_problems
 from bostruct.comparison.plan import Plan, RunKey, initial_points
 from bostruct.comparison.runs import execute, read_cpu_seconds
 from bostruct.comparison.value import Comparison

@@ -11,8 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.comparison.compare import compare
-from bostruct.comparison.plan import RunKey
-from bostruct.comparison.record import read_record
+from bostruct.comparison.plan import RunKey, read_record
 from bostruct.output_files import OutputRefused, check_output
 from bostruct.storage.protocol import StorageError
 

@@ -12,7 +12,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.comparison.plan import RunKey
 from bostruct.comparison.statistics import method_rows
-from bostruct.comparison.tables import table_of
+from bostruct.comparison.value import table_of
 from bostruct.goals.declared import Goals
 from bostruct.study.history import Trial
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from bostruct.nas import cuda_streams
+from bostruct.nas import devices
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ class Stream:
     asked = 0
 
     def __init__(self, number):
-        self.number, self.cuda_stream = number, Stream.asked % cuda_streams.STREAMS
+        self.number, self.cuda_stream = number, Stream.asked % devices.STREAMS
         Stream.asked += 1
 
 
@@ -30,7 +30,7 @@ def gpu(monkeypatch):
     """What a context asks of torch when it is made on a GPU; gives its compute capability, to be changed."""
     capability = [9, 0]
     random = torch.Generator
-    monkeypatch.setattr(cuda_streams, "_FREE_STREAMS", {})
+    monkeypatch.setattr(devices, "_FREE_STREAMS", {})
     monkeypatch.setattr(torch.version, "cuda", "13.0")
     monkeypatch.setattr(torch, "Generator", lambda *_: random())
     monkeypatch.setattr(torch.cuda, "init", lambda: None)

@@ -8,8 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from bostruct.nas.cuda_graphs import CudaGraphs
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import CudaGraphs, DeviceContext
 
 CPU = torch.device("cpu")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 
 from bostruct.nas import Recipe
-from bostruct.nas.batches import Batches, augment, count_steps, select_examples
 from bostruct.nas.data import Examples
+from bostruct.nas.steps import Batches, augment, count_steps, select_examples
 
 
 def test_buffers_stay_where_they_are():

@@ -8,7 +8,7 @@ import torch
 import bostruct as bo
 from bostruct.language import SearchSpace
 from bostruct.nas import to_torch
-from bostruct.nas.costs import cost
+from bostruct.nas.networks import cost
 from bostruct.nas.spaces.nasbench201 import nasbench201
 
 

@@ -18,9 +18,7 @@ import bostruct as bo
 from benchmarks.gpu_nas import MINIATURE, eager, synthetic
 from bostruct.nas import diabetes, train
 from bostruct.nas import training as training_module
-from bostruct.nas.cuda_graphs import WARM_UP, CudaGraphs
-from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import WARM_UP, CudaGraphs, DeviceContext, on_device
 from bostruct.nas.networks import _add_padded_inputs
 from bostruct.nas.outcomes import Epoch, OutOfMemory, Trained
 from bostruct.nas.recipes import FAST, FAST_IMAGES, NASBOT_CNN

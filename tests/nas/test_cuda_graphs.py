@@ -12,10 +12,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bostruct.nas import Trained, TrainingFailed, cuda_graphs, diabetes, digits, train
+from bostruct.nas import Trained, TrainingFailed, devices, diabetes, digits, train
 from bostruct.nas import training as training_module
-from bostruct.nas.cuda_graphs import SYNC_MESSAGE, WARM_UP, CaptureFailed, CudaGraphs, GraphedStep
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import SYNC_MESSAGE, WARM_UP, CaptureFailed, CudaGraphs, DeviceContext, GraphedStep
 from bostruct.nas.training import train_together
 from tests.nas.graphs import Graphs, context_with
 from tests.nas.trainings import PERCEPTRON, QUICK, RESIDUAL, built
@@ -119,7 +118,7 @@ def test_after_a_capture_that_failed_the_process_captures_no_more(monkeypatch, g
     def fails():
         raise ValueError("a number is asked for\nat length")
 
-    monkeypatch.setattr(cuda_graphs, "_CAPTURE_FAILED", threading.Event())
+    monkeypatch.setattr(devices, "_CAPTURE_FAILED", threading.Event())
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     monkeypatch.setattr(torch.cuda, "graph", graph)
     cuda = torch.device("cuda")

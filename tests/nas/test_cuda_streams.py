@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from bostruct.nas.cuda_streams import STREAMS, take_stream
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import STREAMS, DeviceContext, take_stream
 
 
 def test_no_two_contexts_with_graphs_share_a_stream(gpu):

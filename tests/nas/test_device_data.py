@@ -8,7 +8,7 @@ import weakref
 import torch
 
 from bostruct.nas import Dataset, diabetes
-from bostruct.nas.device_data import fraction_of, on_device
+from bostruct.nas.devices import fraction_of, on_device
 from tests.nas.graphs import CPU
 
 

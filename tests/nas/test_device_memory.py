@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from bostruct.nas.device_memory import memory_reason
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import DeviceContext, memory_reason
 from tests.nas.graphs import CPU
 
 SAYING_MEMORY = [

@@ -11,7 +11,7 @@ import torch
 import bostruct as bo
 from bostruct.nas import Dataset, Examples, NetworkObjective, TrainingFailed, diabetes, to_torch, train
 from bostruct.nas import objectives as objectives_module
-from bostruct.nas.ensembles import is_batched, train_ensemble
+from bostruct.nas.objectives import is_batched, train_ensemble
 from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained
 from bostruct.nas.recipes import FAST, NASBOT_MLP, NASBOT_MLP_MODERN
 from tests.nas.trainings import built

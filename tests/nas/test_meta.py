@@ -2,7 +2,7 @@
 
 import torch
 
-from bostruct.nas.meta import copy_to_meta
+from bostruct.nas.own_layers import copy_to_meta
 
 
 def test_a_copy_has_shapes_and_shares_what_was_shared():

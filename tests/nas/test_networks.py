@@ -13,8 +13,7 @@ from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import CNN, KERNEL_SIZES, Label
 from bostruct.language import SearchSpace
 from bostruct.nas import Recipe, ops, regression, to_torch, train
-from bostruct.nas.costs import cost
-from bostruct.nas.networks import ACTIVATION_MODULES, MainOutput, program_to_torch
+from bostruct.nas.networks import ACTIVATION_MODULES, MainOutput, cost, program_to_torch
 from bostruct.nas.spaces.genetic import genetic_cnn
 from bostruct.nas.spaces.nasnet import nasnet
 from bostruct.nas.spaces.wiring import apply_part

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from bostruct.nas import Recipe, diabetes, outcomes
-from bostruct.nas.cuda_graphs import CaptureFailed
-from bostruct.nas.devices import DeviceContext
+from bostruct.nas.devices import CaptureFailed, DeviceContext
 from bostruct.nas.outcomes import Epoch, OutOfMemory, describe_failure, nonfinite_failure
 from bostruct.nas.recipes import COMBO
 from tests.nas.graphs import CPU

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import CNN, MLP, Label
 from bostruct.nas import NetworkObjective, Recipe, cost, diabetes, digits, to_torch
-from bostruct.nas.ensembles import is_batched
+from bostruct.nas.objectives import is_batched
 from bostruct.nas.own_layers import OwnLayers, check_builders, leaving_shape, read_layers
 from bostruct.nas.searches import search_of
 from tests.nas import gated_layers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bostruct.nas import CIFAR10Objective, recipes
-from bostruct.nas.protocols import PROTOCOLS
+from bostruct.nas.cifar import PROTOCOLS
 
 
 def test_protocols_are_as_published():

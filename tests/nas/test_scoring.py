@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from bostruct.nas import Recipe, digits
-from bostruct.nas.device_data import on_device
-from bostruct.nas.devices import DeviceContext
-from bostruct.nas.scoring import SCORED_AT_ONCE, Scoring, scoring_batches
+from bostruct.nas.devices import DeviceContext, on_device
+from bostruct.nas.outcomes import SCORED_AT_ONCE, Scoring, scoring_batches
 from tests.nas.graphs import CPU
 from tests.nas.trainings import QUICK, trained
 

@@ -12,11 +12,10 @@ import torch
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.nas import Dataset, NetworkObjective, TrainingFailed, diabetes, digits, train
-from bostruct.nas.batches import count_steps
 from bostruct.nas.data import Examples
 from bostruct.nas.devices import DeviceContext
-from bostruct.nas.training import Training, TrainingJob
-from bostruct.nas.turns import Clock
+from bostruct.nas.steps import count_steps
+from bostruct.nas.training import Clock, Training, TrainingJob
 from tests.nas.trainings import CONVOLUTION, PERCEPTRON, QUICK, built, trained
 
 CPU = torch.device("cpu")

@@ -10,7 +10,7 @@ import torch
 
 from bostruct.nas.devices import DeviceContext
 from bostruct.nas.outcomes import OutOfMemory, Stopped, Trained, TrainingFailed
-from bostruct.nas.turns import Clock, TrainingContext, TurnTaking
+from bostruct.nas.training import Clock, RoundRobin, TrainingContext
 from tests.nas.graphs import CPU
 
 
@@ -37,13 +37,13 @@ class Counter:
 
 def make_group(seeds, device=DeviceContext, fails_alone=True, all_or_none=False):
     contexts = [TrainingContext(device(CPU, seed), Clock()) for seed in seeds]
-    return TurnTaking(contexts, Counter.close, fails_alone=fails_alone, all_or_none=all_or_none)
+    return RoundRobin(contexts, fails_alone=fails_alone, all_or_none=all_or_none)
 
 
 def go_on(group, then=None):
     while group.running:
         group.each(Counter.work, then)
-        group.finish(Counter.has_ended, Counter.result)
+        group.finish()
 
 
 def run(errors, then=None, **settings):
@@ -160,7 +160,7 @@ def test_each_turn_has_the_random_numbers_of_its_training():
 
 def test_a_clock_counts_its_own_turns(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("bostruct.nas.turns.monotonic", lambda: now[0])
+    monkeypatch.setattr("bostruct.nas.training.monotonic", lambda: now[0])
     clock = Clock(longest=5.0, deadline=150.0)
     for _ in range(2):
         with clock.run():

@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import ArchitectureProblem
 
 DOMAIN = bo.mlp_domain()
 SMALL = bo.Architecture.chain("relu-8 linear", "mlp")

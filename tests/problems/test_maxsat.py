@@ -15,11 +15,16 @@ from hypothesis import strategies as st
 from bostruct import problems
 from bostruct.contracts import DomainError
 from bostruct.problems.base import bits, relabel
-from bostruct.problems.dimacs import read_wcnf, write_wcnf
-from bostruct.problems.exact import prove_optimum
-from bostruct.problems.formula import Formula, raw_costs, standardized_costs
 from bostruct.problems.generated import frb_formula, johnson_graph, max3sat_formula, maxcut_formula
-from bostruct.problems.maxsat import maxsat
+from bostruct.problems.maxsat import (
+    Formula,
+    maxsat,
+    prove_optimum,
+    raw_costs,
+    read_wcnf,
+    standardized_costs,
+    write_wcnf,
+)
 
 OLD = """c a comment
 p wcnf 3 4 20

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.problems.nasbench201 import NASBENCH201_DATA_SETS, nasbench201
+from bostruct.problems.nas_tables import NASBENCH201_DATA_SETS, nasbench201
 from tests.problems.tables import DATA, edges_file, needs_data
 
 CODES = np.array([[3, 0, 2, 0, 0, 4], [3, 1, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [3, 0, 2, 1, 0, 0], [2, 2, 2, 2, 2, 2]])

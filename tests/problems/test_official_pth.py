@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bostruct import problems
-from bostruct.problems import official, official_pth
+from bostruct.problems import official
 from tests.problems.nats_files import Trap, all_results, first_file, nats_results
 
 load: Any = problems.load
@@ -132,25 +132,25 @@ class TestPth:
 @pytest.mark.parametrize(("module", "name"), [("os", "system"), ("builtins", "eval"), ("numpy", "load"), ("", "")])
 def test_only_makers_of_containers_and_numbers_are_harmless(module, name):
     with pytest.raises(pickle.UnpicklingError, match=f"it asks for {module}.{name}, which a table of numbers does not"):
-        official_pth.harmless(module, name)
-    assert official_pth.harmless("collections", "OrderedDict") is collections.OrderedDict
-    scalar = official_pth.harmless("numpy.core.multiarray", "scalar")
+        official.harmless(module, name)
+    assert official.harmless("collections", "OrderedDict") is collections.OrderedDict
+    scalar = official.harmless("numpy.core.multiarray", "scalar")
     assert scalar(np.dtype("<f8"), np.float64(0.25).tobytes()) == 0.25
 
 
 def test_files_of_torch_are_told_by_their_content(tmp_path):
     for write in (saved, archived):
-        assert official_pth.is_pth(write(tmp_path / "any.name", {}))
+        assert official.is_pth(write(tmp_path / "any.name", {}))
     np.savez(tmp_path / "x.npz", a=np.zeros(2))
     (tmp_path / "x.pth").write_bytes(b"")
     for other in ("x.npz", "x.pth", "none.pth", ""):
-        assert not official_pth.is_pth(tmp_path / other)
+        assert not official.is_pth(tmp_path / other)
 
 
 @pytest.mark.parametrize("write", [saved, archived])
 def test_architectures_come_in_the_order_of_their_index_with_their_last_epoch_alone(tmp_path, write):
     file = write(tmp_path / "x.pth", first_file({index: nats_results(index) for index in (2, 0, 1)}))
-    found = list(official_pth.architectures(file))
+    found = list(official.architectures(file))
     assert [name for name, _ in found] == [f"{file}: architecture {index}" for index in range(3)]
     for index, (_, results) in enumerate(found):
         assert results.keys() == {"200"}

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bostruct import problems
-from bostruct.problems import official, official_pth
-from bostruct.problems.dimacs import read_wcnf
+from bostruct.problems import official
 from bostruct.problems.fcnet import fcnet
+from bostruct.problems.maxsat import read_wcnf
 from bostruct.problems.paths import check_regular, is_folder, is_regular
 
 NO_PATHS = ("x" * 300, "a\0", "\udcff")
@@ -45,7 +45,7 @@ READERS = [
     official.read_nats,
     official.read_macro,
     lambda file: official.read_nats(file.parent),
-    lambda file: list(official_pth.architectures(file)),
+    lambda file: list(official.architectures(file)),
     partial(official.read_fcnet, data="naval_propulsion"),
 ]
 

@@ -11,8 +11,7 @@ from bostruct import problems
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.graphs import PathGraph
 from bostruct.problems.base import SpaceProblem, prove_by_enumeration, relabel
-from bostruct.problems.entries import GOALS, STRUCTURES
-from bostruct.problems.registry import ENTRIES, old_name
+from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES, old_name
 
 SPECS = [
     "contamination", "contamination:case=1203,lambda=0.01,stages=8", "ising:lambda=1e-4", "branin", "pest",

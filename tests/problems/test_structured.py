@@ -12,15 +12,12 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import PointError
-from bostruct.problems.biknapsack import biknapsack
+from bostruct.problems.base import StructuredProblem, generated_points, read_variable
 from bostruct.problems.coverage import find_best_cover, max_coverage
-from bostruct.problems.entries import ENTRIES, GOALS, STRUCTURES
-from bostruct.problems.knapsack import find_best_packing, item_space, knapsack, read_items
+from bostruct.problems.knapsack import biknapsack, find_best_packing, item_space, knapsack, read_items
 from bostruct.problems.motifs import motifs
-from bostruct.problems.ordering import find_best_order, ordering
-from bostruct.problems.qap import qap
-from bostruct.problems.structured import StructuredProblem, generated_points, read_variable
-from bostruct.problems.tsp import find_shortest_tour, tsp
+from bostruct.problems.orders import find_best_order, find_shortest_tour, ordering, qap, tsp
+from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES
 
 SPECS = [name for name, entry in ENTRIES.items() if entry.group in (GOALS, STRUCTURES)]
 SEED_1 = {  # of three random points, by the benchmarks, before the generators were a part of the package

@@ -14,7 +14,7 @@ import pytest
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.table import TableDomain
 from bostruct.problems import tabular
-from bostruct.problems.architectures import ArchitectureProblem
+from bostruct.problems.base import ArchitectureProblem
 
 # NAS-Bench-201: rows 1 and 2 compute the same, a skip from input to output and what leads nowhere.
 CODES = np.array([[3, 0, 2, 0, 0, 4], [0, 0, 0, 1, 0, 0], [3, 0, 2, 1, 0, 0], [2, 2, 2, 2, 2, 2]])

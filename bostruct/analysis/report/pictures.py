@@ -14,28 +14,78 @@ import numpy as np
 from bostruct.analysis.calibration import draw_calibration
 from bostruct.analysis.fronts import plot_front, plot_hypervolume
 from bostruct.analysis.genealogy import list_ancestors, list_pairs, plot_genealogy
+from bostruct.analysis.importances import plot_importance
+from bostruct.analysis.parallel_coordinates import plot_parallel_coordinates
+from bostruct.analysis.point_columns import read_columns
 from bostruct.analysis.report.facts import Run
 from bostruct.analysis.report.story import cut_end
-from bostruct.analysis.report.variable_pictures import (
-    count_bars,
-    count_rows,
-    describe_importances,
-    describe_parallel_coordinates,
-    describe_slices,
-    draw_importances,
-    draw_parallel_coordinates,
-    draw_slices,
-    sort_variables,
-)
+from bostruct.analysis.report.tables import LONGEST_EFFECT, clean_names
+from bostruct.analysis.slices import find_best, plot_slices, put_lacking_last, put_slice_legend, sort_by_share
 from bostruct.checks import load_by_name, optional_import
-from bostruct.contracts import MissingExtra
+from bostruct.contracts import BostructError, MissingExtra
 from bostruct.display import Html, element, pluralize, printable
 from bostruct.study.history import Trial
 
+MOST_BARS = 15
+MOST_SLICES = 4
+MOST_COLUMNS = 10  # of parallel coordinates
+MOST_ROWS = 3  # objectives that have a row each
+LEAST_TOLD = 2  # completed trials, below which a picture of single variables shows nothing
 MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
 WIDE, NARROW = 9.0, 5.4  # inches: across the page, and half of it
 SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "bostruct"}
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def draw_pictures(run: Run) -> list[Html]:
+    """Draw what there is to draw of a run, each as a figure with its title and a text in its place.
+
+    run: to draw.
+
+    Without matplotlib a paragraph says how to get it.
+    """
+    try:
+        optional_import("matplotlib", "plot")
+    except MissingExtra as error:
+        return [element("p", f"There are no pictures: {error}", class_="note")]
+    return [drawn for one in PICTURES if (drawn := _frame(one, run)) is not None]
+
+
+def _frame(picture: Picture, run: Run) -> Html | None:
+    """Return a picture with its title, a word where it cannot be drawn, None where there is nothing to draw."""
+    try:
+        if not picture.is_drawn(run):
+            return None
+        text, source = printable(picture.describe(run)), _draw(picture, run)
+    except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
+        return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
+    image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
+    scroll = {"class_": "wide", "role": "region", "tabindex": "0", "aria_label": picture.title}
+    framed = element("div", image, **(scroll if picture.size(run)[0] == WIDE else {}))
+    return element("figure", framed, element("figcaption", picture.title))
+
+
+def _draw(picture: Picture, run: Run) -> str:
+    """Return the picture as SVG in base64, the same for the same run."""
+    mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
+    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of glyphs that the font lacks, and browsers have
+        figure = figures.Figure(figsize=picture.size(run), layout="constrained")
+        picture.draw(run, figure)
+        figure.patch.set_alpha(0.0)  # the page is dark or light
+        for one in figure.axes:
+            one.patch.set_alpha(0.0)
+        _rasterize(figure)
+        text = StringIO()
+        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
+    return base64.b64encode(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.getvalue()).encode()).decode()
+
+
+def _rasterize(figure: Any) -> None:
+    """Have artists of very many marks or lines drawn as pixels."""
+    for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
+        if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
+            artist.set_rasterized(True)
 
 
 class Picture(NamedTuple):
@@ -53,6 +103,118 @@ class Picture(NamedTuple):
     draw: Callable[[Run, Any], object]
     describe: Callable[[Run], str]
     size: Callable[[Run], tuple[float, float]] = lambda _: (WIDE, 4.0)
+
+
+def count_rows(run: Run) -> int:
+    """Return the number of objectives that have a row in pictures of variables.
+
+    run: to draw.
+    """
+    return min(run.result.goals.n_objectives, MOST_ROWS)
+
+
+def _say_objectives(run: Run) -> str:
+    n = run.result.goals.n_objectives
+    return "" if n == 1 else f" A row for each of the {'first ' if n > MOST_ROWS else ''}{count_rows(run)} objectives."
+
+
+def sort_variables(run: Run, objective: int) -> list[str]:
+    """Return the names of the variables that can be drawn on an axis, the most important first; none of few trials.
+
+    Those that the best point lacks come last.
+
+    run: to draw.
+    objective: that they are important for, its position from 0.
+    """
+    told = run.result.list_completed()
+    if len(told) < LEAST_TOLD:
+        return []
+    try:
+        columns = read_columns(run.result, told, None).columns
+    except BostructError:  # points that are not made of named variables
+        return []
+    shares = run.importances[objective].main if run.importances else {}
+    best = find_best(run.result, told, objective)
+    return [column.name for column in put_lacking_last(sort_by_share(columns, shares), best)]
+
+
+def count_bars(run: Run) -> int:
+    """Return the number of bars in a row of the picture of importances.
+
+    run: to draw.
+    """
+    return min(len(run.importances[0].main), MOST_BARS) if run.importances else 0
+
+
+def draw_importances(run: Run, figure: Any) -> None:
+    """Draw bars of the importances.
+
+    run: to draw.
+    figure: an empty one.
+    """
+    for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
+        plot_importance(clean_names(run.importances[objective]), axes, MOST_BARS)
+        axes.set_ylabel("" if run.is_single else f"objective {objective}")
+
+
+def describe_importances(run: Run) -> str:
+    """Say in words what the picture of importances shows.
+
+    run: that is drawn.
+    """
+    first = list(clean_names(run.importances[0]).main.items())[:3]
+    said = ", ".join(f"{name} {one.share:.2f} ± {one.spread:.2f}" for name, one in first)
+    bars = "Bars of the share of the variance that each variable explains by itself"
+    return f"{bars}. The largest: {said}.{_say_objectives(run)}"
+
+
+def draw_slices(run: Run, figure: Any) -> None:
+    """Draw slices along the most important variables.
+
+    run: to draw.
+    figure: an empty one.
+    """
+    count = min(len(sort_variables(run, 0)), MOST_SLICES)
+    grid = figure.subplots(count_rows(run), count, squeeze=False)
+    for objective, panels in enumerate(grid):
+        plot_slices(run.result, sort_variables(run, objective)[:count], panels, objective)
+        panels[0].set_title("", loc="left")  # wider than a panel; the page has one
+    put_slice_legend(grid)
+
+
+def describe_slices(run: Run) -> str:
+    """Say in words what the slices show.
+
+    run: that is drawn.
+    """
+    names = [cut_end(name, LONGEST_EFFECT) for name in sort_variables(run, 0)[:MOST_SLICES]]
+    said = f"Values told against each of {', '.join(names)}, the most important first"
+    if run.recommended is not None and run.recommended.mean is not None:
+        said += ", and what the model expects where this variable of the best point changes, with its 95 % interval"
+    return f"{said}.{_say_objectives(run)}"
+
+
+def draw_parallel_coordinates(run: Run, figure: Any) -> None:
+    """Draw lines through the most important variables.
+
+    run: to draw.
+    figure: an empty one.
+    """
+    for objective, axes in enumerate(figure.subplots(count_rows(run), squeeze=False).flat):
+        plot_parallel_coordinates(run.result, sort_variables(run, objective)[:MOST_COLUMNS], axes, objective)
+
+
+def describe_parallel_coordinates(run: Run) -> str:
+    """Say in words what the parallel coordinates show.
+
+    run: that is drawn.
+    """
+    names = sort_variables(run, 0)
+    shown = names[:MOST_COLUMNS]
+    which = f"the {len(shown)} most important of {len(names)} variables" if len(names) > len(shown) else "its variables"
+    said = f"A line for each of {pluralize(len(run.result.list_completed()), 'completed trial')} through {which}"
+    said += f" ({', '.join(cut_end(name, LONGEST_EFFECT) for name in shown)}) to its value, better up."
+    return f"{said} Better trials are darker, the best one is thick.{_say_objectives(run)}"
 
 
 def _describe_history(run: Run) -> str:
@@ -182,54 +344,3 @@ PICTURES = (
         lambda _: (NARROW, 4.0),
     ),
 )
-
-
-def draw_pictures(run: Run) -> list[Html]:
-    """Draw what there is to draw of a run, each as a figure with its title and a text in its place.
-
-    run: to draw.
-
-    Without matplotlib a paragraph says how to get it.
-    """
-    try:
-        optional_import("matplotlib", "plot")
-    except MissingExtra as error:
-        return [element("p", f"There are no pictures: {error}", class_="note")]
-    return [drawn for one in PICTURES if (drawn := _frame(one, run)) is not None]
-
-
-def _frame(picture: Picture, run: Run) -> Html | None:
-    """Return a picture with its title, a word where it cannot be drawn, None where there is nothing to draw."""
-    try:
-        if not picture.is_drawn(run):
-            return None
-        text, source = printable(picture.describe(run)), _draw(picture, run)
-    except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
-        return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
-    image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
-    scroll = {"class_": "wide", "role": "region", "tabindex": "0", "aria_label": picture.title}
-    framed = element("div", image, **(scroll if picture.size(run)[0] == WIDE else {}))
-    return element("figure", framed, element("figcaption", picture.title))
-
-
-def _draw(picture: Picture, run: Run) -> str:
-    """Return the picture as SVG in base64, the same for the same run."""
-    mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
-    with mpl.rc_context(SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of glyphs that the font lacks, and browsers have
-        figure = figures.Figure(figsize=picture.size(run), layout="constrained")
-        picture.draw(run, figure)
-        figure.patch.set_alpha(0.0)  # the page is dark or light
-        for one in figure.axes:
-            one.patch.set_alpha(0.0)
-        _rasterize(figure)
-        text = StringIO()
-        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
-    return base64.b64encode(NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text.getvalue()).encode()).decode()
-
-
-def _rasterize(figure: Any) -> None:
-    """Have artists of very many marks or lines drawn as pixels."""
-    for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
-        if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
-            artist.set_rasterized(True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from bostruct.analysis.picture_style import write_ordinal
+from bostruct.analysis.pictures import write_ordinal
 from bostruct.analysis.report.facts import Run
 from bostruct.contracts import Domain
 from bostruct.display import Html, element, pluralize

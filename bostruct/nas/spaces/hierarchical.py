@@ -1,21 +1,22 @@
-"""The hierarchical space of Liu et al. 2018 (Hierarchical representations): a motif of motifs, everywhere alike."""
+"""The flat and the hierarchical space of Liu et al. 2018 (Hierarchical representations): motifs everywhere alike."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
-from bostruct.domains.language.combinators import siso_sequential
+from bostruct.domains.language.combinators import identity, siso_sequential
 from bostruct.domains.language.graph import IO, Builder
 from bostruct.domains.language.hyperparameters import D
 from bostruct.domains.language.modules import substitution_module
 from bostruct.domains.language.values import Value
 from bostruct.nas import ops
-from bostruct.nas.spaces.flat import FLAT_OPERATIONS, NONE, build_operation, wire_nodes
-from bostruct.nas.spaces.wiring import apply_part
+from bostruct.nas.spaces.wiring import apply_part, combine_outputs
 
+FLAT_OPERATIONS = ("conv1x1", "depthwise3x3", "separable3x3", "maxpool3x3", "avgpool3x3", "identity")
+NONE = "none"
 Edges: TypeAlias = dict[str, D]
 
 
@@ -35,6 +36,75 @@ def hierarchical(
     around the cells is that of `flat`, and a motif ends in a convolution as it does there (DeepArchitect's code).
     """
     return partial(_hierarchical_network, nodes, motifs, cell_nodes, tuple(filters), classes)
+
+
+def flat(nodes: int = 11, filters: tuple[int, ...] = (64, 128, 256), classes: int = 10) -> Builder:
+    """Return the flat search space: networks of one motif, whose edges each have an operation.
+
+    nodes: of a motif. Each edge (i - 1, i) has an operation, every other one or none: 6^10 7^45 motifs of eleven nodes.
+    filters: of each resolution.
+    classes: of the data.
+
+    The operation of edge i -> j is the hyperparameter ``edge_i_j``. A node joins what its edges give, normalizes it and
+    convolves it with size 1; the motif ends in one more of these convolutions. Per resolution motif, separable
+    convolution, motif, and one of stride 2 to twice the filters; DeepArchitect's code keeps 64 filters in the first of
+    these convolutions, which here follow the resolution.
+    """
+    return partial(_flat_network, nodes, tuple(filters), classes)
+
+
+def _flat_network(nodes: int, filters: tuple[int, ...], classes: int) -> IO:
+    chosen = {
+        f"edge_{i}_{j}": D(FLAT_OPERATIONS if j == i + 1 else (NONE, *FLAT_OPERATIONS), name=f"edge_{i}_{j}")
+        for i, j in combinations(range(nodes), 2)
+    }
+
+    def motif(width: int) -> IO:
+        built = partial(_wire_flat_motif, nodes, width)
+        return substitution_module("Motif", built, chosen, ["in"], ["out"], opens_choices=False)
+
+    parts = [ops.conv2d(filters[0], 3)]
+    for width in filters:
+        parts += [motif(width), ops.separable_conv2d(width), motif(width), ops.separable_conv2d(2 * width, stride=2)]
+    return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
+
+
+def _wire_flat_motif(nodes: int, width: int, chosen: dict[str, Value]) -> IO:
+    return _wire_motif(nodes, width, {name.removeprefix("edge_"): value for name, value in chosen.items()})
+
+
+def wire_nodes(nodes: int, width: int, chosen: Mapping[str, Value], build: Callable[[Value], IO]) -> IO:
+    """Build a graph of nodes, each of which joins what its edges give, normalizes it and convolves it with size 1.
+
+    nodes: number of nodes, at least 2; the last one is the output.
+    width: number of filters.
+    chosen: ``i_j`` -> what stands on the edge from node i to node j, ``none`` for nothing.
+    build: function of what was chosen that builds it.
+    """
+    inputs, outputs = identity()
+    made = [outputs]
+    for j in range(1, nodes):
+        edges = [(i, chosen[f"{i}_{j}"]) for i in range(j)]
+        read = [apply_part(build(one), made[i]) for i, one in edges if one != NONE]
+        joined = siso_sequential([ops.batch_norm(), ops.conv2d(width, 1), ops.relu()])
+        made.append(apply_part(joined, combine_outputs(read, ops.concat)))
+    return inputs, made[-1]
+
+
+def build_operation(name: str, width: int) -> IO:
+    """Build one of `FLAT_OPERATIONS`.
+
+    name: of the operation.
+    width: number of filters.
+    """
+    return {
+        "conv1x1": partial(ops.conv2d, width, 1),
+        "depthwise3x3": ops.depthwise_conv2d,
+        "separable3x3": partial(ops.separable_conv2d, width),
+        "maxpool3x3": partial(ops.max_pool, 3, 1),
+        "avgpool3x3": partial(ops.avg_pool, 3, 1),
+        "identity": identity,
+    }[name]()
 
 
 def _hierarchical_network(nodes: int, motifs: int, cell_nodes: int, filters: tuple[int, ...], classes: int) -> IO:

@@ -41,7 +41,7 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
     which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
     """
-    return partial(_nasbench101_network, stacks, cells, filters, classes)
+    return partial(_choose_edges, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
@@ -64,10 +64,6 @@ def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
     for position, (i, j) in enumerate(NASBENCH101_EDGES):
         present = _with(present, position, chosen.get(f"edge_{i}_{j}", _feasible_bits(present, position)[0]))
     return {edge: int(edge in present) for edge in sorted(NASBENCH101_EDGES)}
-
-
-def _nasbench101_network(stacks: int, cells: int, filters: int, classes: int) -> IO:
-    return _choose_edges(partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
 
 def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
@@ -163,11 +159,7 @@ def _widths(width: int, used: list[int], edges: dict[tuple[int, int], Value]) ->
 
 def _cut_channels(outputs: dict[str, Output], have: int, want: int) -> dict[str, Output]:
     """Keep the first channels, where a node has more than its reader wants."""
-    return outputs if have == want else apply_part(_first_channels(want), outputs)
-
-
-def _first_channels(count: int) -> IO:
-    return siso_torch_module("FirstChannels", _first, {"count": count})
+    return outputs if have == want else apply_part(siso_torch_module("FirstChannels", _first, {"count": want}), outputs)
 
 
 def _first(values: Values, shapes: Shapes) -> Callable[[Tensor], Tensor]:

@@ -108,7 +108,7 @@ def check_keep(keep: float) -> float:
 
 
 def _drop_path(values: Values, shapes: Shapes) -> nn.Module:
-    from bostruct.nas.spaces.drop_path import DropPath
+    from bostruct.nas.networks import DropPath
 
     del shapes
     return DropPath(values["rate"])

@@ -18,8 +18,7 @@ import bostruct as bo
 from bostruct.analysis.report import facts
 from bostruct.analysis.report import page as page_module
 from bostruct.analysis.report.facts import read_run
-from bostruct.analysis.report.page import render_page, write_report
-from bostruct.analysis.report.style import SORT, STYLE
+from bostruct.analysis.report.page import SORT, STYLE, render_page, write_report
 from bostruct.language import SearchSpace
 from bostruct.nas.spaces.wrs_cnn import reduced_wrs_cnn
 from tests.analysis.report.runs import HOSTILE, LINE, TURNED, check_page, make_hostile, make_plain

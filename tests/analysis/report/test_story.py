@@ -8,8 +8,7 @@ import pytest
 
 from bostruct.analysis.report.facts import read_run
 from bostruct.analysis.report.story import cut_end, first_line, format_seconds, format_time, tell_story
-from bostruct.analysis.report.tables import tabulate_best, tabulate_limits, tabulate_model
-from bostruct.analysis.report.trials import tabulate_trials
+from bostruct.analysis.report.tables import tabulate_best, tabulate_limits, tabulate_model, tabulate_trials
 from tests.analysis.report.runs import make_hostile, make_plain
 
 

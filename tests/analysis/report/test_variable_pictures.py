@@ -6,7 +6,7 @@ from typing import Any
 
 import bostruct as bo
 from bostruct.analysis.report.facts import Run, read_run
-from bostruct.analysis.report.variable_pictures import (
+from bostruct.analysis.report.pictures import (
     MOST_ROWS,
     count_bars,
     count_rows,

@@ -12,9 +12,8 @@ from bostruct.language import Exact, SearchSpace
 from bostruct.nas.spaces.combo_cell import combo_cell
 from bostruct.nas.spaces.darts import darts
 from bostruct.nas.spaces.enas import enas_cell
-from bostruct.nas.spaces.flat import flat
 from bostruct.nas.spaces.genetic import genetic_cnn
-from bostruct.nas.spaces.hierarchical import hierarchical
+from bostruct.nas.spaces.hierarchical import flat, hierarchical
 from bostruct.nas.spaces.nasbench101 import nasbench101
 from bostruct.nas.spaces.nasbench201 import nasbench201
 from bostruct.nas.spaces.nasnet import nasnet

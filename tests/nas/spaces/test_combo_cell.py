@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Infeasible
 from bostruct.language import SearchSpace
-from bostruct.nas.costs import cost
+from bostruct.nas.networks import cost
 from bostruct.nas.spaces import combo_cell as module
 from bostruct.nas.spaces.combo_cell import INITIAL_CELLS, CellNode, bits_space, combo_cell, decode_bits, published_flops
 from tests.nas.spaces.programs import PAIRS

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bostruct.language import SearchSpace
-from bostruct.nas.costs import cost
+from bostruct.nas.networks import cost
 from bostruct.nas.spaces.darts import DARTS_OPERATIONS, darts, darts_operation
 from tests.nas.spaces.programs import build_part, draw_program, kinds_of, specify_by_name
 

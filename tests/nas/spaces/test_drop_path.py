@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from bostruct.nas.spaces.drop_path import DropPath
+from bostruct.nas.networks import DropPath
 
 
 def test_paths_are_dropped_while_training_alone():

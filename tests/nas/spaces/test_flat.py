@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from bostruct.language import Exact, SearchSpace
-from bostruct.nas.spaces.flat import FLAT_OPERATIONS, NONE, flat
+from bostruct.nas.spaces.hierarchical import FLAT_OPERATIONS, NONE, flat
 from tests.nas.spaces.programs import read_by
 
 

@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 
 from bostruct.language import AtLeast, Exact, SearchSpace
-from bostruct.nas.spaces.flat import FLAT_OPERATIONS, NONE
-from bostruct.nas.spaces.hierarchical import hierarchical
+from bostruct.nas.spaces.hierarchical import FLAT_OPERATIONS, NONE, hierarchical
 
 
 def test_motifs_are_shared_and_count_where_the_cell_has_them():

@@ -7,7 +7,7 @@ import pytest
 from torch import nn
 
 from bostruct.language import Exact, SearchSpace
-from bostruct.nas.costs import cost
+from bostruct.nas.networks import cost
 from bostruct.nas.spaces.nasbench101 import is_feasible, nasbench101, wiring
 from bostruct.nas.spaces.wiring import on_path_nodes
 from tests.nas.spaces.programs import PAIRS, specify_by_name

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from bostruct.language import SearchSpace
-from bostruct.nas.costs import cost
+from bostruct.nas.networks import cost
 from bostruct.nas.spaces.nasbench201 import (
     NASBENCH201_EDGES,
     NASBENCH201_OPERATIONS,
