@@ -293,12 +293,12 @@ def load_space(spec: str | None) -> Domain | None:
     """
     if spec is None:
         return None
-    from bostruct.plugins import lookup
+    from bostruct import plugins
     from bostruct.problems.registry import is_own
 
     if is_own(spec):
         try:
-            return _read_space(spec, lookup.import_reference("problem", spec))
+            return _read_space(spec, plugins.import_reference("problem", spec))
         except (TypeError, ValueError, OSError) as error:
             raise click.UsageError(error_text(error)) from error
     return load_problem(spec).space

@@ -27,8 +27,8 @@ from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
-    from bostruct.serving.http_server import StudyServer
     from bostruct.serving.service import Service
+    from bostruct.serving.transports import StudyServer
     from bostruct.study.study import Study
 
 OF_HTTP = {"path": "--socket", "host": "--host", "port": "--port", "token_file": "--token-file"}
@@ -167,9 +167,8 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
 def _open_described(path: str, file: str | None) -> Study:
     """Open the study that a file of JSON describes; raise UsageError where it describes none."""
     from bostruct.serving.descriptions import read_description
-    from bostruct.serving.json_lines import read_request
-    from bostruct.serving.operations import CREATED, read_text
-    from bostruct.serving.refusals import Refusal
+    from bostruct.serving.messages import Refusal, read_request
+    from bostruct.serving.service import CREATED, read_text
 
     try:
         with open(path, "rb") as text:
@@ -240,8 +239,8 @@ def _reserve_stdout() -> Iterator[BinaryIO]:
 
 def _listen(service: Service, host: str, port: int, path: str | None, token_file: str | None, as_json: bool) -> None:
     from bostruct.execution.interrupts import exit_on_sigterm
-    from bostruct.serving.http_server import StudyServer
-    from bostruct.serving.token_file import keep_token
+    from bostruct.serving.guarded_http import keep_token
+    from bostruct.serving.transports import StudyServer
 
     with ExitStack() as stack:
         server = stack.enter_context(StudyServer(service, host, port, path))
@@ -262,7 +261,7 @@ def _listen(service: Service, host: str, port: int, path: str | None, token_file
 
 def _announce(server: StudyServer, path: str | None, token_file: str | None, as_json: bool) -> None:
     from bostruct.display import printable
-    from bostruct.serving.http_server import PATH
+    from bostruct.serving.transports import PATH
 
     names, url = server.service.list_studies(), server.url + PATH
     if as_json:
@@ -277,7 +276,7 @@ def _announce(server: StudyServer, path: str | None, token_file: str | None, as_
 
 def _serve_stdio(service: Service, answers: BinaryIO) -> None:
     from bostruct.execution.interrupts import exit_on_sigterm
-    from bostruct.serving.stdio import serve_lines
+    from bostruct.serving.transports import serve_lines
 
     with exit_on_sigterm():
         try:

@@ -30,8 +30,7 @@ def watch(file: str, name: str | None, port: int, host: str, problem: str | None
       bostruct watch runs.db --port 8765
     """
     with plain_errors():
-        from bostruct.cli.live_page import LivePage
-        from bostruct.cli.watch_server import WatchServer
+        from bostruct.cli.live_page import LivePage, WatchServer
         from bostruct.display import printable
 
         page = LivePage(file, name, load_space(problem))

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from bostruct import plugins
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import Domain, Presented
 from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, declare_goals, read_reference
-from bostruct.plugins import lookup
 from bostruct.problems.architectures import ArchitectureProblem
 from bostruct.problems.base import SpaceProblem, draw_points
 from bostruct.problems.structured import StructuredProblem
@@ -134,7 +134,7 @@ def as_problem(argument: str, given: object, name: str | None = None) -> AnyProb
         try:
             given = given()
         except Exception as error:
-            raise ValueError(f"{argument}: making the problem failed: {lookup.explain(error)}") from error
+            raise ValueError(f"{argument}: making the problem failed: {plugins.explain(error)}") from error
     if isinstance(given, SpaceProblem | ArchitectureProblem | StructuredProblem):
         return given
     try:

@@ -12,8 +12,7 @@ from bostruct.domains.space.clauses import clause_from_json
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals, declare_goals
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.trial_json import point_from_json
+from bostruct.serving.messages import Refusal, point_from_json
 from bostruct.storage.json_text import MALFORMED, dump
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.variable import Variable
+from bostruct.testing.batch_laws import spoil
 from bostruct.testing.chance_laws import are_plausible, check_chance
 from bostruct.testing.common import names_part, read_back
-from bostruct.testing.ownership_laws import spoil
 
 Columns = tuple[int, ...]
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import bostruct as bo
-from bostruct.cli.findings import describe_findings, find_rows, incumbent_row
+from bostruct.cli.text import describe_findings, find_rows, incumbent_row
 
 SPACE = {"x": range(4), "y": range(4)}
 

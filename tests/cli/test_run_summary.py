@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.analysis.tables import format_number
-from bostruct.cli.run_summary import describe_run, format_summary
+from bostruct.cli.run import describe_run, format_summary
 from bostruct.methods import list_names
 from bostruct.problems.entries import ENTRIES, GOALS, STRUCTURES
 from tests.cli.invoke import SMALL as SMALL_CHOICES

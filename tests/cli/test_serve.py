@@ -19,8 +19,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.cli.serve import EXPOSED
-from bostruct.serving.http_server import StudyServer
-from bostruct.serving.token_file import make_token
+from bostruct.serving.guarded_http import make_token
+from bostruct.serving.transports import StudyServer
 from tests.cli.invoke import SMALL, call
 from tests.serving.doors import JSON_SPACE, ask, post
 

@@ -14,8 +14,8 @@ from http.cookiejar import CookieJar
 import pytest
 
 import bostruct as bo
+from bostruct.cli.live_page import WatchServer
 from bostruct.cli.watch import EXPOSED
-from bostruct.cli.watch_server import WatchServer
 from tests.cli.invoke import call
 
 

@@ -10,9 +10,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Searcher, Suggestion
-from bostruct.serving.leases import Leases
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.served_study import ServedStudy
+from bostruct.serving.messages import Refusal
+from bostruct.serving.served_study import Leases, ServedStudy
 from tests.serving.doors import SPACE
 
 

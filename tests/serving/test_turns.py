@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.turns import Turns
+from bostruct.serving.messages import Refusal
+from bostruct.serving.served_study import Turns
 
 
 def wait_until(holds):

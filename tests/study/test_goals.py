@@ -11,7 +11,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.cli.show import _find_front
+from bostruct.cli.studies import _find_front
 from bostruct.contracts import BostructError
 from bostruct.goals import declared
 from bostruct.goals.declared import Goals
