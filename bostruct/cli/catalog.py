@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -66,7 +67,7 @@ def _table_of(described: list[Facts]) -> str:
             format_number(entry.get("optimum")),
             {True: "yes", False: "no"}.get(entry.get("noisy"), "-"),  # type: ignore[arg-type]
             entry["summary"],
-            _short_source(entry.get("source", "your file")),
+            re.split(r"[:;]| \(", entry.get("source", "your file"))[0],
         )
         for entry in described
     ]
@@ -86,15 +87,9 @@ def _describe_installed() -> tuple[list[Facts], dict[str, str]]:
         except ValueError as error:
             broken[name] = error_text(error)
         else:
-            described.append(
-                {"name": name, "group": "Installed", "summary": plugins.describe_plugin(point), "parameters": {}}
-                | facts
-            )
+            summary = plugins.describe_plugin(point)
+            described.append({"name": name, "group": "Installed", "summary": summary, "parameters": {}} | facts)
     return described, broken
-
-
-def _short_source(source: str) -> str:
-    return source.partition(":")[0].partition(";")[0].partition(" (")[0]
 
 
 def _entry(name: str) -> Facts:

@@ -18,6 +18,7 @@ import click
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
+    from bostruct.serving.guarded_http import GuardedServer
     from bostruct.storage.protocol import Storage
     from bostruct.study.history import Trial
     from bostruct.study.run_settings import FailureLimit
@@ -205,6 +206,25 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
             show(message, kind, *where)
 
     return show_note
+
+
+def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
+    """Print a warning where other machines reach a server.
+
+    server: that listens.
+    host: as the user gave it.
+    does: what clients do with the studies, such as ``uses``.
+    """
+    from bostruct.display import printable
+
+    if not server.is_loopback:
+        port = server.server_port
+        click.echo(
+            f"Warning: {printable(host)} is not a loopback address. Whoever reaches it and knows the token {does} the "
+            f"studies, and the connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} "
+            "THIS_MACHINE",
+            err=True,
+        )
 
 
 def add_relabel(spec: str, relabel: int | None) -> str:

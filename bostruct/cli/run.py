@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,12 +30,10 @@ from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, find_ro
 from bostruct.display import pluralize
 
 if TYPE_CHECKING:
-    from bostruct.contracts import Presented
+    from bostruct.goals.declared import Goals
     from bostruct.problems.own import AnyProblem
-    from bostruct.study.callbacks import StopWhen, TargetValue
     from bostruct.study.result import Result
     from bostruct.study.run_settings import FailureLimit
-    from bostruct.study.stopping import StoppingRule
     from bostruct.study.study import Study
 
 JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best value
@@ -117,20 +115,44 @@ def run(
       bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
       bostruct run mine.py:problem --method mine.py:method --trials 40
     """
+    from bostruct.comparison.runs import name_in_file
+    from bostruct.study.callbacks import StopWhen, TargetValue
+    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
+
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
-    stops = _read_stops(loaded, until_optimum, regret, stop_trials, max_initial_failures)
-    if repeats:
-        _require_single("repeats", loaded)
-    initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
-    name = name or _name_study(storage, f"{loaded.name} {method} seed={seed}", config)
-    request = RunRequest(loaded, method, seed, storage, name, initial, trials, workers, stops, repeats)
+    of_one_objective = {"regret": regret is not None, "stop-trials": stop_trials is not None, "repeats": repeats}
+    for option, is_given in of_one_objective.items():
+        if is_given and not loaded.goals.is_single:
+            raise click.UsageError(
+                f"--{option}: expected a problem of one objective without limits; {loaded.name} is to {loaded.goals}"
+            )
+    named = f"{loaded.name} {method} seed={seed}" + ("" if config is None else f" config={config}")
+    of_study: dict[str, Any] = {
+        "method": method,
+        "seed": seed,
+        "storage": storage,
+        "name": name or name_in_file(storage, named),
+        "initial_points": [] if config is None else loaded.initial_points(check_config(loaded, config)),
+    }
+    reached = [TargetValue(_target(loaded), "optimum reached")] if until_optimum else []
+    rule = {"median": MedianRule, "halving": SuccessiveHalvingRule}.get(stop_trials or "")
+    of_run: dict[str, Any] = {
+        "workers": workers,
+        "callbacks": [*reached, *([] if regret is None else [StopWhen(regret)])],
+        "stopping_rule": None if rule is None else rule(),
+        "max_initial_failures": max_initial_failures,
+    }
+    goals = replace(loaded.goals, repeats=repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
-        result, summary = _execute(request, progress, as_json, plot, overwrite)
-    _report(result, summary, as_json, plot)
+        result, summary = _execute(loaded, goals, of_study, trials, of_run, progress, as_json, plot, overwrite)
+    _print_summary(result, summary, as_json)
+    if not result.n_completed:
+        undrawn = "" if plot is None else f"; nothing is drawn into {plot}"
+        raise click.ClickException(f"no trial has completed{undrawn}")
 
 
 def describe_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
@@ -187,11 +209,6 @@ def _judge_best(problem: AnyProblem, result: Result) -> Facts:
     }
 
 
-def _count_statuses(summary: Facts) -> str:
-    counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
-    return f"{counts}; {summary['stopped_early']} stopped early" if summary["stopped_early"] else counts
-
-
 def format_summary(summary: Facts, result: Result) -> str:
     """Write a summary as rows of text.
 
@@ -199,10 +216,12 @@ def format_summary(summary: Facts, result: Result) -> str:
     result: of the study.
     """
     goals = "" if result.goals.is_default else f", {result.goals}"
+    counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+    stopped = f"; {summary['stopped_early']} stopped early" if summary["stopped_early"] else ""
     rows = [
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
-        ("trials", f"{summary['trials']}: {_count_statuses(summary)}"),
+        ("trials", f"{summary['trials']}: {counts}{stopped}"),
         *find_rows(summary, result, with_points=True),
         *_judged_rows(summary, result),
         ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
@@ -236,99 +255,6 @@ def _judged_rows(summary: Facts, result: Result) -> Rows:
     ]
 
 
-def _name_study(storage: str | None, name: str, config: int | None) -> str:
-    """Return the name of a study that was given none."""
-    from bostruct.comparison.runs import name_in_file
-
-    return name_in_file(storage, name if config is None else f"{name} config={config}")
-
-
-def _report(result: Result, summary: Facts, as_json: bool, plot: str | None) -> None:
-    """Print a summary; raise ClickException where no trial has completed."""
-    _print_summary(result, summary, as_json)
-    if not result.n_completed:
-        undrawn = "" if plot is None else f"; nothing is drawn into {plot}"
-        raise click.ClickException(f"no trial has completed{undrawn}")
-
-
-@dataclass(frozen=True)
-class Stops:
-    """The reasons for which a run, or one of its trials, ends early; None where there is none.
-
-    target: a value.
-    regret: of `bostruct.StopWhen`.
-    rule: for trials that report, ``median`` or ``halving``.
-    max_initial_failures: as of `Study.optimize`.
-    """
-
-    target: float | None
-    regret: float | None
-    rule: str | None
-    max_initial_failures: FailureLimit
-
-    def make_callbacks(self) -> list[TargetValue | StopWhen]:
-        """Return the callbacks that end the run."""
-        from bostruct.study.callbacks import StopWhen, TargetValue
-
-        reached = [] if self.target is None else [TargetValue(self.target, "optimum reached")]
-        return [*reached, *([] if self.regret is None else [StopWhen(self.regret)])]
-
-    def make_rule(self) -> StoppingRule | None:
-        """Return the rule that ends trials."""
-        from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
-
-        return None if self.rule is None else {"median": MedianRule, "halving": SuccessiveHalvingRule}[self.rule]()
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """A run that the command line asks for.
-
-    problem: as loaded.
-    method: name of the method.
-    seed: an integer from 0.
-    storage: a file or a database, None keeps all in memory.
-    name: of the study in its file.
-    initial: points to begin with.
-    trials: finished trials in the end, at least 1.
-    workers: processes that evaluate, at least 1.
-    stops: what ends the run or a trial early.
-    repeats: True where the method may ask for a told point again.
-    """
-
-    problem: AnyProblem
-    method: str
-    seed: int
-    storage: str | None
-    name: str
-    initial: list[dict[str, Presented]]
-    trials: int
-    workers: int
-    stops: Stops
-    repeats: bool
-
-
-def _read_stops(
-    problem: AnyProblem,
-    until_optimum: bool,
-    regret: float | None,
-    rule: str | None,
-    max_initial_failures: FailureLimit,
-) -> Stops:
-    """Return what ends a run early; raise UsageError where the problem has no such thing."""
-    for option, given in (("regret", regret), ("stop-trials", rule)):
-        if given is not None:
-            _require_single(option, problem)
-    return Stops(_target(problem) if until_optimum else None, regret, rule, max_initial_failures)
-
-
-def _require_single(option: str, problem: AnyProblem) -> None:
-    if not problem.goals.is_single:
-        raise click.UsageError(
-            f"--{option}: expected a problem of one objective without limits; {problem.name} is to {problem.goals}"
-        )
-
-
 def _target(problem: AnyProblem) -> float:
     """Return the value that ends the run; raises UsageError where no value is known to be the least."""
     if problem.optimum is None or problem.noisy:
@@ -345,61 +271,47 @@ def _print_summary(result: Result, summary: Facts, as_json: bool) -> None:
 
 
 def _execute(
-    request: RunRequest, progress: bool | None, as_json: bool, plot: str | None, overwrite: bool
+    problem: AnyProblem,
+    goals: Goals,
+    of_study: dict[str, Any],
+    trials: int,
+    of_run: dict[str, Any],
+    progress: bool | None,
+    as_json: bool,
+    plot: str | None,
+    overwrite: bool,
 ) -> tuple[Result, Facts]:
     """Run the study, draw it, and return its result and a summary, which is printed if an error ends the run."""
+    from bostruct.study.progress import trial_bar
     from bostruct.study.study import Study
 
     def draw(result: Result, summary: Facts) -> None:
         if plot is not None and result.n_completed:
-            draw_result(result, request.problem, plot, overwrite=overwrite)
+            draw_result(result, problem, plot, overwrite=overwrite)
             summary["plot"] = plot
 
-    with Study.for_problem(
-        name_on_record(request.problem),
-        request.problem.space,
-        replace(request.problem.goals, repeats=request.repeats),
-        method=request.method,
-        seed=request.seed,
-        storage=request.storage,
-        name=request.name,
-        initial_points=request.initial,
-    ) as study:
+    is_stored = of_study["storage"] is not None
+    with Study.for_problem(name_on_record(problem), problem.space, goals, **of_study) as study:
         try:
-            _optimize(study, request, progress)
+            with trial_bar("trials", study, trials, progress, problem.optimum) as show:
+                of_run["callbacks"] = (show, *of_run["callbacks"])
+                study.optimize(problem, trials, progress=False, **of_run)
         except BaseException as error:
-            is_kept = request.storage is not None and not isinstance(error, Exception)  # and is to end soon
             with suppress(Exception):  # which must not take its place
-                if not is_kept:
+                if not is_stored or isinstance(error, Exception):  # else it is kept, and is to end soon
                     result = study.result
-                    summary = describe_run(request.problem, study, result)
+                    summary = describe_run(problem, study, result)
                     with suppress(Exception):  # nor that of the report
                         draw(result, summary)
                     _print_summary(result, summary, as_json)
-                if request.storage is None and study.n_finished:
+                if not is_stored and study.n_finished:
                     lost = pluralize(study.n_finished, "finished trial")
                     click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
             raise
         result = study.result
-        summary = describe_run(request.problem, study, result)
+        summary = describe_run(problem, study, result)
         draw(result, summary)
         return result, summary
-
-
-def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
-    from bostruct.study.progress import trial_bar
-
-    stops = request.stops
-    with trial_bar("trials", study, request.trials, progress, request.problem.optimum) as show:
-        return study.optimize(
-            request.problem,
-            request.trials,
-            workers=request.workers,
-            progress=False,
-            callbacks=(show, *stops.make_callbacks()),
-            stopping_rule=stops.make_rule(),
-            max_initial_failures=stops.max_initial_failures,
-        )
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bool = False) -> None:

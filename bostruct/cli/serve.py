@@ -22,6 +22,7 @@ from bostruct.cli.options import (
     name_on_record,
     open_place,
     plain_errors,
+    warn_if_exposed,
 )
 from bostruct.cli.text import echo_json
 
@@ -34,10 +35,6 @@ if TYPE_CHECKING:
 OF_HTTP = {"path": "--socket", "host": "--host", "port": "--port", "token_file": "--token-file"}
 OF_ADDRESS = {"host": "--host", "port": "--port"}
 OF_PROBLEM = {"method": "--method", "seed": "--seed", "name": "--name"}
-EXPOSED = (
-    "Warning: {host} is not a loopback address. Whoever reaches it and knows the token uses the studies, and the "
-    "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
-)
 ANSWER_SECONDS = 1.0  # for the last answers to go out
 
 
@@ -244,8 +241,7 @@ def _listen(service: Service, host: str, port: int, path: str | None, token_file
 
     with ExitStack() as stack:
         server = stack.enter_context(StudyServer(service, host, port, path))
-        if not server.is_loopback:
-            click.echo(EXPOSED.format(host=ascii(host)[1:-1], port=server.server_port), err=True)
+        warn_if_exposed(server, host, "uses")
         if token_file is not None:
             stack.enter_context(keep_token(token_file, server.token))
         _announce(server, path, token_file, as_json)

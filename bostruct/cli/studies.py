@@ -39,7 +39,6 @@ from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
-    from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -89,7 +88,7 @@ def show(
 def _study_facts(study: Study, result: Result) -> Facts:
     counts, waiting = Counter(trial.status for trial in result.trials), study.n_waiting
     counts["running"], counts["waiting"] = counts["running"] - waiting, waiting
-    best = study.incumbent
+    best, has_front = study.incumbent, result.goals.n_objectives > 1 and result.has_feasible
     return {
         "study": study.name,
         "version": study.version,
@@ -101,17 +100,8 @@ def _study_facts(study: Study, result: Result) -> Facts:
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
-        "front": [describe_trial(trial) for trial in _find_front(result)],
+        "front": [describe_trial(trial) for trial in (result.pareto_front if has_front else ())],
     }
-
-
-def _find_front(result: Result) -> tuple[Trial, ...]:
-    """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
-    return result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ()
-
-
-def _shorten_front(facts: Facts) -> str:
-    return f"{len(facts['front'])} on the front" if facts["front"] else ""
 
 
 def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
@@ -131,7 +121,7 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
             facts["method"],
             str(Goals.from_json(facts["goals"])),
             *(str(facts[status]) for status in STATUSES),
-            _shorten_front(facts) or format_number(facts["best_value"]),
+            f"{len(facts['front'])} on the front" if facts["front"] else format_number(facts["best_value"]),
         )
         for facts in listed
     ]

@@ -68,7 +68,8 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
     `nothing_feasible` says why no trial has a value and keeps all limits; it is there where none does.
     """
     several = result.goals.n_objectives > 1
-    facts: Facts = {"feasible": _count_feasible(result) if result.goals.limits else None}
+    n_feasible = sum(trial.is_feasible for trial in result.trials)
+    facts: Facts = {"feasible": n_feasible if result.goals.limits else None}
     if not result.has_feasible:
         empty = _describe_front(result, reference) if several else dict.fromkeys(BEST_FACTS)
         return facts | empty | {"nothing_feasible": _lack(result)}
@@ -107,10 +108,6 @@ def incumbent_row(result: Result) -> tuple[str, str]:
     """
     values = [step.best_value for step in result.incumbents if step.best_value is not None]
     return "best so far", f"{sparkline(values)}  {format_number(values[0])} to {format_number(values[-1])}"
-
-
-def _count_feasible(result: Result) -> int:
-    return sum(trial.is_feasible for trial in result.trials)
 
 
 def _lack(result: Result) -> str:
@@ -159,12 +156,12 @@ def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
 def _front_rows(facts: Facts, with_points: bool) -> Rows:
     return [
         ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
-        *((f"trial {one['trial']}", _write_one(one, with_points)) for one in facts["front"]),
+        *((f"trial {one['trial']}", _write_on_front(one, with_points)) for one in facts["front"]),
         ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
     ]
 
 
-def _write_one(one: Facts, with_point: bool) -> str:
+def _write_on_front(one: Facts, with_point: bool) -> str:
     """Write a trial of the front: its values, what it measures, and its point."""
     parts = [", ".join(f"{value:.6g}" for value in one["values"])]
     if "constraints" in one:

@@ -363,7 +363,7 @@ def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
     if not has_values(trial):
         if trial.state is TrialState.PRUNED:
             return Outcome(infeasible="pruned before its first report")
-        return Outcome(failed=_read_reason(trial))
+        return Outcome(failed=str(trial.system_attrs.get("fail_reason") or "the trial failed in Optuna"))
     constraints = trial.constraints
     if broken := [name for name, number in constraints.items() if name not in limits and number > 0.0]:
         return Outcome(infeasible=f"breaks the constraint {', '.join(broken)}")
@@ -377,10 +377,6 @@ def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
     trial: of Optuna.
     """
     return trial.values[0] if len(trial.values) == 1 else tuple(trial.values)
-
-
-def _read_reason(trial: FrozenTrial) -> str:
-    return str(trial.system_attrs.get("fail_reason") or "the trial failed in Optuna")
 
 
 def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = None) -> frozenset[str] | None:
@@ -403,7 +399,5 @@ def declare(directions: Sequence[Any], limits: Collection[str]) -> Goals:
     limits: names of constraints.
     """
     names = [direction.name.lower() for direction in directions]
-    constraints = {name: ("<=", 0.0) for name in limits} or None
-    return (
-        declare_goals(names[0], None, constraints) if len(names) == 1 else declare_goals("minimize", names, constraints)
-    )
+    is_one, constraints = len(names) == 1, {name: ("<=", 0.0) for name in limits} or None
+    return declare_goals(names[0] if is_one else "minimize", None if is_one else names, constraints)

@@ -100,7 +100,8 @@ class StudyMirror:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
         self._describe(study, study_id)
-        known = _find_mirrored(self._storage.get_all_trials(study_id, deepcopy=False))
+        stored = self._storage.get_all_trials(study_id, deepcopy=False)
+        known = {one.user_attrs[MIRRORED]["number"]: one for one in stored if MIRRORED in one.user_attrs}  # the last
         for one in study.trials:
             mirrored = known.get(one.number)
             if mirrored is None or (mirrored.state.is_finished() and _find_end(mirrored) != one.finished):
@@ -164,18 +165,9 @@ class StudyMirror:
         self._storage.set_trial_state_values(trial_id, told.state, told.values)
 
 
-def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
-    """Return the last trial of Optuna for each trial of ours, by our number."""
-    return {_read_own(trial)["number"]: trial for trial in trials if MIRRORED in trial.user_attrs}
-
-
-def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
-    return trial.user_attrs[MIRRORED]
-
-
 def _find_end(trial: FrozenTrial) -> float | None:
     """Return when one of our trials was finished, as Optuna has it; None while it runs."""
-    finished = _read_own(trial)["finished"]
+    finished = trial.user_attrs[MIRRORED]["finished"]
     return None if finished is None else as_time(finished)
 
 
@@ -262,7 +254,7 @@ def import_study(
     moved = own.get("moved", {}) if is_same_space else {}
     points = [_read_point(domain, one, moved) for one in trials]
     outcomes = [_read_mirrored(one) if is_mirror else read_outcome(one, limits) for one in trials]
-    study = make(domain, **_write_goals(goals), **settings)
+    study = make(domain, **goals.to_arguments(), **settings)
     if study.trials:
         study.close()
         raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
@@ -354,14 +346,3 @@ def _read_mirrored(trial: FrozenTrial) -> Outcome:
     parts = {name: own.get(name) for name in ("constraints", "sd")}
     outcome = outcome_of({"value": read_value(trial), **parts})
     return replace(outcome, repeats=tuple(own.get("repeats", ())))
-
-
-def _write_goals(goals: Goals) -> dict[str, Any]:
-    """Return goals as the arguments of `Study`."""
-    several = goals.n_objectives > 1
-    return {
-        "direction": "minimize" if several else goals.direction,
-        "directions": goals.directions if several else None,
-        "constraints": {limit.name: (limit.sense, limit.bound) for limit in goals.limits} or None,
-        "repeats": "auto" if goals.repeats else None,
-    }

@@ -191,7 +191,7 @@ class BostructSearch(Searcher):
         """
         try:
             self._unpack(Path(checkpoint_path).read_bytes())
-        except (pickle.UnpicklingError, EOFError, TypeError, ValueError) as error:
+        except (pickle.UnpicklingError, EOFError, TypeError, ValueError, ImportError, AttributeError) as error:
             raise BostructError(f"{checkpoint_path}: was not written by BostructSearch.save: {error}") from error
 
     def __getstate__(self) -> dict[str, Any]:

@@ -37,7 +37,7 @@ class ServedStudy:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.keys = Keys()
-        self._turns = Turns()
+        self._queue = SuggestionQueue()
         self._changing = threading.Lock()  # of trials and their leases, which change together
         self._leases = Leases()
         self._finished: str | None = None
@@ -65,7 +65,7 @@ class ServedStudy:
         trials: list[Trial] = []
         try:
             while len(trials) < n:
-                with self._turns.suggest():
+                with self._queue.suggest():
                     trials.append(self._ask_one())
         except SpaceExhausted as error:
             if not trials:
@@ -103,7 +103,7 @@ class ServedStudy:
         return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
-        with suppress(Refusal), self._turns.hurry(), self._changing:
+        with suppress(Refusal), self._queue.hurry(), self._changing:
             held = self.study.held
             ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # others have the rest
             for trial in ours:
@@ -119,7 +119,7 @@ class ServedStudy:
             any holder is meant.
         outcome: arguments of `Study.tell`.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             held = trial if started is None else replace(self._find(trial), started=started)
             told = self._change(trial, lambda: self.study.tell(held, **outcome), "running")
             self._leases.end(trial)
@@ -131,7 +131,7 @@ class ServedStudy:
         point: as `trial_to_json` writes it, or as the objective would receive it.
         outcome: arguments of `Study.add`.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             given = point_from_json(self.study.domain, point)
             try:
                 told = self.study.add(given, **outcome)
@@ -144,7 +144,7 @@ class ServedStudy:
 
         trial: its number.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             self._change(trial, lambda: self.study.requeue(trial), "running or failed")
             self._leases.end(trial)
             return {"trial": trial_to_json(self.study.domain, self.study.trials[trial])}
@@ -177,7 +177,7 @@ class ServedStudy:
             best = self.study.incumbent
             found = () if best is None else (best,)
         else:
-            with self._turns.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
+            with self._queue.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
                 found = self.study.result.pareto_front
         return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
 
@@ -185,7 +185,7 @@ class ServedStudy:
         """Return the completed trial with the best posterior mean, and its 95 % interval."""
         if self.study.goals.n_objectives > 1:
             raise Refusal("several_objectives", "recommended: expected one objective; `best` has the front of several")
-        with self._turns.suggest():
+        with self._queue.suggest():
             try:
                 found = self.study.result.recommended
             except BostructError as error:  # none has completed, or none of these keeps all limits
@@ -217,7 +217,7 @@ class ServedStudy:
 
         seconds: to wait at most for a request that is being answered.
         """
-        self._turns.end(seconds)
+        self._queue.end(seconds)
         self.study.close()
 
     def _find(self, number: int) -> Trial:
@@ -286,15 +286,11 @@ class Keys:
         return answer
 
     def _drop_oldest(self, kept: str) -> None:
-        while self._is_full:
+        while len(self._entries) > self._most or self._n_bytes > self._most_bytes:
             done = (key for key, entry in self._entries.items() if entry.answer.done() and key != kept)
             if (oldest := next(done, None)) is None:
                 return
             self._n_bytes -= len(self._entries.pop(oldest).answer.result())
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self._entries) > self._most or self._n_bytes > self._most_bytes
 
 
 class Leases:
@@ -353,7 +349,7 @@ class Leases:
             return sorted(number for number, (_, end) in self._held.items() if end <= now)
 
 
-class Turns:
+class SuggestionQueue:
     """The order of those who use a study: who is quick waits for one suggestion at most.
 
     The study's own lock may go to the next suggestion of a batch while a tell has waited for long.

@@ -95,8 +95,8 @@ class Service:
         study, operation = self._find(request), OPERATIONS[kind]
         if operation.changes and (key := request.get("key")) is not None:
             said = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
-            run = partial(_run, operation, study, request)
-            return study.keys.run_once(read_text("key", key), said, run), None
+            key = read_text("key", key)
+            return study.keys.run_once(key, said, lambda: write_answer(operation.answer(study, request))), None
         facts = operation.answer(study, request)
         return write_answer(facts), partial(study.take_back, facts) if kind == "ask" else None
 
@@ -144,10 +144,6 @@ def _list(names: Iterable[str]) -> str:
     """Write the first names of studies; the rest are an ellipsis."""
     shown = list(map(repr, names))
     return ", ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
-
-
-def _run(operation: Operation, study: ServedStudy, request: Request) -> bytes:
-    return write_answer(operation.answer(study, request))
 
 
 def _explain(error: Exception) -> Refusal:

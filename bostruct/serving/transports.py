@@ -200,7 +200,8 @@ def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
 
     while not writer.is_broken and (line := source.readline(LONGEST + 1)):
         if len(line) > LONGEST:
-            _skip_line(line, source)
+            while line and not line.endswith(b"\n"):
+                line = source.readline(LONGEST)
             refusal = Refusal("too_large", f"expected a line of at most {LONGEST} bytes")
             writer.write(Answer(refusal.status, write_refusal(refusal)))
         elif line.strip():
@@ -242,8 +243,3 @@ def _has_id(line: bytes) -> bool:
     except (ValueError, RecursionError):  # the service says what is wrong, in its turn
         return False
     return isinstance(request, dict) and request.get("id") is not None
-
-
-def _skip_line(begun: bytes, source: BinaryIO) -> None:
-    while begun and not begun.endswith(b"\n"):
-        begun = source.readline(LONGEST)

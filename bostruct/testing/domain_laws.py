@@ -26,6 +26,8 @@ from bostruct.contracts import (
     PointError,
 )
 from bostruct.domains.registry import domain_from_json
+from bostruct.testing import capability_laws as capability
+from bostruct.testing import change_laws as change
 from bostruct.testing.batch_laws import (
     check_batch,
     check_ownership,
@@ -35,33 +37,7 @@ from bostruct.testing.batch_laws import (
     same,
     unchanged,
 )
-from bostruct.testing.capability_laws import (
-    check_architectures,
-    check_candidates,
-    check_decisions,
-    check_migration,
-    check_named_choices,
-    check_named_decisions,
-    check_parts,
-    check_pool_of,
-    check_same_capabilities,
-    check_spellings,
-    check_tokens,
-    check_variables,
-)
 from bostruct.testing.chance_laws import check_sources, check_uniform, check_unseen, draw_points
-from bostruct.testing.change_laws import (
-    check_all_neighbors,
-    check_combinations,
-    check_crossover,
-    check_mutation,
-    check_neighbor_chances,
-    check_neighborhoods,
-    check_neighbors,
-    check_quick_changes,
-    have_branches,
-    lists_some,
-)
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
 
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
@@ -71,7 +47,7 @@ MOST_FORMS = 60  # that one method is shown
 FOREIGN = (object(), None)  # parts of no point
 FOREIGN_JSON = (None, {"no": "such part"})
 NO_POINTS = (object(), None, "no point", -1, 0.5, [], (), {}, [object()], {"no": "such part"})
-NO_ENCODED_POINTS = (None, "no point", -1, 0.5, [], {}, {"no": "such part"})
+NO_ENCODED = (None, "no point", -1, 0.5, [], {}, {"no": "such part"})
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # what `decode` may refuse with
 
 
@@ -97,17 +73,19 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    if points is not None and _draws_evenly(domain, points):
+    is_whole = points is not None and len(points) == domain.size  # constraints leave none away
+    if points is not None and is_whole and not change.have_branches(domain, points) and not _is_uneven(domain):
         check_uniform(domain, points, rng)
     for find, check in LAWS:
         if (part := find(domain)) is not None:
             check(part, xs, rng)
     local = domain.traits.local
-    if local is not None and points is not None and (len(points) == domain.size or not _has_forms(domain, xs)):
-        check_all_neighbors(local, points)
+    has_forms = forms_of(domain, xs) != keys_of(domain, xs)
+    if local is not None and points is not None and (is_whole or not has_forms):
+        change.check_all_neighbors(local, points)
     check_refusals(domain, xs, points)
     if rebuildable:  # last, for a faulty capability is better named by its own law
-        check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
+        capability.check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
 
 
 def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
@@ -122,7 +100,7 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
     assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
     for x in points:
         domain.check(x)
-    if not _has_uneven_variable(domain):
+    if not _is_uneven(domain):
         check_uniform(domain, points, rng)
     drawn = keys_of(domain, draw_points(domain, rng, most=len(every)))
     assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"
@@ -279,23 +257,9 @@ def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
     return [{one.path: one.value for one in choices.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
-def _draws_evenly(domain: Domain, points: Batch) -> bool:
-    """Tell whether all points have one chance: constraints leave none away, no choice opens others, no scale is uneven.
-
-    domain: any.
-    points: all its points.
-    """
-    return len(points) == domain.size and not have_branches(domain, points) and not _has_uneven_variable(domain)
-
-
-def _has_uneven_variable(domain: Domain) -> bool:
+def _is_uneven(domain: Domain) -> bool:
     """Tell whether a domain of variables has one that is drawn evenly on a scale, such as that of its logarithms."""
     return not all(variable.is_even for variable in domain.variables.values())
-
-
-def _has_forms(domain: Domain, xs: Batch) -> bool:
-    """Tell whether a domain may hold one point in several forms."""
-    return forms_of(domain, xs) != keys_of(domain, xs)
 
 
 def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> None:
@@ -307,14 +271,23 @@ def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> No
 
     Shown are things of other types, and the first points with one part replaced, missing or repeated.
     """
-    known = None if points is None else set(keys_of(domain, points))
-    some = list(xs[:2])
-    for form in chain(NO_POINTS, *(_altered(domain.present(x), FOREIGN) for x in some)):
-        _check_form(domain, "parse", form, domain.parse, PointError, known)
-    for form in chain(NO_POINTS, *(_altered(x, FOREIGN) for x in some)):
-        _check_form(domain, "check", form, lambda x: _checked(domain, x), PointError, known)
-    for form in chain(NO_ENCODED_POINTS, *(_altered(read_back(domain.encode(x)), FOREIGN_JSON) for x in some)):
-        _check_form(domain, "decode", form, lambda data: _checked(domain, domain.decode(data)), MALFORMED, known)
+    known, some = None if points is None else set(keys_of(domain, points)), list(xs[:2])
+
+    def check(x: Point) -> Point:
+        domain.check(x)
+        return x
+
+    def decode(data: Any) -> Point:
+        return check(domain.decode(data))
+
+    encoded = [read_back(domain.encode(x)) for x in some]
+    for method, read, refusal, wrong, foreign, forms in (
+        ("parse", domain.parse, PointError, NO_POINTS, FOREIGN, map(domain.present, some)),
+        ("check", check, PointError, NO_POINTS, FOREIGN, some),
+        ("decode", decode, MALFORMED, NO_ENCODED, FOREIGN_JSON, encoded),
+    ):
+        for form in chain(wrong, *(islice(_alter(one, foreign), MOST_FORMS) for one in forms)):
+            _check_form(domain, method, form, read, refusal, known)
 
 
 def _check_form(
@@ -337,11 +310,6 @@ def _check_form(
     assert _is_point(domain, x, known), f"{law}: it was accepted, as {short_repr(x)}"
 
 
-def _checked(domain: Domain, x: Point) -> Point:
-    domain.check(x)
-    return x
-
-
 def _is_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
     """Tell whether what was accepted is a point: one of those known, or as far as its round trips tell."""
     try:
@@ -354,12 +322,8 @@ def _is_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
         return False
 
 
-def _altered(form: Any, foreign: Sequence[Any]) -> Iterator[Any]:
-    """Yield a form with one part replaced, missing or repeated, many parts at most."""
-    return islice(_alter(form, foreign), MOST_FORMS)
-
-
 def _alter(form: Any, foreign: Sequence[Any]) -> Iterator[Any]:
+    """Yield a form with one part replaced, missing or repeated."""
     if isinstance(form, Mapping):
         yield {**form, "no such part": 0}
         for key, part in form.items():
@@ -402,7 +366,7 @@ def _sample_all(domain: Any, sample: Callable[..., Batch], xs: Batch, rng: np.ra
     """Return the forms of all neighbors of each point that lists them; of others nothing."""
     if domain.traits.local is None:
         return []
-    few = [x for x in xs if len(domain.neighbors(x)) < MOST and not lists_some(domain, x)]
+    few = [x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)]
     return [set(forms_of(domain, sample(domain, x, MOST, rng))) for x in few]
 
 
@@ -440,28 +404,31 @@ def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
 
 # What a law is about, as found in a domain, and the check, which gets points and a generator.
 LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
-    (lambda domain: domain, _each(check_mutation)),
-    (lambda domain: domain.traits.local, _each(check_neighbors)),
-    (lambda domain: domain.traits.local, _each(check_neighborhoods)),
-    (lambda domain: domain.traits.local, _each(check_quick_changes)),
-    (lambda domain: domain.traits.local, _each(check_combinations)),
-    (lambda domain: domain, _each(lambda domain, x, rng: check_crossover(domain, x, domain.sample(1, rng)[0], rng))),
-    (lambda domain: domain.traits.choices, _each(lambda domain, x, _: check_named_choices(domain, x), 2)),
-    (lambda domain: domain.traits.tree, _each(check_decisions, 2)),
-    (lambda domain: domain.traits.tree, _each(lambda domain, x, _: check_named_decisions(domain, x), 2)),
+    (lambda domain: domain, _each(change.check_mutation)),
+    (lambda domain: domain.traits.local, _each(change.check_neighbors)),
+    (lambda domain: domain.traits.local, _each(change.check_neighborhoods)),
+    (lambda domain: domain.traits.local, _each(change.check_quick_changes)),
+    (lambda domain: domain.traits.local, _each(change.check_combinations)),
+    (
+        lambda domain: domain,
+        _each(lambda d, x, rng: change.check_crossover(d, x, d.sample(1, rng)[0], rng)),
+    ),
+    (lambda domain: domain.traits.choices, _each(lambda domain, x, _: capability.check_named_choices(domain, x), 2)),
+    (lambda domain: domain.traits.tree, _each(capability.check_decisions, 2)),
+    (lambda domain: domain.traits.tree, _each(lambda domain, x, _: capability.check_named_decisions(domain, x), 2)),
     (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
-    (lambda domain: domain.traits.local, _each(check_neighbor_chances, 1)),
-    (lambda domain: domain, lambda domain, xs, _: check_spellings(domain, xs)),
-    (lambda domain: domain, lambda domain, _, rng: check_pool_of(domain, rng)),
+    (lambda domain: domain.traits.local, _each(change.check_neighbor_chances, 1)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_spellings(domain, xs)),
+    (lambda domain: domain, lambda domain, _, rng: capability.check_pool_of(domain, rng)),
     (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_candidates(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_tokens(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_candidates(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_tokens(domain, xs)),
     (lambda domain: domain.traits.distances, lambda domain, xs, _: check_distances(domain, xs)),
     (lambda domain: domain.traits.features, lambda domain, xs, _: check_features(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_migration(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_migration(domain, xs)),
     (lambda domain: domain, check_continuous),
-    (lambda domain: domain if domain.variables else None, lambda domain, xs, _: check_variables(domain, xs)),
-    (lambda domain: domain if domain.parts else None, lambda domain, xs, _: check_parts(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_architectures(domain, xs)),
+    (lambda domain: domain if domain.variables else None, lambda domain, xs, _: capability.check_variables(domain, xs)),
+    (lambda domain: domain if domain.parts else None, lambda domain, xs, _: capability.check_parts(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_architectures(domain, xs)),
     (lambda domain: domain, check_overrides),
 )

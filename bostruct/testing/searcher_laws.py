@@ -97,25 +97,18 @@ def check_searcher(
     n_trials: of each of five studies.
     """
     with naming(make_searcher(domain)):
-        _check_studies(make_searcher, domain, objective, rng, n_trials)
-
-
-def _check_studies(
-    make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int
-) -> None:
-    seed = int(rng.integers(2**31))
-    check_settings(make_searcher, domain)
-    alone = play(make_searcher, domain, objective, Schedule(n_trials, seed, asks_all=True))
-    again = play(make_searcher, domain, objective, Schedule(n_trials, seed, reload=True))
-    assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
-    other = play(make_searcher, domain, objective, Schedule(n_trials, seed + 1))
-    assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
-    crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
-    crowded = play(make_searcher, domain, objective, crowd._replace(asks_all=True))
-    assert play(make_searcher, domain, objective, crowd._replace(reload=True)) == crowded, (
-        "with running and failed points, a run read back from JSON differs from the uninterrupted one"
-    )
-    check_full(make_searcher, domain, objective, rng)
+        seed = int(rng.integers(2**31))
+        check_settings(make_searcher, domain)
+        run = partial(play, make_searcher, domain, objective)
+        alone, again = run(Schedule(n_trials, seed, asks_all=True)), run(Schedule(n_trials, seed, reload=True))
+        assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
+        other = run(Schedule(n_trials, seed + 1))
+        assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
+        crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
+        crowded, again = run(crowd._replace(asks_all=True)), run(crowd._replace(reload=True))
+        law = "with running and failed points, a run read back from JSON differs from the uninterrupted one"
+        assert again == crowded, law
+        check_full(make_searcher, domain, objective, rng)
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:

@@ -23,7 +23,7 @@ from bostruct.storage.protocol import (
     StudyWriter,
     TrialRow,
 )
-from bostruct.testing.common import naming
+from bostruct.testing.common import is_raised, naming
 
 MakeStorage = Callable[[], Storage]
 TICK_SECONDS = 0.02  # after which a file system gives a file that is written another time
@@ -97,12 +97,12 @@ def check_closed(make: MakeStorage) -> None:
     writer.close()
     before = make().read("closed")
     steps: dict[str, Callable[[], object]] = {
-        "inserts": lambda: writer.insert(_running(1)),
-        "updates": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+        "a closed writer inserts": lambda: writer.insert(_running(1)),
+        "a closed writer updates": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
     }
     for what, step in steps.items():
-        assert _is_refused(step), f"StorageError is raised where a closed writer {what}"
-        assert make().read("closed") == before, f"nothing changes where a closed writer {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
+        assert make().read("closed") == before, f"nothing changes where {what}"
 
 
 def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
@@ -122,11 +122,8 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
         "update": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
     }
     for name, step in steps.items():
-        try:
-            step()
-        except StorageLost:
-            continue
-        raise AssertionError(f"{name} raises StorageLost once what was opened is not in its place any more")
+        law = f"{name} raises StorageLost once what was opened is not in its place any more"
+        assert is_raised(StorageLost, step), law
     assert isinstance(writer.lost, StorageLost), f"lost says why nothing is written any more: got {writer.lost!r}"
     writer.close()
 
@@ -148,7 +145,9 @@ def check_round_trip(make: MakeStorage) -> None:
     writer.close()
     found = make().read(STUDY.name)
     assert found.trials == rows, "trials are read as they were written"
-    assert [row.number for row in sorted(found.trials, key=_position)] == list(order), "the order of telling is kept"
+    assert [row.number for row in sorted(found.trials, key=lambda row: row.told or 0)] == list(order), (
+        "the order of telling is kept"
+    )
     assert found.study == STUDY._replace(state=f'{{"n": {len(rows) - 1}}}'), "a study is read as it was written"
 
 
@@ -204,7 +203,7 @@ def check_refusals(make: MakeStorage) -> None:
         "one of several studies is read without a name": lambda: make().read(None),
     }
     for what, step in steps.items():
-        assert _is_refused(step), f"StorageError is raised where {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
         assert make().read("refusals") == before, f"nothing changes where {what}"
     writer.close()
 
@@ -282,7 +281,9 @@ def check_saved(make: MakeStorage) -> None:
     writer.update(_finish(_running(1), OUTCOMES[3], 2))
     writer.close()
     before = make().read("saved")
-    assert _is_refused(lambda: make().save(stored)), "StorageError is raised where a study of the name is there"
+    assert is_raised(StorageError, lambda: make().save(stored)), (
+        "StorageError is raised where a study of the name is there"
+    )
     assert make().read("saved") == before, "a study that is there stays"
 
 
@@ -361,18 +362,6 @@ def _finish(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
     return row._replace(outcome=outcome, finished=2e9 + told / 7, told=told)
 
 
-def _position(row: TrialRow) -> int:
-    return -1 if row.told is None else row.told
-
-
-def _is_refused(step: Callable[[], object]) -> bool:
-    try:
-        step()
-    except StorageError:
-        return True
-    return False
-
-
 def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
     """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError.
 
@@ -383,7 +372,7 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
 
         def begin() -> StudyWriter:
             writer = make().begin(row)[1]
-            left_open.callback(_close, writer)
+            left_open.callback(lambda: writer.is_open and writer.close())
             return writer
 
         first = begin()
@@ -400,11 +389,6 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
 
 class Interruption(Exception):
     """The error that ends a step before it is done."""
-
-
-def _close(writer: StudyWriter) -> None:
-    if writer.is_open:
-        writer.close()
 
 
 def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
