@@ -49,14 +49,14 @@ def import_reference(argument: str, reference: str) -> Any:
             public = [one for one in vars(value) if not one.startswith("_")] if hasattr(value, "__dict__") else []
             listed = ", ".join(public[:MOST_LISTED]) + (", ..." if len(public) > MOST_LISTED else "")
             raise ValueError(
-                f"{argument}: {reference}: {_describe(value)} has no {name!r}; it has {listed or 'no names'}"
+                f"{argument}: {reference}: {_describe_value(value)} has no {name!r}; it has {listed or 'no names'}"
                 f"{did_you_mean(name, public)}"
             )
         value = getattr(value, name)
     return value
 
 
-def _describe(value: object) -> str:
+def _describe_value(value: object) -> str:
     if isinstance(value, ModuleType):
         return f"the module {value.__name__} ({getattr(value, '__file__', None) or 'built in'})"
     return short_repr(value)

@@ -292,9 +292,9 @@ def example_domains() -> dict[str, Domain]:
         "tables": bo.Space({"row": bo.Candidates({"mass": [1.0, 2.5, 4.0, 7.0]}), "depth": range(5)}),
         "with a Fidelity": bo.Space(mixed | {"epochs": bo.Fidelity([1, 3, 9])}),
         "architectures": bo.cnn_domain(),
-        "with programs inside": bo.Space(training | {"program": SearchSpace(_chain)}),
+        "with programs inside": bo.Space(training | {"program": SearchSpace(_layer_chain)}),
         "with architectures inside": bo.Space(training | {"network": bo.cnn_domain()}),
-        "programs": SearchSpace(_chain),
+        "programs": SearchSpace(_layer_chain),
         "programs without end": SearchSpace(_endless),
         "programs of layers": SearchSpace(reduced_wrs_cnn()),
     }
@@ -304,7 +304,7 @@ def _deep(point: dict[str, Presented]) -> bool:
     return point["depth"] > 1
 
 
-def _chain() -> IO:
+def _layer_chain() -> IO:
     from bostruct.language import D, siso_repeat
 
     return siso_repeat(_module, D([1, 2, 3]))

@@ -59,7 +59,7 @@ class WatchServer(GuardedServer):
     def __init__(self, host: str, port: int, read: Callable[[], Page]) -> None:
         self.read = read
         self.session = secrets.token_urlsafe(32)  # in the cookie, so that the token is in the first address alone
-        super().__init__(host, port, _Handler, MOST_CONNECTIONS)
+        super().__init__(host, port, _PageHandler, MOST_CONNECTIONS)
         self.cookie = f"bostruct_watch_{self.server_port}"  # cookies of a host are shared by its ports
 
     @property
@@ -68,7 +68,7 @@ class WatchServer(GuardedServer):
         return f"{self.url}/?token={self.token}"
 
 
-class _Handler(GuardedHandler):
+class _PageHandler(GuardedHandler):
     """One request and its answer, on a connection that ends then."""
 
     server: WatchServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it

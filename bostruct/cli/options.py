@@ -252,7 +252,7 @@ def open_place(storage: str) -> Storage:
     return open_storage(storage)
 
 
-def check_names(place: Storage, names: Sequence[str]) -> None:
+def check_not_empty(place: Storage, names: Sequence[str]) -> None:
     """Raise StorageError where a storage holds no study, as where there is no such file.
 
     place: the storage.
@@ -318,13 +318,13 @@ def load_space(spec: str | None) -> Domain | None:
 
     if is_own(spec):
         try:
-            return _read_space(spec, plugins.import_reference("problem", spec))
+            return _import_space(spec, plugins.import_reference("problem", spec))
         except (TypeError, ValueError, OSError) as error:
             raise click.UsageError(error_text(error)) from error
     return load_problem(spec).space
 
 
-def _read_space(spec: str, given: object) -> Domain:
+def _import_space(spec: str, given: object) -> Domain:
     """Return the space that a module holds, or that of its problem; raise TypeError or ValueError."""
     from bostruct.contracts import Domain
     from bostruct.domains.registry import as_domain

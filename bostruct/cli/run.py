@@ -26,7 +26,7 @@ from bostruct.cli.options import (
     progress_option,
     relabel_option,
 )
-from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, find_rows, format_pairs, incumbent_row
+from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, format_pairs, incumbent_row, list_findings
 from bostruct.display import pluralize
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def run(
         raise click.ClickException(f"no trial has completed{undrawn}")
 
 
-def describe_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
+def summarize_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
     """Return what there is to say of a run, as JSON holds it.
 
     problem: that was optimized.
@@ -212,7 +212,7 @@ def _judge_best(problem: AnyProblem, result: Result) -> Facts:
 def format_summary(summary: Facts, result: Result) -> str:
     """Write a summary as rows of text.
 
-    summary: of `describe_run`.
+    summary: of `summarize_run`.
     result: of the study.
     """
     goals = "" if result.goals.is_default else f", {result.goals}"
@@ -222,7 +222,7 @@ def format_summary(summary: Facts, result: Result) -> str:
         ("problem", summary["problem"]),
         ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
         ("trials", f"{summary['trials']}: {counts}{stopped}"),
-        *find_rows(summary, result, with_points=True),
+        *list_findings(summary, result, with_points=True),
         *_judged_rows(summary, result),
         ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
         ("stopped", summary["stopped"]),
@@ -300,7 +300,7 @@ def _execute(
             with suppress(Exception):  # which must not take its place
                 if not is_stored or isinstance(error, Exception):  # else it is kept, and is to end soon
                     result = study.result
-                    summary = describe_run(problem, study, result)
+                    summary = summarize_run(problem, study, result)
                     with suppress(Exception):  # nor that of the report
                         draw(result, summary)
                     _print_summary(result, summary, as_json)
@@ -309,7 +309,7 @@ def _execute(
                     click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
             raise
         result = study.result
-        summary = describe_run(problem, study, result)
+        summary = summarize_run(problem, study, result)
         draw(result, summary)
         return result, summary
 

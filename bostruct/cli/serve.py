@@ -114,16 +114,16 @@ def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
     import socket
 
     if stdio:
-        _refuse(OF_HTTP, "expected none with --stdio, which is no HTTP")
+        _refuse_options(OF_HTTP, "expected none with --stdio, which is no HTTP")
     if path is not None:
-        _refuse(OF_ADDRESS, "expected none with --socket, which is an address of its own")
+        _refuse_options(OF_ADDRESS, "expected none with --socket, which is an address of its own")
     if problem is None:
-        _refuse(OF_PROBLEM, "expected none without --problem, whose study it is for")
+        _refuse_options(OF_PROBLEM, "expected none without --problem, whose study it is for")
     if path is not None and not hasattr(socket, "AF_UNIX"):
         raise click.UsageError("--socket: this system has no Unix sockets")
 
 
-def _refuse(options: dict[str, str], why: str) -> None:
+def _refuse_options(options: dict[str, str], why: str) -> None:
     """Raise UsageError for the first of these options that was given; it names the option."""
     context = click.get_current_context()
     for parameter, option in options.items():

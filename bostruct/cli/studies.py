@@ -13,7 +13,7 @@ from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
 from bostruct.cli.options import (
     check_folder,
-    check_names,
+    check_not_empty,
     check_outputs,
     file_to_write,
     json_option,
@@ -31,9 +31,9 @@ from bostruct.cli.text import (
     describe_findings,
     describe_trial,
     echo_json,
-    find_rows,
     format_pairs,
     incumbent_row,
+    list_findings,
 )
 from bostruct.display import pluralize
 
@@ -74,7 +74,7 @@ def show(
     with plain_errors():
         place = open_place(file)
         names = [row.name for row in place.studies()]
-        check_names(place, names)
+        check_not_empty(place, names)
         if name is None and len(names) != 1:
             if any(option is not None for option in (csv, plot, problem)):
                 raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
@@ -163,7 +163,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
     if (limit := facts["suggest_seconds"]) is not None:
         rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
     if result.order:
-        rows += find_rows(facts, result, with_points=True)
+        rows += list_findings(facts, result, with_points=True)
     rows += [*([incumbent_row(result)] if incumbents else []), *_past_of(facts)]
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
@@ -249,7 +249,7 @@ def copy_studies(source: str, target: str) -> None:
 
     place = open_place(source)
     names = [row.name for row in place.studies()]
-    check_names(place, names)
+    check_not_empty(place, names)
     if is_database := "://" in target:
         _check_free(target, names)
     with nullcontext() if is_database else new_file(target):

@@ -71,9 +71,9 @@ def describe_findings(result: Result, reference: Sequence[float] | None = None) 
     n_feasible = sum(trial.is_feasible for trial in result.trials)
     facts: Facts = {"feasible": n_feasible if result.goals.limits else None}
     if not result.has_feasible:
-        empty = _describe_front(result, reference) if several else dict.fromkeys(BEST_FACTS)
+        empty = _front_facts(result, reference) if several else dict.fromkeys(BEST_FACTS)
         return facts | empty | {"nothing_feasible": _lack(result)}
-    return facts | (_describe_front(result, reference) if several else _describe_best(result))
+    return facts | (_front_facts(result, reference) if several else _best_facts(result))
 
 
 def describe_trial(trial: Trial) -> Facts:
@@ -85,7 +85,7 @@ def describe_trial(trial: Trial) -> Facts:
     return {"trial": trial.number, "values": trial.values, "point": trial.point, **told}
 
 
-def find_rows(facts: Facts, result: Result, with_points: bool = False) -> Rows:
+def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Rows:
     """Write what a study has found, as names and texts.
 
     facts: at least those of `describe_findings`.
@@ -121,13 +121,13 @@ def _lack(result: Result) -> str:
     return ""
 
 
-def _describe_best(result: Result) -> Facts:
+def _best_facts(result: Result) -> Facts:
     best = result.best_trial
     values = best.value, best.number, best.point, dict(best.constraints) or None, result.recommended.to_json()
     return dict(zip(BEST_FACTS, values, strict=True))
 
 
-def _describe_front(result: Result, reference: Sequence[float] | None) -> Facts:
+def _front_facts(result: Result, reference: Sequence[float] | None) -> Facts:
     from bostruct.analysis.fronts import find_corner
 
     corner = find_corner([result]) if reference is None else list(reference)
@@ -148,9 +148,9 @@ def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
         rows.append(("it measures", _write_measured(facts["best_constraints"])))
     if not with_points:
         return rows
-    rows += [("best point", _write_point(facts["best_point"])), ("recommended", str(result.recommended))]
+    rows += [("best point", _point_text(facts["best_point"])), ("recommended", str(result.recommended))]
     trial = result.recommended.trial
-    return rows if trial.number == facts["best_trial"] else [*rows, ("its point", _write_point(trial.point))]
+    return rows if trial.number == facts["best_trial"] else [*rows, ("its point", _point_text(trial.point))]
 
 
 def _front_rows(facts: Facts, with_points: bool) -> Rows:
@@ -166,12 +166,12 @@ def _write_on_front(one: Facts, with_point: bool) -> str:
     parts = [", ".join(f"{value:.6g}" for value in one["values"])]
     if "constraints" in one:
         parts.append(f"measures {_write_measured(one['constraints'])}")
-    return "; ".join([*parts, _write_point(one["point"])] if with_point else parts)
+    return "; ".join([*parts, _point_text(one["point"])] if with_point else parts)
 
 
 def _write_measured(constraints: dict[str, float]) -> str:
     return ", ".join(f"{name} {number:g}" for name, number in constraints.items())
 
 
-def _write_point(point: object) -> str:
+def _point_text(point: object) -> str:
     return json.dumps(point, default=str, ensure_ascii=False)

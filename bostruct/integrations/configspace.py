@@ -218,7 +218,7 @@ class SpaceReader:
         """Return `when=` of a hyperparameter, empty for none."""
         tests: dict[str, list[Condition]] = {}
         for condition in self.given.parent_conditions_of[child]:
-            for part in _split(condition):
+            for part in _split_conjunction(condition):
                 tests.setdefault(_only_parent(child, part), []).append(part)
         found = {}
         for parent, parts in tests.items():
@@ -261,8 +261,8 @@ class SpaceReader:
         if isinstance(given, forbidden.ForbiddenConjunction):
             parts = [self._read_clause(part) for part in given.components]
             if isinstance(given, forbidden.ForbiddenAndConjunction):
-                return _join(parts, AllOf, neutral=True)
-            return _join(parts, AnyOf, neutral=False)
+                return _combine(parts, AllOf, neutral=True)
+            return _combine(parts, AnyOf, neutral=False)
         if isinstance(given, forbidden.ForbiddenRelation):
             return self._read_relation(given)
         name = given.hyperparameter.name
@@ -274,11 +274,11 @@ class SpaceReader:
             return ValueOf(name, IsIn(tuple(v for v in variable.choices if given.is_forbidden_value({name: v}))))
         if isinstance(given, forbidden.ForbiddenInClause):
             return ValueOf(name, IsIn(tuple(_exact(name, variable, value) for value in given.values)))
-        relation = CLAUSE_RELATIONS.get(type(given)) or _refuse(str(given), given)
+        relation = CLAUSE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
         return ValueOf(name, Compare(relation, _compared(name, variable, relation, given.value)))
 
     def _read_relation(self, given: Forbidden) -> Clause | bool:
-        relation = VARIABLE_RELATIONS.get(type(given)) or _refuse(str(given), given)
+        relation = VARIABLE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
         left, right = given.left.name, given.right.name
         sorts = {sort_of_values(side) for side in (given.left, given.right)}
         if relation != "==" and sorts not in ({"number"}, {"text"}):
@@ -316,7 +316,7 @@ class SpaceReader:
             others = [v for v in self.variables[right].choices if given.is_forbidden_value({left: one, right: v})]
             if others:
                 pairs.append(AllOf((ValueOf(left, IsIn((one,))), ValueOf(right, IsIn(tuple(others))))))
-        return _join(pairs, AnyOf, neutral=False)
+        return _combine(pairs, AnyOf, neutral=False)
 
     def _check_unconditional(self, name: str, given: Forbidden) -> None:
         if self.whens[name]:
@@ -337,14 +337,14 @@ def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceV
             return Real(float(given.lower), float(given.upper), log=bool(given.log), when=own)
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None
-    return _refuse(name, given)
+    return _refuse_to_read(name, given)
 
 
-def _split(condition: Condition) -> Iterator[Condition]:
+def _split_conjunction(condition: Condition) -> Iterator[Condition]:
     """Yield the parts of nested conjunctions by "and"."""
     if isinstance(condition, conditions.AndConjunction):
         for part in condition.components:
-            yield from _split(part)
+            yield from _split_conjunction(part)
     else:
         yield condition
 
@@ -377,7 +377,7 @@ def _condition_clause(child: str, parent: ChoiceVariable, condition: Condition) 
         return kind(tuple(_condition_clause(child, parent, part) for part in condition.components))
     if isinstance(condition, conditions.InCondition):
         return IsIn(tuple(_exact(child, parent, value) for value in condition.values))
-    relation = CONDITION_RELATIONS.get(type(condition)) or _refuse(child, condition)
+    relation = CONDITION_RELATIONS.get(type(condition)) or _refuse_to_read(child, condition)
     return Compare(relation, _compared(child, parent, relation, condition.value))
 
 
@@ -396,7 +396,9 @@ def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
     raise DomainError(f"{name}: {value!r} lies between the numbers that {variable!r} has; compare by < or >")
 
 
-def _join(parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Clause], *, neutral: bool) -> Clause | bool:
+def _combine(
+    parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Clause], *, neutral: bool
+) -> Clause | bool:
     """Join clauses some of which are known to hold, or not to."""
     clauses = tuple(part for part in parts if not isinstance(part, bool))
     if (not neutral) in parts:
@@ -404,7 +406,7 @@ def _join(parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Claus
     return (clauses[0] if len(clauses) == 1 else kind(clauses)) if clauses else neutral
 
 
-def _refuse(name: str, given: object) -> NoReturn:
+def _refuse_to_read(name: str, given: object) -> NoReturn:
     raise DomainError(f"{name}: a {type(given).__name__} has no counterpart in a space")
 
 

@@ -41,6 +41,7 @@ from bostruct.integrations.optuna_spaces import (
     CHOSEN,
     WHOLE,
     add_conditions,
+    assemble_point,
     count_limits,
     declare,
     describe_parameters,
@@ -51,7 +52,6 @@ from bostruct.integrations.optuna_spaces import (
     list_parameters,
     read_distribution,
     read_outcome,
-    read_point,
     read_structure,
     read_trial_point,
     write_variable,
@@ -215,7 +215,7 @@ class BostructSampler(BaseSampler):
             name: self.suggest(trial, name) if one is None else suggest_parameter(trial, name, one)
             for name, one in distributions.items()
         }
-        return domain.present(domain.parse(read_point(domain, values, {}) | values))
+        return domain.present(domain.parse(assemble_point(domain, values, {}) | values))
 
     def reseed_rng(self) -> None:
         """Do nothing: chance comes from the seed and a trial's number, so that copies never draw the same numbers."""

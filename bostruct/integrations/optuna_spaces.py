@@ -172,10 +172,10 @@ def read_trial_point(domain: Domain, trial: FrozenTrial) -> Presented:
     Raises PointError.
     """
     chosen = trial.system_attrs.get(CHOSEN, {})
-    return drop_inactive(domain, read_point(domain, trial.params, trial.user_attrs, chosen))
+    return drop_inactive(domain, assemble_point(domain, trial.params, trial.user_attrs, chosen))
 
 
-def read_point(
+def assemble_point(
     domain: Domain,
     params: Mapping[str, object],
     attributes: Mapping[str, ParsedJson],
@@ -284,7 +284,7 @@ def infer_conditions(
     found: dict[str, dict[str, OneOf] | None] = {name: None for name in names if all(name in one for one in trials)}
     waiting = [name for name in names if name not in found]
     while waiting:  # a parameter may depend on one that has a condition itself
-        told = {name: when for name in waiting if (when := _find_parent(name, list(found), trials, distributions))}
+        told = {name: when for name in waiting if (when := _infer_condition(name, list(found), trials, distributions))}
         if not told:
             break
         found |= told
@@ -309,7 +309,7 @@ def add_conditions(
     return found
 
 
-def _find_parent(
+def _infer_condition(
     name: str, parents: Sequence[str], trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
 ) -> dict[str, OneOf] | None:
     """Return the condition of a parameter on the first parent that tells; None where none does."""

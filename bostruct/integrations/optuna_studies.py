@@ -23,6 +23,7 @@ from bostruct.execution.clock import as_time
 from bostruct.goals.declared import Goals
 from bostruct.integrations.optuna_spaces import (
     add_conditions,
+    assemble_point,
     count_limits,
     declare,
     describe_parameters,
@@ -34,7 +35,6 @@ from bostruct.integrations.optuna_spaces import (
     infer_conditions,
     read_distribution,
     read_outcome,
-    read_point,
     read_trial_point,
     read_value,
 )
@@ -109,7 +109,7 @@ class StudyMirror:
             elif not mirrored.state.is_finished() and one.status != "running":
                 self._finish(
                     self._storage.get_trial_id_from_study_id_trial_number(study_id, mirrored.number),
-                    _freeze(study, one),
+                    _to_frozen_trial(study, one),
                 )
 
     def _open(self, study: Study) -> int:
@@ -145,7 +145,7 @@ class StudyMirror:
 
     def _add(self, study_id: int, study: Study, trial: Trial) -> None:
         try:
-            self._storage.create_new_trial(study_id, template_trial=_freeze(study, trial))
+            self._storage.create_new_trial(study_id, template_trial=_to_frozen_trial(study, trial))
         except ValueError as error:
             if not study.space_changes:
                 raise
@@ -193,9 +193,9 @@ def _parse_point(study: Study, trial: Trial) -> Point | None:
         return None
 
 
-def _freeze(study: Study, trial: Trial) -> FrozenTrial:
+def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
     """Return a trial as Optuna has it."""
-    params, distributions, attributes = _write_point(study, trial)
+    params, distributions, attributes = _write_parameters(study, trial)
     has_stopped = "stopped_at" in trial.info
     states = {"running": TrialState.RUNNING, "completed": TrialState.PRUNED if has_stopped else TrialState.COMPLETE}
     frozen = create_trial(
@@ -203,7 +203,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
         values=list(trial.values) or None,
         params=params,
         distributions=distributions,
-        user_attrs=attributes | {MIRRORED: _describe(trial)},
+        user_attrs=attributes | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
             limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
@@ -214,7 +214,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
     return frozen
 
 
-def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
+def _write_parameters(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
     """Return the parameters of a trial, their distributions, and its user attributes, none of one that is no data."""
     if (x := _parse_point(study, trial)) is None:
         return {}, {}, {}
@@ -224,7 +224,7 @@ def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, 
     return params, distributions, encode_structures(study.domain, x)
 
 
-def _describe(trial: Trial) -> dict[str, ParsedJson]:
+def _mirrored_attributes(trial: Trial) -> dict[str, ParsedJson]:
     """Return what Optuna has no place for; what says nothing is left out."""
     told = {"status": trial.status, "reason": trial.reason, "origin": trial.origin, "unread": trial.unread}
     told |= {"constraints": dict(trial.constraints), "sd": trial.sd, "repeats": list(trial.repeats)}
@@ -247,7 +247,7 @@ def import_study(
     trials = _drop_superseded([one for one in given.get_trials(deepcopy=False) if one.state.is_finished()])
     own: Mapping[str, ParsedJson] = given.user_attrs.get(MIRRORED, {})
     is_mirror = bool(own) and all(MIRRORED in one.user_attrs for one in trials)
-    domain = as_domain(space) if space is not None else _read_space(own, trials)
+    domain = as_domain(space) if space is not None else _infer_space(own, trials)
     limits = sorted(count_limits(trials) or ())
     goals = Goals.from_json(own["goals"]) if is_mirror else declare(given.directions, limits)
     is_same_space = json.loads(json.dumps(domain.to_json())) == own.get("space")
@@ -274,7 +274,7 @@ def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
     ]
 
 
-def _read_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
+def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
     """Return the space of a mirrored study as it was, and of any other the one that its distributions tell.
 
     own: what the mirror wrote of the study, empty for another one.
@@ -326,7 +326,7 @@ def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJs
         return None
     try:
         if "point" in own:  # numbers stay as they were evaluated
-            point = drop_inactive(domain, read_point(domain, trial.params, {}, own["point"]))
+            point = drop_inactive(domain, assemble_point(domain, trial.params, {}, own["point"]))
         else:
             point = read_trial_point(domain, trial)
         domain.parse(point)

@@ -32,7 +32,7 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, **options: Any) -> None:
-        self._call = _ray.remote(**{"max_retries": 0} | options)(_call)
+        self._call = _ray.remote(**{"max_retries": 0} | options)(_call_function)
         self._lock = threading.Lock()
         self._pending: set[Future[Any]] = set()
         self._is_shut_down = False
@@ -66,7 +66,7 @@ class RayExecutor(Executor):
             futures.wait(list(self._pending))
 
 
-def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return fn(*args, **kwargs)
 
 

@@ -311,8 +311,8 @@ class TuneSpace:
             return
         _, domains, grids = parse_spec_vars(dict(param_space))
         if grids:
-            raise DomainError(f"{_name(grids[0][0])}: {NOT_DRAWN[sample.Grid]}")
-        variables = {_name(path): self._read(path, domain) for path, domain in domains}
+            raise DomainError(f"{_path_name(grids[0][0])}: {NOT_DRAWN[sample.Grid]}")
+        variables = {_path_name(path): self._read(path, domain) for path, domain in domains}
         kept = {name: variable for name, variable in variables.items() if variable is not None}
         if not kept:
             raise DomainError("param_space: expected at least one domain with several values, such as tune.uniform")
@@ -353,7 +353,7 @@ class TuneSpace:
 
     def _read(self, path: tuple[Any, ...], domain: Any) -> Variable | None:
         """Return the variable of a domain; None for one of a single value."""
-        name = _name(path)
+        name = _path_name(path)
         if not all(isinstance(part, str) for part in path):
             raise DomainError(f"{name}: a domain inside a list cannot be searched; give it a name of its own")
         self._paths[name] = path
@@ -374,7 +374,7 @@ class TuneSpace:
             choices = list(domain.categories)
             return Categorical(choices) if len(choices) > 1 else self._fix(name, choices[0])
         if not isinstance(domain, sample.Float | sample.Integer):
-            raise DomainError(f"{name}: {_describe(domain)} is no search space; give a domain, such as tune.choice")
+            raise DomainError(f"{name}: {_name_sampler(domain)} is no search space; give a domain, such as tune.choice")
         if not isinstance(sampler, sample.Uniform | sample.LogUniform):
             raise DomainError(
                 f"{name}: the sampler {type(sampler).__name__} is unknown; use tune.uniform or loguniform"
@@ -425,11 +425,11 @@ class Grid:
         return count * self.step
 
 
-def _name(path: tuple[Any, ...]) -> str:
+def _path_name(path: tuple[Any, ...]) -> str:
     return "/".join(map(str, path))
 
 
-def _describe(domain: object) -> str:
+def _name_sampler(domain: object) -> str:
     return "tune.sample_from" if isinstance(domain, sample.Function) else f"a {type(domain).__name__}"
 
 

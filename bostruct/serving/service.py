@@ -65,7 +65,7 @@ class Service:
             head = write_answer({"ok": True, "id": number})
             return Answer(HTTPStatus.OK, head[:-2] + b", " + facts[1:], undo)
         except Exception as error:
-            refusal = _explain(error)
+            refusal = _to_refusal(error)
             if self._is_ending and refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # its study was closed meanwhile
                 refusal = Refusal("stopping", "the server is ending")
             return Answer(refusal.status, write_refusal(refusal, number))
@@ -109,8 +109,10 @@ class Service:
         if not studies:
             raise Refusal("unknown_study", "study: none is served so far; `create` makes one")
         if name is None:
-            raise Refusal("bad_request", f"the field study is needed, as {len(studies)} are served: {_list(studies)}")
-        raise Refusal("unknown_study", f"study: expected one of {_list(studies)}; got {short_repr(name)}")
+            raise Refusal(
+                "bad_request", f"the field study is needed, as {len(studies)} are served: {_name_some(studies)}"
+            )
+        raise Refusal("unknown_study", f"study: expected one of {_name_some(studies)}; got {short_repr(name)}")
 
     def _create_study(self, request: Request) -> ServedStudy:
         if self._create is None:
@@ -140,13 +142,13 @@ class Answer(NamedTuple):
     undo: Callable[[], None] | None = None
 
 
-def _list(names: Iterable[str]) -> str:
+def _name_some(names: Iterable[str]) -> str:
     """Write the first names of studies; the rest are an ellipsis."""
     shown = list(map(repr, names))
     return ", ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
 
 
-def _explain(error: Exception) -> Refusal:
+def _to_refusal(error: Exception) -> Refusal:
     """Return the refusal that an error comes to; one that nobody expects is logged, and nothing of it is told."""
     if isinstance(error, Refusal):
         return error
@@ -182,7 +184,7 @@ def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
     return write_answer({"ok": False, "id": number, "error": error})
 
 
-class Operation(NamedTuple):
+class RequestKind(NamedTuple):
     """One kind of request.
 
     fields: beside those of all requests.
@@ -203,7 +205,7 @@ def _ask(study: ServedStudy, given: Request) -> Facts:
 
 
 def _tell(study: ServedStudy, given: Request) -> Facts:
-    outcome = _read_outcome(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
+    outcome = _outcome_arguments(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
     if not outcome.keys() & set(TOLD):
         raise Refusal("bad_request", f"tell: expected one of the fields {', '.join(TOLD)}, which all are missing")
     if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
@@ -212,7 +214,7 @@ def _tell(study: ServedStudy, given: Request) -> Facts:
 
 
 def _add(study: ServedStudy, given: Request) -> Facts:
-    return study.add(given["point"], _read_outcome(given))
+    return study.add(given["point"], _outcome_arguments(given))
 
 
 def _renew(study: ServedStudy, given: Request) -> Facts:
@@ -224,21 +226,21 @@ def _list_trials(study: ServedStudy, given: Request) -> Facts:
     return study.list_trials(first, check_integer("limit", given.get("limit", 100), 1, MOST_LISTED))
 
 
-def _finish(study: ServedStudy, given: Request) -> Facts:
+def _finish_study(study: ServedStudy, given: Request) -> Facts:
     return study.finish(read_text("reason", given.get("reason", "a client finished it")))
 
 
-OPERATIONS: dict[str, Operation] = {
-    "describe": Operation((), lambda study, _: study.describe(), changes=False),
-    "ask": Operation(("n", "lease"), _ask),
-    "tell": Operation(("trial", "started", *OUTCOME, *OF_EVALUATION), _tell, ("trial",)),
-    "renew": Operation(("trial", "started", "lease"), _renew, ("trial",), changes=False),
-    "requeue": Operation(("trial",), lambda study, given: study.requeue(_read_trial(given)), ("trial",)),
-    "add": Operation(("point", *OUTCOME), _add, ("point",)),
-    "best": Operation((), lambda study, _: study.find_best(), changes=False),
-    "recommended": Operation((), lambda study, _: study.recommend(), changes=False),
-    "trials": Operation(("from", "limit"), _list_trials, changes=False),
-    "finish": Operation(("reason",), _finish),
+OPERATIONS: dict[str, RequestKind] = {
+    "describe": RequestKind((), lambda study, _: study.describe(), changes=False),
+    "ask": RequestKind(("n", "lease"), _ask),
+    "tell": RequestKind(("trial", "started", *OUTCOME, *OF_EVALUATION), _tell, ("trial",)),
+    "renew": RequestKind(("trial", "started", "lease"), _renew, ("trial",), changes=False),
+    "requeue": RequestKind(("trial",), lambda study, given: study.requeue(_read_trial(given)), ("trial",)),
+    "add": RequestKind(("point", *OUTCOME), _add, ("point",)),
+    "best": RequestKind((), lambda study, _: study.find_best(), changes=False),
+    "recommended": RequestKind((), lambda study, _: study.recommend(), changes=False),
+    "trials": RequestKind(("from", "limit"), _list_trials, changes=False),
+    "finish": RequestKind(("reason",), _finish_study),
 }
 OF_SERVER: dict[str, tuple[str, ...]] = {"studies": (), "create": CREATED}  # requests without a study, by their fields
 
@@ -289,7 +291,7 @@ def _read_trial(given: Request) -> int:
     return check_integer("trial", given["trial"], 0)
 
 
-def _read_outcome(given: Request) -> dict[str, Any]:
+def _outcome_arguments(given: Request) -> dict[str, Any]:
     """Return what a client says of an evaluation as arguments of `Study.tell`."""
     outcome = {name: given[name] for name in OUTCOME if given.get(name) is not None}
     value, values = outcome.get("value"), outcome.pop("values", None)

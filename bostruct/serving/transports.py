@@ -46,13 +46,13 @@ class StudyServer(GuardedServer):
         self.budget = Budget(REQUESTS_A_SECOND, BURST)
         self._inode: int | None = None  # of our own Unix socket
         if path is None:
-            super().__init__(host, port, _Handler, MOST_CONNECTIONS)
+            super().__init__(host, port, _StudyHandler, MOST_CONNECTIONS)
         else:
             path = os.path.realpath(path) if os.path.islink(path) else path
             _remove_dead_socket(path)
             mask = os.umask(0o077)
             try:
-                super().__init__(path, 0, _Handler, MOST_CONNECTIONS, socket.AF_UNIX)
+                super().__init__(path, 0, _StudyHandler, MOST_CONNECTIONS, socket.AF_UNIX)
             finally:
                 os.umask(mask)
             self._inode = os.stat(path).st_ino
@@ -81,7 +81,7 @@ def _remove_dead_socket(path: str) -> None:
                 os.unlink(path)
 
 
-class _Handler(GuardedHandler):
+class _StudyHandler(GuardedHandler):
     """One request and its answer, on a connection that ends then."""
 
     server: StudyServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it

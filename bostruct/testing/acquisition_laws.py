@@ -47,7 +47,7 @@ def check_acquisition(
     assert isinstance(acquisition.is_logarithm, bool), "is_logarithm is True or False"
     for spread in (1.0, 100.0):
         mean, variance = spread * rng.normal(size=(s, m)), spread**2 * rng.uniform(0.01, 2.0, size=(s, m))
-        prediction = Prediction(_freeze(mean), _freeze(variance))
+        prediction = Prediction(_read_only(mean), _read_only(variance))
         incumbent = spread * float(rng.normal())
         if minimizes:
             _check_direction(acquisition, prediction, incumbent, spread)
@@ -55,12 +55,12 @@ def check_acquisition(
             law(acquisition, prediction, incumbent, rng)
 
 
-def _freeze(array: Array) -> Array:
+def _read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array
 
 
-def _check_form(
+def _check_worth_form(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
     del rng
@@ -107,7 +107,7 @@ def _check_average(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
     worth = acquisition(prediction, incumbent)
-    found = check_array(acquisition.average(_freeze(worth.copy())), 1, "average returns one worth a point (m,)")
+    found = check_array(acquisition.average(_read_only(worth.copy())), 1, "average returns one worth a point (m,)")
     assert found.shape == worth.shape[1:], f"an average is (m,): expected {worth.shape[1:]}, got {found.shape}"
     expected = AcquisitionFunction.average(acquisition, worth)
     law = "the logarithm of the average worth" if acquisition.is_logarithm else "the average worth"
@@ -120,8 +120,8 @@ def _check_with_noise(
     acquisition: AcquisitionFunction, prediction: Prediction, incumbent: float, rng: np.random.Generator
 ) -> None:
     noise = prediction.variance[:, :1] * rng.uniform(size=(len(prediction.mean), 1))
-    noisy = check_part("with_noise", acquisition.with_noise(_freeze(noise)), AcquisitionFunction)
-    _check_form(noisy, prediction, incumbent, rng)
+    noisy = check_part("with_noise", acquisition.with_noise(_read_only(noise)), AcquisitionFunction)
+    _check_worth_form(noisy, prediction, incumbent, rng)
     assert noisy.is_logarithm == acquisition.is_logarithm, "with_noise returns a function on the same scale"
 
 
@@ -144,7 +144,7 @@ def _rounding(worth: Array) -> float:
 
 
 LAWS: dict[str, Law] = {  # of each member of the base, beside the direction and the derivatives
-    "__call__": _check_form,
+    "__call__": _check_worth_form,
     "upper_bounds": _check_bounds,
     "average": _check_average,
     "with_noise": _check_with_noise,

@@ -106,13 +106,13 @@ def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None
         domain, {domain.key(first)}, np.random.default_rng(seed)
     )  # where `seen` is ignored, `first` again
     is_small = domain.size <= MOST_LISTED
-    points = draw_points(domain, rng, MOST_LISTED if is_small else STEPS)
+    points = draw_unseen_points(domain, rng, MOST_LISTED if is_small else STEPS)
     assert len(points) <= domain.size, f"{who}.size is at least the number of points: {domain.size}, got {len(points)}"
     check_variety(domain, points, rng)
     return points if is_small or len(points) < STEPS else None
 
 
-def draw_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
+def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
     """Draw one unseen point after another, until none is left, or one more than some number is drawn.
 
     domain: any.

@@ -37,7 +37,7 @@ from bostruct.testing.batch_laws import (
     same,
     unchanged,
 )
-from bostruct.testing.chance_laws import check_sources, check_uniform, check_unseen, draw_points
+from bostruct.testing.chance_laws import check_sources, check_uniform, check_unseen, draw_unseen_points
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
 
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
@@ -102,7 +102,7 @@ def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -
         domain.check(x)
     if not _is_uneven(domain):
         check_uniform(domain, points, rng)
-    drawn = keys_of(domain, draw_points(domain, rng, most=len(every)))
+    drawn = keys_of(domain, draw_unseen_points(domain, rng, most=len(every)))
     assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"
 
 
@@ -287,10 +287,10 @@ def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> No
         ("decode", decode, MALFORMED, NO_ENCODED, FOREIGN_JSON, encoded),
     ):
         for form in chain(wrong, *(islice(_alter(one, foreign), MOST_FORMS) for one in forms)):
-            _check_form(domain, method, form, read, refusal, known)
+            _check_refused_form(domain, method, form, read, refusal, known)
 
 
-def _check_form(
+def _check_refused_form(
     domain: Domain,
     method: str,
     form: Any,
@@ -307,10 +307,10 @@ def _check_form(
         return
     except Exception as error:
         raise AssertionError(f"{law}: it raised {type(error).__name__}: {error}") from error
-    assert _is_point(domain, x, known), f"{law}: it was accepted, as {short_repr(x)}"
+    assert _is_valid_point(domain, x, known), f"{law}: it was accepted, as {short_repr(x)}"
 
 
-def _is_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
+def _is_valid_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
     """Tell whether what was accepted is a point: one of those known, or as far as its round trips tell."""
     try:
         domain.check(x)
@@ -370,7 +370,7 @@ def _sample_all(domain: Any, sample: Callable[..., Batch], xs: Batch, rng: np.ra
     return [set(forms_of(domain, sample(domain, x, MOST, rng))) for x in few]
 
 
-def _sample_each(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> list[set[Any]]:
+def _sample_batch(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> list[set[Any]]:
     """Return the forms of all neighbors of each point, by its position, from one batch."""
     if domain.traits.local is None:
         return []
@@ -388,7 +388,11 @@ DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
     (Domain, "sample_candidates", lambda domain, sample, xs, rng: len(sample(domain, 1, xs, rng))),
     (ChoiceDomain, "names", lambda domain, names, xs, _: [list(names(domain, x)) for x in xs if domain.traits.choices]),
     (LocalDomain, "sample_neighbors", lambda domain, sample, xs, rng: _sample_all(domain, sample, xs, rng)),
-    (LocalDomain, "sample_neighborhoods", lambda domain, sample, xs, rng: _sample_each(domain, sample, xs, rng)),
+    (
+        LocalDomain,
+        "sample_neighborhoods",
+        lambda domain, sample, xs, rng: _sample_batch(domain, sample, xs, rng),
+    ),
 )
 
 

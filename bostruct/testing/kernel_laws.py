@@ -235,7 +235,7 @@ def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array)
         for i in range(len(theta)):
             lines = (kernel.line(theta, i, prepared), kernel.line(theta, i, prepared, known))
             for value in (float(other[i]), float(theta[i])):
-                expected = kernel.gram(_replace(theta, i, value), prepared)
+                expected = kernel.gram(_with_coordinate(theta, i, value), prepared)
                 for line in lines:
                     along = line(value)
                     assert_close(along, expected, TINY * np.max(np.abs(expected)), f"line along {i} is gram at {value}")
@@ -263,14 +263,14 @@ def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rn
     # entries may be differences of terms as large as k(x, x), which are rounded
     rounding = 1e-10 * float(np.sum(np.abs(cotangent))) * float(np.max(kernel.diag(theta, xs), initial=0.0))
     for i in range(len(theta)):
-        ahead, behind = (kernel.gram(_replace(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
+        ahead, behind = (kernel.gram(_with_coordinate(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
         numeric = float(np.sum(cotangent * (ahead - behind))) / 2e-5
         scale = float(np.sum(np.abs(cotangent) * np.maximum(np.abs(ahead), np.abs(behind))))
         is_slope = abs(gradient[i] - numeric) <= 1e-6 * scale + rounding + 1e-12
         assert is_slope, f"the gradient in coordinate {i} is the slope: expected {numeric}, got {gradient[i]}"
 
 
-def _replace(theta: Array, i: int, value: float) -> Array:
+def _with_coordinate(theta: Array, i: int, value: float) -> Array:
     moved = theta.copy()
     moved[i] = value
     return moved

@@ -193,7 +193,7 @@ def _check_shares(posterior: Posterior, domain: Domain, xs: Batch, rng: np.rando
         check_prediction_gradient(posterior, domain, xs, rng)
 
 
-def _check_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
+def _check_posterior_form(posterior: Posterior, domain: Domain, xs: Batch, rng: np.random.Generator) -> None:
     """Check the form of noise, outputs, values left out, and means of points that nobody was told."""
     del domain, rng
     found = posterior.predict(xs)
@@ -375,9 +375,9 @@ POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
     "bound_above": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,
-    "noise": _check_form,
-    "outputs": _check_form,
-    "leave_one_out": _check_form,
-    "find_training_means": _check_form,
+    "noise": _check_posterior_form,
+    "outputs": _check_posterior_form,
+    "leave_one_out": _check_posterior_form,
+    "find_training_means": _check_posterior_form,
     "vary_shares": _check_shares,
 }

@@ -63,7 +63,7 @@ def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -
             check_lost(make, lose)
 
 
-def check_members(make: MakeStorage) -> None:
+def check_storage_bases(make: MakeStorage) -> None:
     """Check that a storage and its writer are made of their bases.
 
     make: as of `check_storage`.
@@ -98,7 +98,7 @@ def check_closed(make: MakeStorage) -> None:
     before = make().read("closed")
     steps: dict[str, Callable[[], object]] = {
         "a closed writer inserts": lambda: writer.insert(_running(1)),
-        "a closed writer updates": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+        "a closed writer updates": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for what, step in steps.items():
         assert is_raised(StorageError, step), f"StorageError is raised where {what}"
@@ -119,7 +119,7 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
         "check_place": writer.check_place,
         "check_place of the base, which reads lost,": lambda: StudyWriter.check_place(writer),
         "insert": lambda: writer.insert(_running(1)),
-        "update": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+        "update": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for name, step in steps.items():
         law = f"{name} raises StorageLost once what was opened is not in its place any more"
@@ -140,7 +140,7 @@ def check_round_trip(make: MakeStorage) -> None:
         writer.insert(row, f'{{"n": {row.number}}}')
     order = (3, 0, 4, 1, 2)
     for told, number in enumerate(order):
-        rows[number] = _finish(rows[number], OUTCOMES[number], told)
+        rows[number] = _complete_row(rows[number], OUTCOMES[number], told)
         writer.update(rows[number]._replace(point="an update leaves the point as it is"))
     writer.close()
     found = make().read(STUDY.name)
@@ -169,7 +169,7 @@ def check_steps(make: MakeStorage) -> None:
     assert make().read("steps").study.state == "[1]", "without a new state the old one stays"
     writer.update(first._replace(attempts=2, started=3.5))
     assert trials() == [first._replace(attempts=2, started=3.5), second], "a trial handed out again is there"
-    failed = _finish(first, Outcome(failed="rain"), 0)
+    failed = _complete_row(first, Outcome(failed="rain"), 0)
     writer.update(failed)
     assert trials() == [failed, second], "what update returned from is there"
     writer.reopen(first)
@@ -177,7 +177,7 @@ def check_steps(make: MakeStorage) -> None:
     writer.take_back(0, 1, 0)
     attempts = [one.attempts for one in trials()]
     assert attempts == [0, 0], f"a trial taken back has one attempt less, however often it is named: got {attempts}"
-    added = _finish(_running(2), Outcome((2.0,)), 0)
+    added = _complete_row(_running(2), Outcome((2.0,)), 0)
     writer.insert(added)
     writer.take_back(2)
     assert trials()[2] == added, "a trial that is finished cannot be taken back"
@@ -185,18 +185,18 @@ def check_steps(make: MakeStorage) -> None:
     assert len(trials()) == 3, "closing changes no trial"
 
 
-def check_refusals(make: MakeStorage) -> None:
+def check_refused_steps(make: MakeStorage) -> None:
     """Check that steps that do not fit what is there are refused, and change nothing.
 
     make: as of `check_storage`.
     """
     writer = make().begin(STUDY._replace(name="refusals"))[1]
     writer.insert(_running(0))
-    writer.insert(_finish(_running(1), Outcome((1.0,)), 0))
+    writer.insert(_complete_row(_running(1), Outcome((1.0,)), 0))
     before = make().read("refusals")
     steps: dict[str, Callable[[], object]] = {
-        "a trial is told twice": lambda: writer.update(_finish(_running(1), Outcome((2.0,)), 1)),
-        "a trial that is not there is told": lambda: writer.update(_finish(_running(7), Outcome((2.0,)), 1)),
+        "a trial is told twice": lambda: writer.update(_complete_row(_running(1), Outcome((2.0,)), 1)),
+        "a trial that is not there is told": lambda: writer.update(_complete_row(_running(7), Outcome((2.0,)), 1)),
         "a trial that has not failed runs again": lambda: writer.reopen(_running(1)),
         "a number is used twice": lambda: writer.insert(_running(0), "[9]"),
         "a study that is not there is read": lambda: make().read("nowhere"),
@@ -274,11 +274,11 @@ def check_saved(make: MakeStorage) -> None:
 
     make: as of `check_storage`.
     """
-    trials = [_finish(_running(0), OUTCOMES[0], 1), _running(1), _finish(_running(2), OUTCOMES[1], 0)]
+    trials = [_complete_row(_running(0), OUTCOMES[0], 1), _running(1), _complete_row(_running(2), OUTCOMES[1], 0)]
     stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
     assert make().read("saved") == stored, "a study is saved as it is"
-    writer.update(_finish(_running(1), OUTCOMES[3], 2))
+    writer.update(_complete_row(_running(1), OUTCOMES[3], 2))
     writer.close()
     before = make().read("saved")
     assert is_raised(StorageError, lambda: make().save(stored)), (
@@ -287,7 +287,7 @@ def check_saved(make: MakeStorage) -> None:
     assert make().read("saved") == before, "a study that is there stays"
 
 
-def check_defaults(make: MakeStorage) -> None:
+def check_storage_defaults(make: MakeStorage) -> None:
     """Check that what a storage or a writer overrides agrees with what the base does.
 
     make: as of `check_storage`.
@@ -296,7 +296,7 @@ def check_defaults(make: MakeStorage) -> None:
     for row in (_running(0), _running(1)):
         with_base.insert(row)
         with_own.insert(row)
-    failed = _finish(_running(0), Outcome(failed="rain"), 0)
+    failed = _complete_row(_running(0), Outcome(failed="rain"), 0)
     StudyWriter.update(with_base, failed)
     with_own.update(failed)
     _agree(make, "update changes what the base changes")
@@ -336,17 +336,17 @@ def _check_revisions(make: MakeStorage, writer: StudyWriter) -> None:
 
 
 LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
-    ("lost check_place", check_members),
+    ("lost check_place", check_storage_bases),
     ("insert change update read", check_round_trip),
     ("label where", check_place_names),
     ("insert update reopen take_back close", check_steps),
-    ("insert change update reopen read", check_refusals),
+    ("insert change update reopen read", check_refused_steps),
     ("begin is_open close owner deciding changing look find_gone", check_writers),
     ("insert update close", check_closed),
     ("studies read", check_readers),
     ("change_space", check_space_changes),
     ("save", check_saved),
-    ("update reopen look find_gone find_writers find_revisions", check_defaults),
+    ("update reopen look find_gone find_writers find_revisions", check_storage_defaults),
 )  # the members that a law is about, and the law
 
 
@@ -358,7 +358,7 @@ def _space_change(number: int) -> SpaceChange:
     return SpaceChange('{"domain": "space"}', STUDY.method, "[]", number, '{"0": "a: why"}', 1e9 + number / 3, "0.0.1")
 
 
-def _finish(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
+def _complete_row(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
     return row._replace(outcome=outcome, finished=2e9 + told / 7, told=told)
 
 
@@ -380,7 +380,7 @@ def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
             second = begin()
         except StudyLocked:
             return
-        _check_names(first, second)
+        _check_owners(first, second)
         _check_news(first, second)
         _check_steps(first, second, lambda: make().read(row.name).trials)
         _check_deciding(first, second)
@@ -392,23 +392,23 @@ class Interruption(Exception):
 
 
 def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
-    mine, gone = _name(first), _name(second)
+    mine, gone = _owner_of(first), _owner_of(second)
     second.close()
     assert first.find_gone({gone, mine}) == {gone}, "a writer that has closed is gone, and no other"
     again = begin()
-    assert first.find_gone({_name(again)}) == set(), "a writer that came later is there"
+    assert first.find_gone({_owner_of(again)}) == set(), "a writer that came later is there"
     again.close()
 
 
-def _check_names(first: StudyWriter, second: StudyWriter) -> None:
-    names = _name(first), _name(second)
+def _check_owners(first: StudyWriter, second: StudyWriter) -> None:
+    names = _owner_of(first), _owner_of(second)
     assert len({*names}) == 2, f"each writer has a name of its own: got {first.owner!r} twice"
     for writer in (first, second):
         gone = writer.find_gone({*names, "nobody", "../" * 9 + "etc/passwd", ""})
         assert gone == {"nobody", "../" * 9 + "etc/passwd", ""}, f"who is there is not gone, all others are: got {gone}"
 
 
-def _name(writer: StudyWriter) -> str:
+def _owner_of(writer: StudyWriter) -> str:
     law = "a second writer is refused with StudyLocked, or shares the study: it needs a name as its owner, got None"
     assert writer.owner is not None, law
     return writer.owner
