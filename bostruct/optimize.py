@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 from bostruct.checks import short_repr
 from bostruct.contracts import Domain, Presented, Searcher
@@ -15,25 +16,12 @@ from bostruct.study.run_settings import FailureLimit
 from bostruct.study.stopping import StoppingRule
 from bostruct.study.study import Callback, Place, Study
 
+SearchFunction = TypeVar("SearchFunction", bound=Callable[..., Result])
 
-class StudyArguments(NamedTuple):
-    """The arguments of `Study`, without its direction.
 
-    space: a `Space`, a dict of variables, or any other domain.
-    method: a name, or a searcher.
-    seed: an integer from 0, or None.
-    directions: of several objectives, or None.
-    constraints: limits on measured numbers by name, or None.
-    repeats: ``auto`` or None.
-    suggest_seconds: that a suggestion is to take at most, or None.
-    storage: a file, a `Storage` object, or None.
-    name: of the study in its file; None for ``study``.
-    initial_points: asked before any point of the method's own; None for none.
-    threads: for model work, from 1; None leaves them alone.
-    prior: earlier studies to learn from, or None.
-    """
+class Settings(TypedDict, total=False):
+    """The settings of `Study` and of `Study.optimize`, whose defaults are theirs, by their types."""
 
-    space: Domain | Mapping[str, object]
     method: str | Searcher
     seed: int | None
     directions: Sequence[Direction] | None
@@ -45,23 +33,6 @@ class StudyArguments(NamedTuple):
     initial_points: Iterable[object] | None
     threads: int | None
     prior: Iterable[PriorSource] | None
-
-
-class RunArguments(NamedTuple):
-    """The arguments of `Study.optimize` that say how points are evaluated.
-
-    workers: processes, or trials in flight with an executor, from 1.
-    executor: any `concurrent.futures.Executor`, or None.
-    trial_timeout: seconds, from 0.001; None for no limit.
-    load_timeout: seconds, from 0.001, that a worker gets to load the objective.
-    callbacks: one or several, called after each finished trial.
-    progress: a bar on stderr, None shows it on a terminal and in a notebook.
-    reraise: exceptions that end the run, beside failing their trial.
-    stopping_rule: stops trials early by what they report; None for none.
-    retries: how often a trial that failed or timed out is evaluated again, from 0.
-    max_initial_failures: failed trials without a completed one that end the run, from 1; ``auto``, or None.
-    """
-
     workers: int
     executor: Executor | None
     trial_timeout: float | None
@@ -74,38 +45,34 @@ class RunArguments(NamedTuple):
     max_initial_failures: FailureLimit
 
 
+_OF_STUDY, _OF_RUN = (
+    {name: one for name, one in inspect.signature(function).parameters.items() if one.kind is one.KEYWORD_ONLY}
+    for function in (Study, Study.optimize)
+)
+_OF_STUDY["name"] = _OF_STUDY["name"].replace(default=None, annotation="str | None")
+
+
+def _show_settings(search: SearchFunction) -> SearchFunction:
+    """Give a function the signature that help() and notebooks show: its own arguments, then all settings."""
+    own = inspect.signature(search)
+    settings = [one for name, one in (_OF_STUDY | _OF_RUN).items() if name != "direction"]
+    vars(search)["__signature__"] = own.replace(parameters=[*list(own.parameters.values())[:-1], *settings])
+    return search
+
+
+@_show_settings
 def minimize(
     objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
     n_trials: int,
-    *,
-    method: str | Searcher = "auto",
-    seed: int | None = None,
-    directions: Sequence[Direction] | None = None,
-    constraints: Declared | None = None,
-    repeats: Literal["auto"] | None = None,
-    suggest_seconds: float | None = None,
-    storage: Place | None = None,
-    name: str | None = None,
-    initial_points: Iterable[object] | None = None,
-    threads: int | None = 1,
-    prior: Iterable[PriorSource] | None = None,
-    workers: int = 1,
-    executor: Executor | None = None,
-    trial_timeout: float | None = None,
-    load_timeout: float = 60.0,
-    callbacks: Callback | Sequence[Callback] = (),
-    progress: bool | None = None,
-    reraise: type[Exception] | tuple[type[Exception], ...] = (),
-    stopping_rule: StoppingRule | None = None,
-    retries: int = 0,
-    max_initial_failures: FailureLimit = "auto",
+    **settings: Unpack[Settings],
 ) -> Result:
     """Look for the point with the smallest value of an objective, and return the result.
 
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
+    settings: of the study and of the run, by name. They are the following.
     method: a name, or a searcher from `bostruct.methods`.
     seed: an integer from 0; None draws one and records it.
     directions: ``minimize`` or ``maximize`` for each of several objectives, in place of one to minimize; the objective
@@ -139,75 +106,46 @@ def minimize(
     Raises what `Study` and `Study.optimize` raise, and ValueError for the single direction ``maximize``. What ends a
     run carries the result so far, as `error.result`.
     """
-    goals = directions, constraints, repeats, suggest_seconds
-    study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
-    limits, most = (trial_timeout, load_timeout), max_initial_failures
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries, most)
-    return _run_study("minimize", objective, n_trials, study_arguments, run_arguments)
+    return _search("minimize", objective, space, n_trials, settings)
 
 
+@_show_settings
 def maximize(
     objective: Callable[[Presented], object],
     space: Domain | Mapping[str, object],
     n_trials: int,
-    *,
-    method: str | Searcher = "auto",
-    seed: int | None = None,
-    directions: Sequence[Direction] | None = None,
-    constraints: Declared | None = None,
-    repeats: Literal["auto"] | None = None,
-    suggest_seconds: float | None = None,
-    storage: Place | None = None,
-    name: str | None = None,
-    initial_points: Iterable[object] | None = None,
-    threads: int | None = 1,
-    prior: Iterable[PriorSource] | None = None,
-    workers: int = 1,
-    executor: Executor | None = None,
-    trial_timeout: float | None = None,
-    load_timeout: float = 60.0,
-    callbacks: Callback | Sequence[Callback] = (),
-    progress: bool | None = None,
-    reraise: type[Exception] | tuple[type[Exception], ...] = (),
-    stopping_rule: StoppingRule | None = None,
-    retries: int = 0,
-    max_initial_failures: FailureLimit = "auto",
+    **settings: Unpack[Settings],
 ) -> Result:
     """Look for the point with the largest value of an objective, and return the result.
 
     objective: called with a point as the user wrote it, returns a number, or what else `Study.tell` takes as a value.
     space: a `Space`, a dict of variables, or any other domain.
     n_trials: finished trials that the study should have in the end, from 0; failed ones count.
-    directions: ``maximize`` for each of several objectives; None for one. Where one is to be minimized, call `minimize`
-        with all directions.
-    method, seed, constraints, repeats, suggest_seconds: settings of the study, as of `minimize`.
-    storage, name, initial_points, threads, prior: settings of the study, as of `minimize`.
-    workers, executor, trial_timeout, load_timeout, callbacks, progress: settings of the run, as for `minimize`.
-    reraise, stopping_rule, retries, max_initial_failures: settings of the run, as for `minimize`.
+    settings: of the study and of the run, by name, as of `minimize`, but for ``directions``: ``maximize`` for each of
+        several objectives; None for one. Where one is to be minimized, call `minimize` with all directions.
 
     Raises what `minimize` raises, and ValueError for directions with a ``minimize``.
     """
-    goals = directions, constraints, repeats, suggest_seconds
-    study_arguments = StudyArguments(space, method, seed, *goals, storage, name, initial_points, threads, prior)
-    limits, most = (trial_timeout, load_timeout), max_initial_failures
-    run_arguments = RunArguments(workers, executor, *limits, callbacks, progress, reraise, stopping_rule, retries, most)
-    return _run_study("maximize", objective, n_trials, study_arguments, run_arguments)
+    return _search("maximize", objective, space, n_trials, settings)
 
 
-def _run_study(
+def _search(
     direction: Direction,
     objective: Callable[[Presented], object],
+    space: Domain | Mapping[str, object],
     n_trials: int,
-    study_arguments: StudyArguments,
-    run_arguments: RunArguments,
+    settings: Mapping[str, Any],
 ) -> Result:
-    given: dict[str, Any] = study_arguments._asdict() | {
-        "name": "study" if study_arguments.name is None else study_arguments.name
-    }
-    _check_directions(direction, study_arguments.directions)
-    only: dict[str, Any] = {"direction": direction} if study_arguments.directions is None else {}
-    with Study(**only, **given) as study:
-        result = study.optimize(objective, n_trials, **run_arguments._asdict())
+    """Run one study from start to end; a name of None is that which `Study` gives."""
+    if unknown := settings.keys() - Settings.__annotations__.keys():
+        raise TypeError(f"{direction}() got an unexpected keyword argument {min(unknown)!r}")
+    _check_directions(direction, settings.get("directions"))
+    of_study = {name: one for name, one in settings.items() if name in _OF_STUDY and (name, one) != ("name", None)}
+    of_run = {name: one for name, one in settings.items() if name in _OF_RUN}
+    if settings.get("directions") is None:
+        of_study["direction"] = direction
+    with Study(space, **of_study) as study:
+        result = study.optimize(objective, n_trials, **of_run)
         with study.result_on_error():
             study.close()
     return result

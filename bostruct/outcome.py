@@ -49,7 +49,7 @@ class Outcome:
             if numbers != ():
                 # no negative zero: the database would not keep its sign
                 object.__setattr__(self, name, tuple([number + 0.0 for number in _read_numbers(name, numbers)]))
-        measured = dict(_check_names(self.constraints))  # the giver may change theirs
+        measured = dict(_check_constraint_names(self.constraints))  # the giver may change theirs
         for name, number in measured.items():
             measured[name] = _read_numbers(f"constraints[{name!r}]", (number,))[0]
         object.__setattr__(self, "constraints", measured)
@@ -99,7 +99,7 @@ def _check_reason(name: str, reason: object) -> str:
 def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[float, ...]:
     """Return floats; raise TypeError unless all are numbers in a tuple, ValueError unless finite and at least `low`."""
     if not isinstance(numbers, tuple):
-        raise TypeError(f"{name}: expected a tuple of numbers, got {_short(numbers)}")
+        raise TypeError(f"{name}: expected a tuple of numbers, got {_typed(numbers)}")
     if not all(map(isinstance, numbers, repeat(float))):
         numbers = tuple(as_number(name, number) for number in numbers)
     if not (all(map(math.isfinite, numbers)) and min(numbers) >= low):
@@ -108,10 +108,10 @@ def _read_numbers(name: str, numbers: object, low: float = -math.inf) -> tuple[f
     return numbers
 
 
-def _check_names(constraints: object) -> Mapping[str, object]:
+def _check_constraint_names(constraints: object) -> Mapping[str, object]:
     """Return constraints; raise TypeError unless they are a mapping from names."""
     if not isinstance(constraints, Mapping) or not all(isinstance(name, str) for name in constraints):
-        raise TypeError(f"constraints: expected numbers by name, got {_short(constraints)}")
+        raise TypeError(f"constraints: expected numbers by name, got {_typed(constraints)}")
     return constraints
 
 
@@ -128,12 +128,12 @@ def as_number(name: str, value: object) -> float:
         try:
             value = item()
         except (TypeError, ValueError, RuntimeError):
-            raise TypeError(f"{name}: expected one number, got {_short(given)}") from None
+            raise TypeError(f"{name}: expected one number, got {_typed(given)}") from None
         if _is_masked(given):  # `item` returns what lies under the mask
             value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
         hint = "; return float(...) of it" if hasattr(value, "__float__") else ""  # a bool, a decimal
-        raise TypeError(f"{name}: expected a number, got {_short(given)}{hint}")
+        raise TypeError(f"{name}: expected a number, got {_typed(given)}{hint}")
     try:
         return float(value)
     except OverflowError:  # an integer beyond float64
@@ -199,16 +199,16 @@ def parse_outcome(
     if given and (len(given) == 2 or value is not None):
         raise ValueError("expected one of a value, failed= and infeasible=, got more than one")
     if given and told:
-        raise ValueError(f"{told[0]}: expected none beside {given[0]}=, got {_short(parts[told[0]])}")
+        raise ValueError(f"{told[0]}: expected none beside {given[0]}=, got {_typed(parts[told[0]])}")
     for name in given:
         if not isinstance(reasons[name], str) or not reasons[name]:
-            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_short(reasons[name])}")
+            raise TypeError(f"{name}: expected a reason, a non-empty string, got {_typed(reasons[name])}")
     if given:
         return Outcome(failed=failed, infeasible=infeasible)
     if not told:
         return outcome_of(value)
     if isinstance(value, Outcome | Mapping):
-        raise ValueError(f"{told[0]}: expected none beside a value that has all parts, got {_short(parts[told[0]])}")
+        raise ValueError(f"{told[0]}: expected none beside a value that has all parts, got {_typed(parts[told[0]])}")
     return _make_outcome(value, repeats, constraints, sd)
 
 
@@ -216,10 +216,10 @@ def _read_parts(given: Mapping[object, object]) -> Outcome:
     """Return the outcome that a dict tells."""
     known = ("value", "repeats", "constraints", "sd", "cost")
     if not given or not given.keys() <= set(known):
-        raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_short(given)}")
+        raise TypeError(f"value: expected a number, or a dict with the keys {', '.join(known)}, got {_typed(given)}")
     value, repeats, constraints, sd, cost = (given.get(name) for name in known)
     if isinstance(value, Outcome | Mapping):
-        raise TypeError(f"value: expected a number, got {_short(value)}")
+        raise TypeError(f"value: expected a number, got {_typed(value)}")
     return _make_outcome(value, repeats, constraints, sd, cost)
 
 
@@ -234,7 +234,7 @@ def _make_outcome(
     if several and all(map(math.isfinite, several)):
         values: tuple[float, ...] = (_mean(several),)
     else:
-        values = several or _read_values(value)
+        values = several or _parse_values(value)
     noise, price = (None if one is None else as_number(name, one) for name, one in (("sd", sd), ("cost", cost)))
     if not all(map(math.isfinite, values)):
         shown = values[0] if len(values) == 1 else values
@@ -259,17 +259,17 @@ def _mean(numbers: Sequence[float]) -> float:
         return max(numbers, key=abs)
 
 
-def _read_values(value: object) -> tuple[float, ...]:
+def _parse_values(value: object) -> tuple[float, ...]:
     size = getattr(value, "size", 1)  # of an array; a method of tensors, which `as_number` reads
     if isinstance(value, list) or (isinstance(size, int) and size != 1):
         raise TypeError(
-            f"value: expected a number, or a tuple of numbers for several objectives, got {_short(value)}; tuple(...) "
-            "makes one"
+            f"value: expected a number, or a tuple of numbers for several objectives, got {_typed(value)}; "
+            "tuple(...) makes one"
         )
     if not isinstance(value, tuple):
         return (as_number("value", value),)
     if len(value) < 2:
-        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_short(value)}")
+        raise TypeError(f"value: expected a number, or a tuple of two or more, got {_typed(value)}")
     return tuple(as_number(f"value[{position}]", one) for position, one in enumerate(value))
 
 
@@ -277,14 +277,14 @@ def _read_repeats(repeats: object) -> tuple[float, ...]:
     if repeats is None:
         return ()
     if isinstance(repeats, str | Mapping) or not isinstance(repeats, Iterable) or not (several := tuple(repeats)):
-        raise TypeError(f"repeats: expected numbers, several measurements of one point, got {_short(repeats)}")
+        raise TypeError(f"repeats: expected numbers, several measurements of one point, got {_typed(repeats)}")
     return tuple(as_number(f"repeats[{position}]", one) for position, one in enumerate(several))
 
 
 def _read_constraints(constraints: object) -> dict[str, float]:
     if constraints is None:
         return {}
-    measured = _check_names(constraints)
+    measured = _check_constraint_names(constraints)
     return {name: as_number(f"constraints[{name!r}]", number) for name, number in measured.items()}
 
 
@@ -307,5 +307,5 @@ def cut_middle(text: str) -> str:
     return f"{text[:end]} [... {len(text) - 2 * end:,} characters left out ...] {text[-end:]}"
 
 
-def _short(value: object) -> str:
+def _typed(value: object) -> str:
     return f"{short_repr(value)} ({type(value).__name__})"

@@ -70,11 +70,11 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
     draft = os.path.join(folder, f".bostruct-{secrets.token_hex(8)}.tmp")
     try:
         if (descriptor := _find_descriptor(path)) is not None:
-            _write(os.dup(descriptor), content)
+            _write_content(os.dup(descriptor), content)
         elif found is not None and not stat.S_ISREG(found.st_mode):
-            _write(os.open(path, os.O_WRONLY), content)
+            _write_content(os.open(path, os.O_WRONLY), content)
         else:
-            _write(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content, found)
+            _write_content(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), content, found)
             check_output(path, kind, overwrite=overwrite)  # a file may have come meanwhile
             os.replace(draft, target)
             _sync(folder)
@@ -89,7 +89,7 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
             os.unlink(draft)
 
 
-def _write(descriptor: int, content: Content, former: os.stat_result | None = None) -> None:
+def _write_content(descriptor: int, content: Content, former: os.stat_result | None = None) -> None:
     """Write to an open file, which gets owner and mode of a former one; return when a regular file is on the disk."""
     with open(descriptor, "wb") as file:
         if former is not None and hasattr(os, "fchown"):
@@ -158,7 +158,7 @@ def _find_refusal(
     ends = _read_ends(target)
     if ends.startswith(SQLITE_MAGIC):
         return "is a SQLite database, which no output replaces; give another path"
-    if any(_is_same(one, target) for one in inputs):
+    if any(_leads_to(one, target) for one in inputs):
         return "is an input of this command; give another path for the output"
     if found is None or overwrite or (kind in MARKS and re.match(MARKS[kind], ends, re.DOTALL)):
         return None
@@ -177,7 +177,7 @@ def refuse_name_of_database(path: str) -> None:
         raise OutputRefused(errno.EEXIST, refusal, path)
 
 
-def _is_same(path: str, target: str) -> bool:
+def _leads_to(path: str, target: str) -> bool:
     """Tell whether a path leads to a file, which need not be there; a text that is no path does not."""
     try:
         path = os.path.realpath(os.path.expanduser(path))

@@ -240,7 +240,7 @@ class TestTheChecksCanFail:
             ("from bostruct.domains.space.graphs import PathGraph", "bostruct.kernels.space.diffusion"),
             ("from bostruct.domains.registry import domain_from_json", "bostruct.study.records"),
             ("from bostruct.searchers.scores import Score", "bostruct.searchers.bayesian"),
-            ("def f():\n    from bostruct.analysis.plots import draw", "bostruct.cli.show"),
+            ("def f():\n    from bostruct.analysis.plots import draw", "bostruct.cli.studies"),
             ("from bostruct import __version__", "bostruct.study.study"),
             ("import bostruct as bo", "bostruct.cli"),
         ],

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.optimize import RunArguments, StudyArguments, maximize, minimize
+from bostruct.optimize import Settings, maximize, minimize
 from bostruct.storage.protocol import StorageError
 from bostruct.study.study import Study
 
@@ -36,10 +36,9 @@ def test_they_offer_every_argument_of_a_study_and_of_its_run():
     """An argument that a study or a run gets must be offered here as well, with the same default."""
     study = {k: v for k, v in parameters(Study.__init__).items() if k not in ("self", "direction")}
     run = {k: v for k, v in parameters(Study.optimize).items() if k not in ("self", "objective", "n_trials")}
-    assert set(StudyArguments._fields) == set(study)
-    assert set(RunArguments._fields) == set(run)
     offered = parameters(minimize)
     assert set(offered) == {"objective", "n_trials", *study, *run}
+    assert set(Settings.__annotations__) == {*offered} - {"objective", "space", "n_trials"}
     for name, parameter in (study | run).items():
         if name != "name":  # None stands for the default of the study
             assert offered[name].default == parameter.default, name

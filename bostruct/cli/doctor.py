@@ -89,11 +89,7 @@ def examine() -> Facts:
         "extras": extras,
         "self_test": test,
         "warnings": pot_warnings(),
-        "notes": [
-            *notes(absent, [extra for extra, present in extras.items() if not present]),
-            *graphviz_notes(),
-            *system_notes(),
-        ],
+        "notes": notes(absent, [extra for extra, present in extras.items() if not present]),
         "problems": [*missing, *broken, *([] if test["ok"] else [f"the self-test failed: {test['why']}"])],
     }
 
@@ -136,39 +132,25 @@ def load_torch() -> tuple[ModuleType | None, list[str]]:
 
 
 def notes(packages: Sequence[str], extras: Sequence[str]) -> list[str]:
-    """Say what each absent optional package or extra costs, and how to get it.
+    """Say what each absent optional package, extra, program or system call costs, and how to get it.
 
     packages: absent optional packages.
     extras: absent extras.
     """
-    from bostruct.checks import install_command
+    from bostruct.checks import has_posix, install_command
 
     lost = [f"{name} is not installed: {OPTIONAL[name]}; pip install {name}" for name in OPTIONAL if name in packages]
     for extra, cost in EXTRAS.items():
         if extra in extras:
             lost.append(f"the extra {extra} is not installed: {cost}; {install_command(extra)}")
+    if shutil.which("dot") is None:
+        lost.append(
+            "the Graphviz program dot is not on the path: no drawings of architectures and programs as SVG (to_svg, "
+            "transitions); see graphviz.org/download"
+        )
+    if not has_posix():
+        lost.append("this system is not POSIX: no study files (storage=) and no worker processes (workers=)")
     return lost
-
-
-def graphviz_notes() -> list[str]:
-    """Return a note where the Graphviz program `dot` is not on the path, else none."""
-    if shutil.which("dot") is not None:
-        return []
-    return [
-        "the Graphviz program dot is not on the path: no drawings of architectures and programs as SVG (to_svg, "
-        "transitions); see graphviz.org/download"
-    ]
-
-
-def system_notes() -> list[str]:
-    """Return a note where the system has neither study files nor worker processes, else none."""
-    from bostruct.checks import has_posix
-
-    return (
-        []
-        if has_posix()
-        else ["this system is not POSIX: no study files (storage=) and no worker processes (workers=)"]
-    )
 
 
 def thread_pools(torch: ModuleType | None) -> list[Facts]:
@@ -194,9 +176,8 @@ def pot_warnings() -> list[str]:
     if installed_version("POT") is None:
         return []
     found = distribution("POT")
-    size = sum(
-        Path(str(file.locate())).stat().st_size for file in found.files or () if Path(str(file.locate())).exists()
-    )
+    files = [Path(str(file.locate())) for file in found.files or ()]
+    size = sum(file.stat().st_size for file in files if file.exists())
     if size <= LARGEST_POT and not found.version.startswith("0.9.7"):
         return []
     return [f"POT {found.version} takes {size / 1e6:.0f} MB; pip install 'POT>=0.9.4,!=0.9.7.*' brings a smaller build"]

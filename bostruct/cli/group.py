@@ -9,16 +9,14 @@ from typing import Any
 import click
 
 from bostruct import __version__
+from bostruct.cli.catalog import methods, problems
 from bostruct.cli.compare import compare
-from bostruct.cli.copy import copy
 from bostruct.cli.doctor import doctor
-from bostruct.cli.methods import methods
 from bostruct.cli.nas import nas
-from bostruct.cli.problems import problems
 from bostruct.cli.report import report
 from bostruct.cli.run import run
 from bostruct.cli.serve import serve
-from bostruct.cli.show import show
+from bostruct.cli.studies import copy, show
 from bostruct.cli.watch import watch
 
 

@@ -140,23 +140,25 @@ def nas(
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
         optional_import("torch")
         from bostruct.nas.searches import average_test_error, retrain, retrain_networks
+        from bostruct.study.progress import trial_bar
+        from bostruct.study.study import Study
 
         search = _build_search(dataset, data, download, protocol, epochs=epochs, device=device, layers=layers)
-        how: dict[str, Any] = {"workers": workers, "max_initial_failures": max_initial_failures}
-        result = _run_search(search, method, trials or search.trials, seed, storage, folder, progress, how)
+        name, n_trials = f"nas {search.title} {method} seed={seed}", trials or search.trials
+        with (
+            Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
+            trial_bar("trials", study, n_trials, progress) as show,
+        ):
+            _make_folder(folder)  # once the storage is open, and before anything is trained
+            how: dict[str, Any] = {"workers": workers, "max_initial_failures": max_initial_failures}
+            result = study.optimize(search.objective(), n_trials, progress=False, callbacks=show, **how)
         best = result.best_point
         trained = retrain_networks(search, best)
         found, by_hand = average_test_error(trained), retrain(search, search.network_by_hand())
         files = _write_files(search, result, folder, overwrite) + _write_network(search, trained, folder, overwrite)
-    summary = {"dataset": dataset, "method": method} | _report_fields(search, result, found, by_hand, files)
-    echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
-
-
-def _report_fields(
-    search: Search, result: Result, found: RetrainedScore, by_hand: RetrainedScore, files: list[str]
-) -> Facts:
-    """Collect what a search came to, as JSON."""
-    return {
+    summary: Facts = {
+        "dataset": dataset,
+        "method": method,
         "trials": len(result.trials),
         "failed": result.n_failed,
         "infeasible": result.n_infeasible,
@@ -164,9 +166,10 @@ def _report_fields(
         "test_error": found._asdict(),
         "test_error_by_hand": by_hand._asdict(),
         "by_hand": search.by_hand,
-        "architecture": result.best_point.to_json(),
+        "architecture": best.to_json(),
         "files": files,
     }
+    echo_json(summary) if as_json else click.echo(_nas_text(summary, search, found, by_hand, best))
 
 
 def _build_search(dataset: str, data: str | None, download: bool, protocol: str | None, **changed: Any) -> Search:
@@ -194,34 +197,6 @@ def _build_search(dataset: str, data: str | None, download: bool, protocol: str 
     click.echo(f"Fetching {cifar.URL}{cifar.PYTHON_ARCHIVE[0]} ...", err=True)
     cifar.download(data)
     return search_of(dataset, data=data, **settings)
-
-
-def _run_search(
-    search: Search,
-    method: str,
-    trials: int,
-    seed: int,
-    storage: str | None,
-    folder: Path,
-    progress: bool | None,
-    how: dict[str, Any],
-) -> Result:
-    """Run the search; its folder is made once the storage is open, and before anything is trained.
-
-    how: more arguments of `Study.optimize`.
-
-    A folder that cannot be written to is so found before any work.
-    """
-    from bostruct.study.progress import trial_bar
-    from bostruct.study.study import Study
-
-    name = f"nas {search.title} {method} seed={seed}"
-    with (
-        Study(search.domain(), method=method, seed=seed, storage=storage, name=name) as study,
-        trial_bar("trials", study, trials, progress) as show,
-    ):
-        _make_folder(folder)
-        return study.optimize(search.objective(), trials, progress=False, callbacks=(show,), **how)
 
 
 def _make_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ import click
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
     from bostruct.problems.own import AnyProblem
+    from bostruct.serving.guarded_http import GuardedServer
     from bostruct.storage.protocol import Storage
     from bostruct.study.history import Trial
     from bostruct.study.run_settings import FailureLimit
@@ -207,6 +208,25 @@ def _notes(show: Callable[..., None], categories: tuple[type[Warning], ...]) -> 
     return show_note
 
 
+def warn_if_exposed(server: GuardedServer, host: str, does: str) -> None:
+    """Print a warning where other machines reach a server.
+
+    server: that listens.
+    host: as the user gave it.
+    does: what clients do with the studies, such as ``uses``.
+    """
+    from bostruct.display import printable
+
+    if not server.is_loopback:
+        port = server.server_port
+        click.echo(
+            f"Warning: {printable(host)} is not a loopback address. Whoever reaches it and knows the token {does} the "
+            f"studies, and the connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} "
+            "THIS_MACHINE",
+            err=True,
+        )
+
+
 def add_relabel(spec: str, relabel: int | None) -> str:
     """Return the specification with `relabel=SEED` added; raise UsageError where it is there already.
 
@@ -232,7 +252,7 @@ def open_place(storage: str) -> Storage:
     return open_storage(storage)
 
 
-def check_names(place: Storage, names: Sequence[str]) -> None:
+def check_not_empty(place: Storage, names: Sequence[str]) -> None:
     """Raise StorageError where a storage holds no study, as where there is no such file.
 
     place: the storage.
@@ -293,18 +313,18 @@ def load_space(spec: str | None) -> Domain | None:
     """
     if spec is None:
         return None
-    from bostruct.plugins import lookup
+    from bostruct import plugins
     from bostruct.problems.registry import is_own
 
     if is_own(spec):
         try:
-            return _read_space(spec, lookup.import_reference("problem", spec))
+            return _import_space(spec, plugins.import_reference("problem", spec))
         except (TypeError, ValueError, OSError) as error:
             raise click.UsageError(error_text(error)) from error
     return load_problem(spec).space
 
 
-def _read_space(spec: str, given: object) -> Domain:
+def _import_space(spec: str, given: object) -> Domain:
     """Return the space that a module holds, or that of its problem; raise TypeError or ValueError."""
     from bostruct.contracts import Domain
     from bostruct.domains.registry import as_domain

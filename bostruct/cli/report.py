@@ -11,7 +11,7 @@ import click
 
 from bostruct.cli.options import (
     check_folder,
-    check_names,
+    check_not_empty,
     check_outputs,
     file_to_write,
     json_option,
@@ -64,7 +64,7 @@ def report(
             raise click.UsageError("--out: expected the page to write, as a database has no folder to write it in")
         space = load_space(problem)
         text, names = render_file(file, name, space)  # first: a file that is none of ours is refused as such
-        check_names(place, names)
+        check_not_empty(place, names)
         page = Path(place.label).with_suffix(".html") if out is None else Path(out)
         check_outputs({str(page): "page"}, overwrite=overwrite)
         _write_page(page, text, is_chosen=out is not None, overwrite=overwrite)

@@ -1,13 +1,14 @@
-"""`bostruct run`: one study of a benchmark problem, resumable by the same line."""
+"""`bostruct run`: one study of a benchmark problem, resumable by the same line, and its summary."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bostruct.analysis.tables import format_number
 from bostruct.cli.options import (
     add_relabel,
     check_config,
@@ -25,18 +26,17 @@ from bostruct.cli.options import (
     progress_option,
     relabel_option,
 )
-from bostruct.cli.run_summary import describe_run, format_summary
-from bostruct.cli.text import Facts, echo_json
+from bostruct.cli.text import Facts, Rows, describe_findings, echo_json, format_pairs, incumbent_row, list_findings
 from bostruct.display import pluralize
 
 if TYPE_CHECKING:
-    from bostruct.contracts import Presented
+    from bostruct.goals.declared import Goals
     from bostruct.problems.own import AnyProblem
-    from bostruct.study.callbacks import StopWhen, TargetValue
     from bostruct.study.result import Result
     from bostruct.study.run_settings import FailureLimit
-    from bostruct.study.stopping import StoppingRule
     from bostruct.study.study import Study
+
+JUDGED = ("best_value_without_noise", "reported", "regret")  # facts of a best value
 
 
 @click.command()
@@ -115,113 +115,144 @@ def run(
       bostruct run contamination --method combo --trials 270 --seed 3 --config 1 --storage runs.db
       bostruct run mine.py:problem --method mine.py:method --trials 40
     """
+    from bostruct.comparison.runs import name_in_file
+    from bostruct.study.callbacks import StopWhen, TargetValue
+    from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
+
     loaded = load_problem(add_relabel(problem, relabel))
     check_method(method, loaded)
-    stops = _read_stops(loaded, until_optimum, regret, stop_trials, max_initial_failures)
-    if repeats:
-        _require_single("repeats", loaded)
-    initial = [] if config is None else loaded.initial_points(check_config(loaded, config))
-    name = name or _name_study(storage, f"{loaded.name} {method} seed={seed}", config)
-    request = RunRequest(loaded, method, seed, storage, name, initial, trials, workers, stops, repeats)
+    of_one_objective = {"regret": regret is not None, "stop-trials": stop_trials is not None, "repeats": repeats}
+    for option, is_given in of_one_objective.items():
+        if is_given and not loaded.goals.is_single:
+            raise click.UsageError(
+                f"--{option}: expected a problem of one objective without limits; {loaded.name} is to {loaded.goals}"
+            )
+    named = f"{loaded.name} {method} seed={seed}" + ("" if config is None else f" config={config}")
+    of_study: dict[str, Any] = {
+        "method": method,
+        "seed": seed,
+        "storage": storage,
+        "name": name or name_in_file(storage, named),
+        "initial_points": [] if config is None else loaded.initial_points(check_config(loaded, config)),
+    }
+    reached = [TargetValue(_target(loaded), "optimum reached")] if until_optimum else []
+    rule = {"median": MedianRule, "halving": SuccessiveHalvingRule}.get(stop_trials or "")
+    of_run: dict[str, Any] = {
+        "workers": workers,
+        "callbacks": [*reached, *([] if regret is None else [StopWhen(regret)])],
+        "stopping_rule": None if rule is None else rule(),
+        "max_initial_failures": max_initial_failures,
+    }
+    goals = replace(loaded.goals, repeats=repeats)
     with plain_errors():
         label = None if storage is None else open_place(storage).label
         check_outputs({plot: "picture"}, overwrite=overwrite)
     with plain_errors("" if label is None else f"The same line goes on with the study in {label}."):
-        result, summary = _execute(request, progress, as_json, plot, overwrite)
-    _report(result, summary, as_json, plot)
-
-
-def _name_study(storage: str | None, name: str, config: int | None) -> str:
-    """Return the name of a study that was given none."""
-    from bostruct.comparison.runs import name_in_file
-
-    return name_in_file(storage, name if config is None else f"{name} config={config}")
-
-
-def _report(result: Result, summary: Facts, as_json: bool, plot: str | None) -> None:
-    """Print a summary; raise ClickException where no trial has completed."""
+        result, summary = _execute(loaded, goals, of_study, trials, of_run, progress, as_json, plot, overwrite)
     _print_summary(result, summary, as_json)
     if not result.n_completed:
         undrawn = "" if plot is None else f"; nothing is drawn into {plot}"
         raise click.ClickException(f"no trial has completed{undrawn}")
 
 
-@dataclass(frozen=True)
-class Stops:
-    """The reasons for which a run, or one of its trials, ends early; None where there is none.
+def summarize_run(problem: AnyProblem, study: Study, result: Result) -> Facts:
+    """Return what there is to say of a run, as JSON holds it.
 
-    target: a value.
-    regret: of `bostruct.StopWhen`.
-    rule: for trials that report, ``median`` or ``halving``.
-    max_initial_failures: as of `Study.optimize`.
+    problem: that was optimized.
+    study: of the run.
+    result: of the study.
     """
+    from bostruct.comparison.statistics import suggestion_seconds
 
-    target: float | None
-    regret: float | None
-    rule: str | None
-    max_initial_failures: FailureLimit
+    return {
+        "problem": problem.name,
+        "method": result.method,
+        "seed": study.seed,
+        "goals": result.goals.to_json(),
+        "study": study.name,
+        "storage": study.where,
+        "trials": len(result.trials),
+        "completed": result.n_completed,
+        "stopped_early": result.n_stopped,
+        "failed": result.n_failed,
+        "infeasible": result.n_infeasible,
+        "unread": result.n_unread,
+        "stopped": result.stopped_because,
+        **describe_findings(result, problem.reference),
+        **_judge_best(problem, result),
+        "optimum": problem.optimum,
+        "best_known": problem.best_known,
+        "optimum_source": problem.optimum_source,
+        "seconds_per_suggestion": suggestion_seconds(result),
+        "seconds_suggesting": result.timing.suggest,
+        "seconds_evaluating": result.timing.objective,
+    }
 
-    def make_callbacks(self) -> list[TargetValue | StopWhen]:
-        """Return the callbacks that end the run."""
-        from bostruct.study.callbacks import StopWhen, TargetValue
 
-        reached = [] if self.target is None else [TargetValue(self.target, "optimum reached")]
-        return [*reached, *([] if self.regret is None else [StopWhen(self.regret)])]
+def _judge_best(problem: AnyProblem, result: Result) -> Facts:
+    """Describe the best and the recommended trial by what is known of the problem; nothing of several objectives."""
+    from bostruct.comparison.statistics import is_maximized, reported_value, value_without_noise
 
-    def make_rule(self) -> StoppingRule | None:
-        """Return the rule that ends trials."""
-        from bostruct.study.stopping import MedianRule, SuccessiveHalvingRule
+    if result.goals.n_objectives > 1:
+        return {}
+    if not result.has_feasible:
+        return dict.fromkeys(JUDGED)
+    found = result.recommended
+    without_noise = value_without_noise(problem, result.best_point)
+    value = result.best_value if without_noise is None else without_noise
+    sign = -1.0 if is_maximized(problem) else 1.0
+    return {
+        "best_value_without_noise": without_noise,
+        "recommended": found.to_json() | {"value_without_noise": value_without_noise(problem, found.trial.point)},
+        "reported": reported_value(problem, result),
+        "regret": None if problem.optimum is None else sign * (value - problem.optimum),
+    }
 
-        return None if self.rule is None else {"median": MedianRule, "halving": SuccessiveHalvingRule}[self.rule]()
 
+def format_summary(summary: Facts, result: Result) -> str:
+    """Write a summary as rows of text.
 
-@dataclass(frozen=True)
-class RunRequest:
-    """A run that the command line asks for.
-
-    problem: as loaded.
-    method: name of the method.
-    seed: an integer from 0.
-    storage: a file or a database, None keeps all in memory.
-    name: of the study in its file.
-    initial: points to begin with.
-    trials: finished trials in the end, at least 1.
-    workers: processes that evaluate, at least 1.
-    stops: what ends the run or a trial early.
-    repeats: True where the method may ask for a told point again.
+    summary: of `summarize_run`.
+    result: of the study.
     """
-
-    problem: AnyProblem
-    method: str
-    seed: int
-    storage: str | None
-    name: str
-    initial: list[dict[str, Presented]]
-    trials: int
-    workers: int
-    stops: Stops
-    repeats: bool
-
-
-def _read_stops(
-    problem: AnyProblem,
-    until_optimum: bool,
-    regret: float | None,
-    rule: str | None,
-    max_initial_failures: FailureLimit,
-) -> Stops:
-    """Return what ends a run early; raise UsageError where the problem has no such thing."""
-    for option, given in (("regret", regret), ("stop-trials", rule)):
-        if given is not None:
-            _require_single(option, problem)
-    return Stops(_target(problem) if until_optimum else None, regret, rule, max_initial_failures)
+    goals = "" if result.goals.is_default else f", {result.goals}"
+    counts = ", ".join(f"{summary[status]} {status}" for status in ("completed", "failed", "infeasible"))
+    stopped = f"; {summary['stopped_early']} stopped early" if summary["stopped_early"] else ""
+    rows = [
+        ("problem", summary["problem"]),
+        ("method", f"{summary['method']}, seed {summary['seed']}{goals}"),
+        ("trials", f"{summary['trials']}: {counts}{stopped}"),
+        *list_findings(summary, result, with_points=True),
+        *_judged_rows(summary, result),
+        ("seconds", f"{format_number(summary['seconds_per_suggestion'], 3)} a suggestion (median)"),
+        ("stopped", summary["stopped"]),
+    ]
+    if summary["unread"]:
+        rows.append(("no data", f"{pluralize(summary['unread'], 'trial')} not in the problem's space"))
+    if summary["storage"] is not None:
+        rows.append(("stored", f"{summary['study']!r} in {summary['storage']}"))
+    if "plot" in summary:
+        rows.append(("picture", summary["plot"]))
+    return format_pairs(rows)
 
 
-def _require_single(option: str, problem: AnyProblem) -> None:
-    if not problem.goals.is_single:
-        raise click.UsageError(
-            f"--{option}: expected a problem of one objective without limits; {problem.name} is to {problem.goals}"
-        )
+def _judged_rows(summary: Facts, result: Result) -> Rows:
+    """Write how good the best and the recommended trial are; nothing where there is none, and of several objectives."""
+    if result.goals.n_objectives > 1 or not result.has_feasible:
+        return []
+    known = summary["best_known"] if summary["optimum"] is None else summary["optimum"]
+    optimum = "not known" if known is None else f"{format_number(known, 10)} ({summary['optimum_source']})"
+    rows = []
+    if summary["best_value_without_noise"] is not None:
+        rows.append(("without noise", format_number(summary["best_value_without_noise"])))
+    if summary["reported"] is not None:
+        rows.append(("reported", f"{format_number(summary['reported'], 10)}, by which runs are judged"))
+    return [
+        *rows,
+        ("optimum" if summary["best_known"] is None else "best known", optimum),
+        ("regret", format_number(summary["regret"])),
+        incumbent_row(result),
+    ]
 
 
 def _target(problem: AnyProblem) -> float:
@@ -240,61 +271,47 @@ def _print_summary(result: Result, summary: Facts, as_json: bool) -> None:
 
 
 def _execute(
-    request: RunRequest, progress: bool | None, as_json: bool, plot: str | None, overwrite: bool
+    problem: AnyProblem,
+    goals: Goals,
+    of_study: dict[str, Any],
+    trials: int,
+    of_run: dict[str, Any],
+    progress: bool | None,
+    as_json: bool,
+    plot: str | None,
+    overwrite: bool,
 ) -> tuple[Result, Facts]:
     """Run the study, draw it, and return its result and a summary, which is printed if an error ends the run."""
+    from bostruct.study.progress import trial_bar
     from bostruct.study.study import Study
 
     def draw(result: Result, summary: Facts) -> None:
         if plot is not None and result.n_completed:
-            draw_result(result, request.problem, plot, overwrite=overwrite)
+            draw_result(result, problem, plot, overwrite=overwrite)
             summary["plot"] = plot
 
-    with Study.for_problem(
-        name_on_record(request.problem),
-        request.problem.space,
-        replace(request.problem.goals, repeats=request.repeats),
-        method=request.method,
-        seed=request.seed,
-        storage=request.storage,
-        name=request.name,
-        initial_points=request.initial,
-    ) as study:
+    is_stored = of_study["storage"] is not None
+    with Study.for_problem(name_on_record(problem), problem.space, goals, **of_study) as study:
         try:
-            _optimize(study, request, progress)
+            with trial_bar("trials", study, trials, progress, problem.optimum) as show:
+                of_run["callbacks"] = (show, *of_run["callbacks"])
+                study.optimize(problem, trials, progress=False, **of_run)
         except BaseException as error:
-            is_kept = request.storage is not None and not isinstance(error, Exception)  # and is to end soon
             with suppress(Exception):  # which must not take its place
-                if not is_kept:
+                if not is_stored or isinstance(error, Exception):  # else it is kept, and is to end soon
                     result = study.result
-                    summary = describe_run(request.problem, study, result)
+                    summary = summarize_run(problem, study, result)
                     with suppress(Exception):  # nor that of the report
                         draw(result, summary)
                     _print_summary(result, summary, as_json)
-                if request.storage is None and study.n_finished:
+                if not is_stored and study.n_finished:
                     lost = pluralize(study.n_finished, "finished trial")
                     click.echo(f"{lost} not kept: --storage FILE keeps them, and the same line goes on.", err=True)
             raise
         result = study.result
-        summary = describe_run(request.problem, study, result)
+        summary = summarize_run(problem, study, result)
         draw(result, summary)
         return result, summary
-
-
-def _optimize(study: Study, request: RunRequest, progress: bool | None) -> Result:
-    from bostruct.study.progress import trial_bar
-
-    stops = request.stops
-    with trial_bar("trials", study, request.trials, progress, request.problem.optimum) as show:
-        return study.optimize(
-            request.problem,
-            request.trials,
-            workers=request.workers,
-            progress=False,
-            callbacks=(show, *stops.make_callbacks()),
-            stopping_rule=stops.make_rule(),
-            max_initial_failures=stops.max_initial_failures,
-        )
 
 
 def draw_result(result: Result, problem: AnyProblem, path: str, *, overwrite: bool = False) -> None:

@@ -22,22 +22,19 @@ from bostruct.cli.options import (
     name_on_record,
     open_place,
     plain_errors,
+    warn_if_exposed,
 )
 from bostruct.cli.text import echo_json
 
 if TYPE_CHECKING:
     from bostruct.contracts import Domain
-    from bostruct.serving.http_server import StudyServer
     from bostruct.serving.service import Service
+    from bostruct.serving.transports import StudyServer
     from bostruct.study.study import Study
 
 OF_HTTP = {"path": "--socket", "host": "--host", "port": "--port", "token_file": "--token-file"}
 OF_ADDRESS = {"host": "--host", "port": "--port"}
 OF_PROBLEM = {"method": "--method", "seed": "--seed", "name": "--name"}
-EXPOSED = (
-    "Warning: {host} is not a loopback address. Whoever reaches it and knows the token uses the studies, and the "
-    "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
-)
 ANSWER_SECONDS = 1.0  # for the last answers to go out
 
 
@@ -117,16 +114,16 @@ def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
     import socket
 
     if stdio:
-        _refuse(OF_HTTP, "expected none with --stdio, which is no HTTP")
+        _refuse_options(OF_HTTP, "expected none with --stdio, which is no HTTP")
     if path is not None:
-        _refuse(OF_ADDRESS, "expected none with --socket, which is an address of its own")
+        _refuse_options(OF_ADDRESS, "expected none with --socket, which is an address of its own")
     if problem is None:
-        _refuse(OF_PROBLEM, "expected none without --problem, whose study it is for")
+        _refuse_options(OF_PROBLEM, "expected none without --problem, whose study it is for")
     if path is not None and not hasattr(socket, "AF_UNIX"):
         raise click.UsageError("--socket: this system has no Unix sockets")
 
 
-def _refuse(options: dict[str, str], why: str) -> None:
+def _refuse_options(options: dict[str, str], why: str) -> None:
     """Raise UsageError for the first of these options that was given; it names the option."""
     context = click.get_current_context()
     for parameter, option in options.items():
@@ -167,9 +164,8 @@ def _open_problem(spec: str, method: str, seed: int, name: str | None, file: str
 def _open_described(path: str, file: str | None) -> Study:
     """Open the study that a file of JSON describes; raise UsageError where it describes none."""
     from bostruct.serving.descriptions import read_description
-    from bostruct.serving.json_lines import read_request
-    from bostruct.serving.operations import CREATED, read_text
-    from bostruct.serving.refusals import Refusal
+    from bostruct.serving.messages import Refusal, read_request
+    from bostruct.serving.service import CREATED, read_text
 
     try:
         with open(path, "rb") as text:
@@ -240,13 +236,12 @@ def _reserve_stdout() -> Iterator[BinaryIO]:
 
 def _listen(service: Service, host: str, port: int, path: str | None, token_file: str | None, as_json: bool) -> None:
     from bostruct.execution.interrupts import exit_on_sigterm
-    from bostruct.serving.http_server import StudyServer
-    from bostruct.serving.token_file import keep_token
+    from bostruct.serving.guarded_http import keep_token
+    from bostruct.serving.transports import StudyServer
 
     with ExitStack() as stack:
         server = stack.enter_context(StudyServer(service, host, port, path))
-        if not server.is_loopback:
-            click.echo(EXPOSED.format(host=ascii(host)[1:-1], port=server.server_port), err=True)
+        warn_if_exposed(server, host, "uses")
         if token_file is not None:
             stack.enter_context(keep_token(token_file, server.token))
         _announce(server, path, token_file, as_json)
@@ -262,7 +257,7 @@ def _listen(service: Service, host: str, port: int, path: str | None, token_file
 
 def _announce(server: StudyServer, path: str | None, token_file: str | None, as_json: bool) -> None:
     from bostruct.display import printable
-    from bostruct.serving.http_server import PATH
+    from bostruct.serving.transports import PATH
 
     names, url = server.service.list_studies(), server.url + PATH
     if as_json:
@@ -277,7 +272,7 @@ def _announce(server: StudyServer, path: str | None, token_file: str | None, as_
 
 def _serve_stdio(service: Service, answers: BinaryIO) -> None:
     from bostruct.execution.interrupts import exit_on_sigterm
-    from bostruct.serving.stdio import serve_lines
+    from bostruct.serving.transports import serve_lines
 
     with exit_on_sigterm():
         try:

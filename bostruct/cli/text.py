@@ -1,15 +1,24 @@
-"""Text for people and JSON for programs."""
+"""Text for people, JSON for programs, and what a study has found, which `run` and `show` print."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from bostruct.analysis.tables import format_corner, format_number
+from bostruct.display import pluralize
+
+if TYPE_CHECKING:
+    from bostruct.study.history import Trial
+    from bostruct.study.result import Result
+
 Facts: TypeAlias = dict[str, Any]  # what a command prints, as JSON or in the rows of a table
+Rows = list[tuple[str, str]]
 SPARK_BLOCKS = "▁▂▃▄▅▆▇█"
+BEST_FACTS = ("best_value", "best_trial", "best_point", "best_constraints", "recommended")
 
 
 def echo_json(data: object) -> None:
@@ -17,7 +26,7 @@ def echo_json(data: object) -> None:
 
     data: dicts, lists and what JSON holds; numbers that are not finite become null.
     """
-    from bostruct.serving.json_lines import replace_nonfinite  # here: no help needs it
+    from bostruct.serving.messages import replace_nonfinite  # here: no help needs it
 
     click.echo(json.dumps(replace_nonfinite(data), indent=2, default=str, ensure_ascii=False, allow_nan=False))
 
@@ -47,3 +56,122 @@ def sparkline(values: Sequence[float], width: int = 60) -> str:
     low, high = min(shown), max(shown)
     scale = (len(SPARK_BLOCKS) - 1) / (high - low) if high > low else 0.0
     return "".join(SPARK_BLOCKS[round((value - low) * scale)] for value in shown)
+
+
+def describe_findings(result: Result, reference: Sequence[float] | None = None) -> Facts:
+    """Return what a study has found, as JSON holds it: the best trial or the front, or why there is none.
+
+    result: of the study.
+    reference: of several objectives, a number for each, the corner up to which the hypervolume counts; None for that
+        of `Result.hypervolumes`.
+
+    `nothing_feasible` says why no trial has a value and keeps all limits; it is there where none does.
+    """
+    several = result.goals.n_objectives > 1
+    n_feasible = sum(trial.is_feasible for trial in result.trials)
+    facts: Facts = {"feasible": n_feasible if result.goals.limits else None}
+    if not result.has_feasible:
+        empty = _front_facts(result, reference) if several else dict.fromkeys(BEST_FACTS)
+        return facts | empty | {"nothing_feasible": _lack(result)}
+    return facts | (_front_facts(result, reference) if several else _best_facts(result))
+
+
+def describe_trial(trial: Trial) -> Facts:
+    """Return a trial of a front, as JSON holds it.
+
+    trial: a completed one.
+    """
+    told = {"constraints": dict(trial.constraints)} if trial.constraints else {}
+    return {"trial": trial.number, "values": trial.values, "point": trial.point, **told}
+
+
+def list_findings(facts: Facts, result: Result, with_points: bool = False) -> Rows:
+    """Write what a study has found, as names and texts.
+
+    facts: at least those of `describe_findings`.
+    result: of the study.
+    with_points: whether the best point, or each of the front, is written beside its values.
+    """
+    rows: Rows = []
+    if facts["feasible"] is not None and result.n_completed:
+        rows.append(("limits", f"kept by {facts['feasible']} of {result.n_completed} completed trials"))
+    several = result.goals.n_objectives > 1
+    if "nothing_feasible" in facts:
+        return [*rows, ("front" if several else "best value", f"none: {facts['nothing_feasible']}")]
+    return [*rows, *(_front_rows(facts, with_points) if several else _best_rows(facts, result, with_points))]
+
+
+def incumbent_row(result: Result) -> tuple[str, str]:
+    """Draw the best value so far as a line of blocks, with the first of them and the last.
+
+    result: of one objective, with a feasible trial.
+    """
+    values = [step.best_value for step in result.incumbents if step.best_value is not None]
+    return "best so far", f"{sparkline(values)}  {format_number(values[0])} to {format_number(values[-1])}"
+
+
+def _lack(result: Result) -> str:
+    """Say why the result has no feasible trial."""
+    from bostruct.contracts import BostructError
+
+    try:
+        result.pareto_front  # noqa: B018  # of one objective it is the best trial
+    except BostructError as error:
+        return str(error)
+    return ""
+
+
+def _best_facts(result: Result) -> Facts:
+    best = result.best_trial
+    values = best.value, best.number, best.point, dict(best.constraints) or None, result.recommended.to_json()
+    return dict(zip(BEST_FACTS, values, strict=True))
+
+
+def _front_facts(result: Result, reference: Sequence[float] | None) -> Facts:
+    from bostruct.analysis.fronts import find_corner
+
+    corner = find_corner([result]) if reference is None else list(reference)
+    front = result.pareto_front if result.has_feasible else ()
+    return {
+        "front": [describe_trial(trial) for trial in front],
+        "hypervolume": result.hypervolume(corner),
+        "reference": corner,
+    }
+
+
+def _best_rows(facts: Facts, result: Result, with_points: bool) -> Rows:
+    from bostruct.study.history import tell_stop
+
+    best = f"{format_number(facts['best_value'], 10)} as told of trial {facts['best_trial']} (counted from 0)"
+    rows = [("best value", f"{best}{tell_stop(result.best_trial)}")]
+    if facts["best_constraints"] is not None:
+        rows.append(("it measures", _write_measured(facts["best_constraints"])))
+    if not with_points:
+        return rows
+    rows += [("best point", _point_text(facts["best_point"])), ("recommended", str(result.recommended))]
+    trial = result.recommended.trial
+    return rows if trial.number == facts["best_trial"] else [*rows, ("its point", _point_text(trial.point))]
+
+
+def _front_rows(facts: Facts, with_points: bool) -> Rows:
+    return [
+        ("front", f"{pluralize(len(facts['front']), 'trial')} of which none is better in all"),
+        *((f"trial {one['trial']}", _write_on_front(one, with_points)) for one in facts["front"]),
+        ("hypervolume", f"{format_number(facts['hypervolume'])} {format_corner(facts['reference'])}"),
+    ]
+
+
+def _write_on_front(one: Facts, with_point: bool) -> str:
+    """Write a trial of the front: its values, what it measures, and its point."""
+    parts = [", ".join(f"{value:.6g}" for value in one["values"])]
+    if "constraints" in one:
+        parts.append(f"measures {_write_measured(one['constraints'])}")
+    return "; ".join([*parts, _point_text(one["point"])] if with_point else parts)
+
+
+def _write_measured(constraints: dict[str, float]) -> str:
+    return ", ".join(f"{name} {number:g}" for name, number in constraints.items())
+
+
+def _point_text(point: object) -> str:
+    return json.dumps(point, default=str, ensure_ascii=False)

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bostruct.cli.options import load_space, open_place, plain_errors, space_option
-
-EXPOSED = (
-    "Warning: {host} is not a loopback address. Whoever reaches it and knows the token sees the studies, and the "
-    "connection is not encrypted. A tunnel is safer: ssh -L {port}:127.0.0.1:{port} THIS_MACHINE"
-)
+from bostruct.cli.options import load_space, open_place, plain_errors, space_option, warn_if_exposed
 
 
 @click.command()
@@ -30,14 +25,12 @@ def watch(file: str, name: str | None, port: int, host: str, problem: str | None
       bostruct watch runs.db --port 8765
     """
     with plain_errors():
-        from bostruct.cli.live_page import LivePage
-        from bostruct.cli.watch_server import WatchServer
+        from bostruct.cli.live_page import LivePage, WatchServer
         from bostruct.display import printable
 
         page = LivePage(file, name, load_space(problem))
         with WatchServer(host, port, page.read) as server:
-            if not server.is_loopback:
-                click.echo(EXPOSED.format(host=printable(host), port=server.server_port), err=True)
+            warn_if_exposed(server, host, "sees")
             click.echo(f"{printable(open_place(file).label)} is shown at {server.page_url}\nCtrl-C ends.")
             try:
                 server.serve_forever(poll_interval=0.2)

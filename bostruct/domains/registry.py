@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
+from bostruct import plugins
 from bostruct.checks import short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
@@ -12,7 +13,6 @@ from bostruct.domains.architecture.table import TableDomain
 from bostruct.domains.joint import Joint, as_part, joint_domain
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
-from bostruct.plugins import lookup
 
 
 def _joint_from_json(data: ParsedJson) -> Joint:
@@ -85,20 +85,20 @@ def domain_from_json(data: ParsedJson) -> Domain:
     kind = data.get("domain")
     if kind in BUILDERS:
         return BUILDERS[kind](data)
-    installed = lookup.list_plugins(lookup.DOMAINS)
+    installed = plugins.list_plugins(plugins.DOMAINS)
     if kind not in installed:
-        known = ", ".join([*BUILDERS, *lookup.list_loadable(lookup.DOMAINS, BUILDERS)])
+        known = ", ".join([*BUILDERS, *plugins.list_loadable(plugins.DOMAINS, BUILDERS)])
         raise DomainError(
             f"domain: expected one of {known}; the description says {kind!r}; "
             "bostruct.register_domain adds a domain of your own"
         )
     try:
-        builder: Any = lookup.load_plugin("domain", installed[kind])
+        builder: Any = plugins.load_plugin("domain", installed[kind])
     except ValueError as error:
         raise DomainError(str(error)) from error
     if not callable(builder):
         raise DomainError(
-            f"domain: {lookup.describe_plugin(installed[kind])}: expected a function from a description to a domain, "
+            f"domain: {plugins.describe_plugin(installed[kind])}: expected a function from a description to a domain, "
             f"got {short_repr(builder)}"
         )
     return cast(Domain, builder(data))

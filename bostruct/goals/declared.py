@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from bostruct.checks import check_choice, check_number, did_you_mean, short_repr
 from bostruct.contracts import BostructError, ParsedJson
@@ -165,6 +165,16 @@ class Goals:
 
     def __str__(self) -> str:
         return ", ".join([*self.directions, *map(str, self.limits)])
+
+    def to_arguments(self) -> dict[str, Any]:
+        """Return directions, limits and repeats as the arguments of `Study` that declare them."""
+        several = self.n_objectives > 1
+        return {
+            "direction": "minimize" if several else self.direction,
+            "directions": self.directions if several else None,
+            "constraints": {limit.name: (limit.sense, limit.bound) for limit in self.limits} or None,
+            "repeats": "auto" if self.repeats else None,
+        }
 
     def to_json(self) -> dict[str, ParsedJson]:
         """Return plain JSON, from which `from_json` makes equal goals."""

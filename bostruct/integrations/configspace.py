@@ -1,18 +1,72 @@
-"""Spaces and points of ConfigSpace, which SMAC3 and others take, read and written."""
+"""Spaces and points of ConfigSpace, which SMAC3 and others take, read and written.
+
+Hyperparameters, conditions and forbidden clauses there are variables, `when=` and constraints here.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
 
-from bostruct.contracts import Presented
-from bostruct.domains.space.choices import to_python
+import numpy as np
+
+from bostruct.checks import count_own_frames, missing_package, short_repr
+from bostruct.contracts import DomainError, PointError, Presented
+from bostruct.domains.space.choices import ChoiceVariable, number_grid, to_python
+from bostruct.domains.space.clauses import (
+    RELATIONS,
+    AllOf,
+    AnyOf,
+    Clause,
+    Compare,
+    CompareVariables,
+    IsIn,
+    Not,
+    OneOf,
+    ValueOf,
+    ask_predicate,
+    predicate_name,
+)
+from bostruct.domains.space.discrete import Binary, Categorical, Ordinal
+from bostruct.domains.space.numeric import Integer, Real
 from bostruct.domains.space.space import Space
-from bostruct.integrations.configspace_reading import SpaceReader
-from bostruct.integrations.configspace_values import constant_value, listed_choices
-from bostruct.integrations.configspace_writing import SpaceWriter
 
-if TYPE_CHECKING:
-    from ConfigSpace import Configuration, ConfigurationSpace
+try:
+    import ConfigSpace as cs
+    from ConfigSpace import Configuration, ConfigurationSpace, conditions, forbidden
+    from ConfigSpace.hyperparameters import FloatHyperparameter, Hyperparameter, IntegerHyperparameter
+except ModuleNotFoundError as error:
+    raise missing_package(error.name or "ConfigSpace", "configspace") from error
+
+
+CONDITION_RELATIONS = {
+    conditions.EqualsCondition: "==",
+    conditions.NotEqualsCondition: "!=",
+    conditions.LessThanCondition: "<",
+    conditions.GreaterThanCondition: ">",
+}
+CLAUSE_RELATIONS = {
+    forbidden.ForbiddenEqualsClause: "==",
+    forbidden.ForbiddenLessThanClause: "<",
+    forbidden.ForbiddenLessThanEqualsClause: "<=",
+    forbidden.ForbiddenGreaterThanClause: ">",
+    forbidden.ForbiddenGreaterThanEqualsClause: ">=",
+}
+VARIABLE_RELATIONS = {
+    forbidden.ForbiddenEqualsRelation: "==",
+    forbidden.ForbiddenLessThanRelation: "<",
+    forbidden.ForbiddenLessThanEqualsRelation: "<=",
+    forbidden.ForbiddenGreaterThanRelation: ">",
+    forbidden.ForbiddenGreaterThanEqualsRelation: ">=",
+}
+MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+DECIMALS = 13  # to which ConfigSpace rounds the numbers of its configurations
+CONDITION_KINDS = {relation: kind for kind, relation in CONDITION_RELATIONS.items()}
+CLAUSE_KINDS = {relation: kind for kind, relation in CLAUSE_RELATIONS.items()}
+RELATION_KINDS = {relation: kind for kind, relation in VARIABLE_RELATIONS.items()}
+Condition = Any  # a condition, or a conjunction of some
+Forbidden = Any  # a forbidden clause, a relation, or a conjunction of some
 
 
 def read_space(configuration_space: ConfigurationSpace) -> Space:
@@ -67,7 +121,6 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
 
     Raises PointError and errors of ConfigSpace for a point that it does not allow.
     """
-    from ConfigSpace import Configuration
     from ConfigSpace.types import NotSet
 
     values = dict(point)
@@ -79,3 +132,396 @@ def write_point(point: dict[str, Any], configuration_space: ConfigurationSpace) 
         if all(condition.satisfied_by_value(known) for condition in configuration_space.parent_conditions_of[name]):
             values[name] = constant[0]
     return Configuration(configuration_space, values=values)
+
+
+def constant_value(given: Hyperparameter) -> tuple[Presented] | None:
+    """Return the one value of a constant, or of a hyperparameter with one choice, in a tuple; None for any other.
+
+    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    """
+    if isinstance(given, cs.Constant):
+        return (given.value,)
+    choices = listed_choices(given)
+    return (choices[0],) if choices is not None and len(choices) == 1 else None
+
+
+def listed_choices(given: Hyperparameter) -> tuple[Presented, ...] | None:
+    """Return the choices of a category or an order; None for a hyperparameter of another kind.
+
+    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    """
+    if isinstance(given, cs.CategoricalHyperparameter):
+        return tuple(given.choices)
+    return tuple(given.sequence) if isinstance(given, cs.OrdinalHyperparameter) else None
+
+
+def sort_of_values(given: Hyperparameter) -> str:
+    """Tell what the values of a hyperparameter compare with: a "number", a "text", or nothing ("mixed").
+
+    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    """
+    values = listed_choices(given) or constant_value(given)
+    if values is None or all(isinstance(value, int | float | np.number) for value in values):
+        return "number"
+    return "text" if all(isinstance(value, str) for value in values) else "mixed"
+
+
+def is_biased(given: Hyperparameter) -> bool:
+    """Tell whether a hyperparameter prefers some values, beyond a scale of logarithms.
+
+    given: `ConfigSpace.hyperparameters.Hyperparameter`.
+    """
+    if isinstance(given, cs.CategoricalHyperparameter):
+        return len(given.choices) > 1 and len(set(given.probabilities.tolist())) > 1
+    is_even = isinstance(given, cs.UniformFloatHyperparameter | cs.UniformIntegerHyperparameter)
+    return isinstance(given, FloatHyperparameter | IntegerHyperparameter) and not is_even
+
+
+class SpaceReader:
+    """The reading of one `ConfigSpace.ConfigurationSpace`.
+
+    configuration_space: the one to read.
+    """
+
+    def __init__(self, configuration_space: ConfigurationSpace) -> None:
+        if not isinstance(configuration_space, ConfigurationSpace):
+            raise DomainError(
+                f"configuration_space: expected a ConfigSpace.ConfigurationSpace, got {short_repr(configuration_space)}"
+            )
+        self.given = configuration_space
+        self.constants = {name: constant_value(given) for name, given in configuration_space.items()}
+        self.variables: dict[str, ChoiceVariable] = {}
+        self.whens: dict[str, dict[str, Presented]] = {}  # of constants, too
+
+    def read(self) -> Space:
+        """Return the space; raise DomainError for what has no counterpart, and warn of distributions."""
+        for name, given in self.given.items():  # parents first
+            self.whens[name] = self._read_conditions(name)
+            if self.constants[name] is None:
+                self.variables[name] = _read_variable(name, given, self.whens[name])
+        if not self.variables:
+            raise DomainError("configuration_space: expected at least one hyperparameter with several values")
+        if biased := [name for name, given in self.given.items() if is_biased(given)]:
+            warnings.warn(
+                f"{', '.join(biased)}: read as all values of the range, evenly, because a space holds no distributions;"
+                " configuration_space.remove_hyperparameter_priors() makes a copy without them",
+                UserWarning,
+                stacklevel=count_own_frames(),
+            )
+        rules = [self._read_clause(clause) for clause in self.given.forbidden_clauses]  # False: holds of no point
+        if True in rules:
+            raise DomainError(f"{self.given.forbidden_clauses[rules.index(True)]}: forbids every configuration")
+        return Space(self.variables, [Not(rule) for rule in rules if isinstance(rule, Clause)])
+
+    def _read_conditions(self, child: str) -> dict[str, Presented]:
+        """Return `when=` of a hyperparameter, empty for none."""
+        tests: dict[str, list[Condition]] = {}
+        for condition in self.given.parent_conditions_of[child]:
+            for part in _split_conjunction(condition):
+                tests.setdefault(_only_parent(child, part), []).append(part)
+        found = {}
+        for parent, parts in tests.items():
+            if constant := self.constants[parent]:
+                self._check_on_constant(child, parent, parts, constant[0])
+            else:
+                found[parent] = self._read_test(child, parent, parts)
+        for parent, parts in tests.items():
+            own = self.whens[parent]
+            is_sure = all(found.get(name) == test for name, test in own.items())  # the parent is active, too
+            if own and not is_sure and all(map(_holds_of_nothing, parts)):
+                raise DomainError(
+                    f"{child}: the condition {parts[0]} also holds where {parent} is inactive, and when= never does; "
+                    f"join it by AndConjunction with the condition of {parent}"
+                )
+        return found
+
+    def _check_on_constant(self, child: str, parent: str, parts: list[Condition], value: Presented) -> None:
+        """Drop conditions that always hold; raise DomainError for those that never do, or that depend on others."""
+        if self.whens[parent]:
+            raise DomainError(
+                f"{child}: its condition is on {parent}, a constant that has a condition; name its parent"
+            )
+        if not all(part.satisfied_by_value({parent: value}) for part in parts):
+            raise DomainError(f"{child}: no configuration has it, because {parent} is always {value!r}")
+
+    def _read_test(self, child: str, parent: str, parts: list[Condition]) -> object:
+        """Return a test of the value of one parent: a value, `OneOf`, or of a number a clause."""
+        variable = self.variables[parent]
+        if number_grid(variable) is not None:
+            clauses = tuple(_condition_clause(child, variable, part) for part in parts)
+            return clauses[0] if len(clauses) == 1 else AllOf(clauses)
+        choices = [v for v in variable.choices if all(part.satisfied_by_value({parent: v}) for part in parts)]
+        if not choices:
+            raise DomainError(f"{child}: no configuration has it, because no value of {parent} fulfills {parts}")
+        return choices[0] if len(choices) == 1 else OneOf(*choices)
+
+    def _read_clause(self, given: Forbidden) -> Clause | bool:
+        """Return what is forbidden as a clause; a bool where constants decide it."""
+        if isinstance(given, forbidden.ForbiddenConjunction):
+            parts = [self._read_clause(part) for part in given.components]
+            if isinstance(given, forbidden.ForbiddenAndConjunction):
+                return _combine(parts, AllOf, neutral=True)
+            return _combine(parts, AnyOf, neutral=False)
+        if isinstance(given, forbidden.ForbiddenRelation):
+            return self._read_relation(given)
+        name = given.hyperparameter.name
+        if constant := self.constants[name]:
+            self._check_unconditional(name, given)
+            return bool(given.is_forbidden_value({name: constant[0]}))
+        variable = self.variables[name]
+        if number_grid(variable) is None:
+            return ValueOf(name, IsIn(tuple(v for v in variable.choices if given.is_forbidden_value({name: v}))))
+        if isinstance(given, forbidden.ForbiddenInClause):
+            return ValueOf(name, IsIn(tuple(_exact(name, variable, value) for value in given.values)))
+        relation = CLAUSE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
+        return ValueOf(name, Compare(relation, _compared(name, variable, relation, given.value)))
+
+    def _read_relation(self, given: Forbidden) -> Clause | bool:
+        relation = VARIABLE_RELATIONS.get(type(given)) or _refuse_to_read(str(given), given)
+        left, right = given.left.name, given.right.name
+        sorts = {sort_of_values(side) for side in (given.left, given.right)}
+        if relation != "==" and sorts not in ({"number"}, {"text"}):
+            raise DomainError(f"{given}: expected two hyperparameters of numbers, or two of texts")
+        fixed = {name: constant[0] for name in (left, right) if (constant := self.constants[name])}
+        for name in fixed:
+            self._check_unconditional(name, given)
+        if len(fixed) == 2:
+            return bool(given.is_forbidden_value(fixed))
+        if left in fixed:
+            return self._compare_with(right, MIRRORED[relation], fixed[left])
+        if right in fixed:
+            return self._compare_with(left, relation, fixed[right])
+        if relation == "==" or sorts == {"number"}:
+            return CompareVariables(left, relation, right)
+        return self._list_pairs(given, left, right)
+
+    def _compare_with(self, name: str, relation: str, value: Presented) -> Clause | bool:
+        """Return the comparison of a variable with a constant as a clause; False where it never holds."""
+        variable = self.variables[name]
+        if number_grid(variable) is None:
+            held = [choice for choice in variable.choices if RELATIONS[relation](choice, value)]
+            return ValueOf(name, IsIn(tuple(held))) if held else False
+        if relation == "==":
+            try:
+                variable.parse(value)
+            except PointError:
+                return False
+        return ValueOf(name, Compare(relation, _compared(name, variable, relation, value)))
+
+    def _list_pairs(self, given: Forbidden, left: str, right: str) -> Clause | bool:
+        """Return a relation of texts, which a space compares by equality alone, as the pairs that it forbids."""
+        pairs: list[Clause | bool] = []
+        for one in self.variables[left].choices:
+            others = [v for v in self.variables[right].choices if given.is_forbidden_value({left: one, right: v})]
+            if others:
+                pairs.append(AllOf((ValueOf(left, IsIn((one,))), ValueOf(right, IsIn(tuple(others))))))
+        return _combine(pairs, AnyOf, neutral=False)
+
+    def _check_unconditional(self, name: str, given: Forbidden) -> None:
+        if self.whens[name]:
+            raise DomainError(f"{given}: names {name}, a constant that has a condition; forbid values of its parent")
+
+
+def _read_variable(name: str, given: Any, when: dict[str, Presented]) -> ChoiceVariable:
+    """Return a hyperparameter of several values as a variable; raise DomainError, with its name, for other kinds."""
+    own = when or None
+    try:
+        if isinstance(given, cs.CategoricalHyperparameter):
+            return Categorical(given.choices, when=own)
+        if isinstance(given, cs.OrdinalHyperparameter):
+            return Ordinal(given.sequence, when=own)
+        if isinstance(given, IntegerHyperparameter):
+            return Integer(int(given.lower), int(given.upper), log=bool(given.log), when=own)
+        if isinstance(given, FloatHyperparameter):
+            return Real(float(given.lower), float(given.upper), log=bool(given.log), when=own)
+    except DomainError as error:
+        raise DomainError(f"{name}: {error}") from None
+    return _refuse_to_read(name, given)
+
+
+def _split_conjunction(condition: Condition) -> Iterator[Condition]:
+    """Yield the parts of nested conjunctions by "and"."""
+    if isinstance(condition, conditions.AndConjunction):
+        for part in condition.components:
+            yield from _split_conjunction(part)
+    else:
+        yield condition
+
+
+def _only_parent(child: str, condition: Condition) -> str:
+    """Return the name of the only parent of a condition; raise DomainError where it has several."""
+    leaves = condition.dlcs if isinstance(condition, conditions.Conjunction) else [condition]
+    names = list(dict.fromkeys(leaf.parent.name for leaf in leaves))
+    if len(names) > 1:
+        raise DomainError(
+            f"{child}: the condition {condition} is on {' or '.join(names)}, and when= joins tests of several "
+            "variables by 'and' alone"
+        )
+    return names[0]
+
+
+def _holds_of_nothing(condition: Condition) -> bool:
+    """Tell whether ConfigSpace takes a condition as fulfilled where its parent is inactive, which is NaN there."""
+    if isinstance(condition, conditions.AndConjunction):
+        return all(map(_holds_of_nothing, condition.components))
+    if isinstance(condition, conditions.OrConjunction):
+        return any(map(_holds_of_nothing, condition.components))
+    return isinstance(condition, conditions.NotEqualsCondition)
+
+
+def _condition_clause(child: str, parent: ChoiceVariable, condition: Condition) -> Clause:
+    """Return a condition on a number as a clause about its value."""
+    if isinstance(condition, conditions.Conjunction):
+        kind = AllOf if isinstance(condition, conditions.AndConjunction) else AnyOf
+        return kind(tuple(_condition_clause(child, parent, part) for part in condition.components))
+    if isinstance(condition, conditions.InCondition):
+        return IsIn(tuple(_exact(child, parent, value) for value in condition.values))
+    relation = CONDITION_RELATIONS.get(type(condition)) or _refuse_to_read(child, condition)
+    return Compare(relation, _compared(child, parent, relation, condition.value))
+
+
+def _compared(name: str, variable: ChoiceVariable, relation: str, value: Presented) -> Presented:
+    """Return the right side of a comparison, which for equality must be a value of the variable."""
+    return _exact(name, variable, value) if relation in ("==", "!=") else to_python(value)
+
+
+def _exact(name: str, variable: ChoiceVariable, value: Presented) -> Presented:
+    """Return a value of a number; raise DomainError where the variable has it not exactly."""
+    try:
+        if variable.present(variable.parse(value)) == value:
+            return to_python(value)
+    except PointError:
+        pass
+    raise DomainError(f"{name}: {value!r} lies between the numbers that {variable!r} has; compare by < or >")
+
+
+def _combine(
+    parts: list[Clause | bool], kind: Callable[[tuple[Clause, ...]], Clause], *, neutral: bool
+) -> Clause | bool:
+    """Join clauses some of which are known to hold, or not to."""
+    clauses = tuple(part for part in parts if not isinstance(part, bool))
+    if (not neutral) in parts:
+        return not neutral
+    return (clauses[0] if len(clauses) == 1 else kind(clauses)) if clauses else neutral
+
+
+def _refuse_to_read(name: str, given: object) -> NoReturn:
+    raise DomainError(f"{name}: a {type(given).__name__} has no counterpart in a space")
+
+
+class SpaceWriter:
+    """The writing of one space.
+
+    space: the one to write.
+    name: of the result; None for none.
+    """
+
+    def __init__(self, space: Space, name: str | None) -> None:
+        if not isinstance(space, Space):
+            raise DomainError(f"space: expected a bostruct.Space of variables, got {short_repr(space)}")
+        self.space = space
+        self.result = ConfigurationSpace(name=name)
+
+    def write(self) -> ConfigurationSpace:
+        """Return the space; raise DomainError for what has no counterpart."""
+        default = self.space.present(self.space.sample(1, np.random.default_rng(0))[0])
+        for name, variable in self.space.variables.items():
+            self.result.add(_hyperparameter(name, variable, default.get(name, variable.present(variable.fallback()))))
+        found = [self._write_when(name) for name, variable in self.space.variables.items() if variable.when]
+        clauses = [self._write_constraint(rule) for rule in self.space.constraints]
+        self.result.add(*found, *clauses)
+        return self.result
+
+    def _write_when(self, child: str) -> Any:
+        """Return the conditions of a variable as one."""
+        tests = self.space.variables[child].when.items()
+        parts = [self._write_test(child, parent, test) for parent, test in tests]
+        return parts[0] if len(parts) == 1 else cs.AndConjunction(*parts)
+
+    def _write_test(self, child: str, parent: str, test: object) -> Any:
+        """Return the test of the value of one parent as a condition."""
+        variable = self.space.variables[parent]
+        if isinstance(variable, ChoiceVariable) and number_grid(variable) is None:
+            choices = [v for v in variable.choices if self._holds(child, parent, test, v)]
+            return self._is_one_of(child, parent, choices)
+        if isinstance(test, OneOf):
+            return self._is_one_of(child, parent, list(test.values))
+        if isinstance(test, Clause):
+            return self._write_clause_test(child, parent, test)
+        if callable(test):
+            raise DomainError(
+                f"{child}: when: {predicate_name(test)} is a function of {parent}, which has too many values to ask "
+                "it about each; give a test of bostruct.domains"
+            )
+        return cs.EqualsCondition(self.result[child], self.result[parent], test)
+
+    def _holds(self, child: str, parent: str, test: object, value: Presented) -> bool:
+        if isinstance(test, OneOf):
+            return any(self._holds(child, parent, one, value) for one in test.values)
+        variable = self.space.variables[parent]
+        if callable(test):
+            return ask_predicate(test, value, child, parent)
+        return variable.parse(test) == variable.parse(value)
+
+    def _is_one_of(self, child: str, parent: str, choices: list[Presented]) -> Any:
+        one, other = self.result[child], self.result[parent]
+        return cs.EqualsCondition(one, other, choices[0]) if len(choices) == 1 else cs.InCondition(one, other, choices)
+
+    def _write_clause_test(self, child: str, parent: str, test: Clause) -> Any:
+        """Return a clause about a number as a condition."""
+        if isinstance(test, AllOf | AnyOf) and len(test.clauses) > 1:
+            kind = cs.AndConjunction if isinstance(test, AllOf) else cs.OrConjunction
+            return kind(*(self._write_clause_test(child, parent, part) for part in test.clauses))
+        if isinstance(test, IsIn):
+            return self._is_one_of(child, parent, list(test.values))
+        if isinstance(test, Compare) and test.relation in CONDITION_KINDS:
+            return CONDITION_KINDS[test.relation](self.result[child], self.result[parent], test.value)
+        return _refuse_to_write(f"{child}: when: {parent} {test!r}", "a condition")
+
+    def _write_constraint(self, rule: object) -> Any:
+        """Return a constraint as a forbidden clause."""
+        if isinstance(rule, Not):
+            return self._write_forbidden(rule.clause)
+        name = repr(rule) if isinstance(rule, Clause) else predicate_name(rule)  # type: ignore[arg-type]
+        return _refuse_to_write(f"constraint {name}", "a forbidden clause; expected Not(...) of bostruct.domains")
+
+    def _write_forbidden(self, clause: Clause) -> Any:
+        if isinstance(clause, AllOf | AnyOf):
+            kind = cs.ForbiddenAndConjunction if isinstance(clause, AllOf) else cs.ForbiddenOrConjunction
+            return kind(*map(self._write_forbidden, clause.clauses))
+        if isinstance(clause, CompareVariables) and clause.relation in RELATION_KINDS:
+            return RELATION_KINDS[clause.relation](self.result[clause.left], self.result[clause.right])
+        if isinstance(clause, ValueOf):
+            return self._write_forbidden_value(clause)
+        return _refuse_to_write(f"constraint {clause!r}", "a forbidden clause")
+
+    def _write_forbidden_value(self, clause: ValueOf) -> Any:
+        given, variable, test = self.result[clause.name], self.space.variables[clause.name], clause.test
+        if isinstance(variable, ChoiceVariable) and number_grid(variable) is None:
+            return cs.ForbiddenInClause(given, [value for value in variable.choices if test(value)])
+        if isinstance(test, IsIn):
+            return cs.ForbiddenInClause(given, test.values)
+        if isinstance(test, Compare) and test.relation in CLAUSE_KINDS:
+            return CLAUSE_KINDS[test.relation](given, test.value)
+        return _refuse_to_write(f"constraint {clause!r}", "a forbidden clause")
+
+
+def _hyperparameter(name: str, variable: object, default: Presented) -> Hyperparameter:
+    """Return a variable as a hyperparameter; raise DomainError for kinds that ConfigSpace has not."""
+    if isinstance(variable, Binary) or (isinstance(variable, Categorical) and variable.likeness is None):
+        return cs.CategoricalHyperparameter(name, variable.choices, default_value=default)
+    if isinstance(variable, Ordinal) and variable.weight == 1.0:
+        return cs.OrdinalHyperparameter(name, variable.choices, default_value=default)
+    if isinstance(variable, Integer):
+        low, high, is_log = variable.choices[0], variable.choices[len(variable.choices) - 1], not variable.is_even
+        return cs.UniformIntegerHyperparameter(name, low, high, default_value=default, log=is_log)
+    if isinstance(variable, Real):
+        grid = variable.choices
+        if round(grid.low, DECIMALS) != grid.low or round(grid.high, DECIMALS) != grid.high:
+            raise DomainError(f"{name}: ConfigSpace rounds numbers to {DECIMALS} decimals; expected such bounds")
+        return cs.UniformFloatHyperparameter(name, grid.low, grid.high, default_value=default, log=grid.log)
+    return _refuse_to_write(f"{name}: {variable!r}", "a hyperparameter")
+
+
+def _refuse_to_write(what: str, counterpart: str) -> NoReturn:
+    raise DomainError(f"{what} cannot be written to ConfigSpace as {counterpart}")

@@ -77,7 +77,7 @@ def read_test_function(
     def starts(seed: int) -> list[dict[str, Presented]]:
         found = np.asarray(function.initial_solution(n_initial * (seed + 1))).reshape(-1, length)
         rows = found[n_initial * seed :].tolist()
-        return _list_distinct(space, [[variable.letters[code] for code in row] for row in rows])
+        return _unique(space, [[variable.letters[code] for code in row] for row in rows])
 
     best = getattr(function, "_optimal_value", None)
     optimum = None if best is None or getattr(function, "negate", False) else -float(best)
@@ -114,7 +114,7 @@ def read_black_box(
         return float(np.asarray(black_box(np.array([list(sequence)]))).reshape(-1)[0])
 
     objective = _MinusValue(getattr(info, "name", None) or type(black_box).__name__, value)
-    initial = N_INITIAL if x0 is None else _list_distinct(space, [list(start) for start in np.asarray(x0).tolist()])
+    initial = N_INITIAL if x0 is None else _unique(space, [list(start) for start in np.asarray(x0).tolist()])
     least = None if optimum is None else -float(optimum)
     return Problem(objective, space, name=objective.name, optimum=least, initial=initial)
 
@@ -131,13 +131,13 @@ def _read_length(info: Any, given: int | tuple[int, int] | None) -> int | tuple[
     return int(longest) if getattr(info, "fixed_length", False) else (1, int(longest))
 
 
-def _list_distinct(space: Space, sequences: Iterable[list[Presented]]) -> list[dict[str, Presented]]:
+def _unique(space: Space, sequences: Iterable[list[Presented]]) -> list[dict[str, Presented]]:
     """Return sequences as points, each once."""
     variable = cast(SequenceVariable, space.variables[NAME])
-    rows = [space.parse({NAME: _write(variable, letters)}) for letters in sequences]
+    rows = [space.parse({NAME: _write_letters(variable, letters)}) for letters in sequences]
     return [space.present(row) for row in {space.key(row): row for row in rows}.values()]
 
 
-def _write(variable: SequenceVariable, letters: list[Presented]) -> Letters:
+def _write_letters(variable: SequenceVariable, letters: list[Presented]) -> Letters:
     """Return letters in the form of a point: a text, or a tuple."""
     return "".join(map(str, letters)) if variable.is_text else tuple(letters)

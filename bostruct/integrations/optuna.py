@@ -1,52 +1,72 @@
-"""bostruct in Optuna: a sampler for its studies, and a mirror of studies of ours for its dashboard."""
+"""A sampler for studies of Optuna, whose trials it reads on from where they were read last."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from optuna.distributions import BaseDistribution
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, RandomSampler
 from optuna.study import Study as OptunaStudy
-from optuna.trial import FrozenTrial, Trial
+from optuna.trial import FrozenTrial, Trial, TrialState
 
-from bostruct.checks import check_integer
-from bostruct.contracts import BostructError, Domain, DomainError, Presented, Searcher, State
+from bostruct.checks import check_integer, did_you_mean, short_repr
+from bostruct.contracts import (
+    BostructError,
+    Domain,
+    DomainError,
+    Info,
+    ParsedJson,
+    Point,
+    PointError,
+    Presented,
+    Searcher,
+    SpaceExhausted,
+    State,
+)
+from bostruct.domains.space.call_limit import limit_calls
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.clauses import OneOf
+from bostruct.domains.space.discrete import Ordinal
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
-from bostruct.integrations.optuna_conditions import add_conditions
-from bostruct.integrations.optuna_history import SeenTrials
-from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
 from bostruct.integrations.optuna_spaces import (
     CHOSEN,
     WHOLE,
+    add_conditions,
+    assemble_point,
+    count_limits,
+    declare,
     describe_parameters,
+    encode_point,
     fit_value,
+    has_values,
+    infer_conditions,
     list_parameters,
     read_distribution,
-    read_point,
+    read_outcome,
     read_structure,
+    read_trial_point,
     write_variable,
 )
-from bostruct.integrations.optuna_structure import (
-    check_structure,
-    check_structured,
-    fix_parameters,
-    read_search_space,
-    read_structured,
-    suggest_parameter,
-)
+from bostruct.integrations.optuna_studies import StudyMirror, mirror_study
 from bostruct.methods import find_method
+from bostruct.outcome import Outcome
+from bostruct.study.history import GrowingBatch, History, Measurements
+from bostruct.study.records import as_domain
 from bostruct.study.stored_searcher import build_searcher
+from bostruct.study.suggestion import FallbackWatch
 from bostruct.study.threads import ThreadLimit
 
 __all__ = ["BostructSampler", "StudyMirror", "mirror_study"]
+
 
 log = logging.getLogger(__name__)
 
@@ -193,7 +213,7 @@ class BostructSampler(BaseSampler):
             name: self.suggest(trial, name) if one is None else suggest_parameter(trial, name, one)
             for name, one in distributions.items()
         }
-        return domain.present(domain.parse(read_point(domain, values, {}) | values))
+        return domain.present(domain.parse(assemble_point(domain, values, {}) | values))
 
     def reseed_rng(self) -> None:
         """Do nothing: chance comes from the seed and a trial's number, so that copies never draw the same numbers."""
@@ -310,3 +330,329 @@ class BostructSampler(BaseSampler):
         if key not in self._warned:
             self._warned.add(key)
             log.warning("BostructSampler: %s", message)
+
+
+class SeenTrials:
+    """The trials of one Optuna study as far as they were read.
+
+    study: of Optuna.
+    """
+
+    def __init__(self, study: OptunaStudy) -> None:
+        self.name = study.study_name
+        self._storage, self._study_id = study._storage, study._study_id
+        self.model: Model | None = None
+        self.points: dict[int, Point] = {}  # of running trials, by number, in the domain of the model
+        self._chosen: dict[int, dict[str, ParsedJson]] = {}  # the same as JSON, whatever the model is by now
+        self._limits: frozenset[str] | None = None
+        self._counted: set[int] = set()
+        self.conditions: dict[str, dict[str, OneOf] | None] = {}  # of parameters, as of `infer_conditions`
+        self.names: set[str] = set()  # of the parameters of trials with values
+        self._union: dict[str, BaseDistribution] = {}
+        self._told: set[int] = set()
+
+    def is_of(self, study: OptunaStudy) -> bool:
+        """Tell whether these are the trials of a study; one of the same name in another storage has others.
+
+        study: of Optuna.
+        """
+        return (study._storage, study._study_id, study.study_name) == (self._storage, self._study_id, self.name)
+
+    def find_space(self, study: OptunaStudy) -> dict[str, BaseDistribution]:
+        """Return the distributions of the parameters that have an entry in `conditions`.
+
+        study: of Optuna.
+        """
+        told = [trial for trial in study.get_trials(deepcopy=False) if has_values(trial)]
+        if (numbers := {trial.number for trial in told}) != self._told:
+            self._told = numbers
+            self.names = {name for trial in told for name in trial.params}
+            self._union = _unite(told)
+            self.conditions = infer_conditions([trial.params for trial in told], self._union)
+        return {name: self._union[name] for name in self.conditions}
+
+    def update(
+        self, study: OptunaStudy, trials: Sequence[FrozenTrial], domain: Domain, method: str | Searcher
+    ) -> Model:
+        """Return a model that knows all finished trials: the one before, unless space, goals or trials are others.
+
+        study: of Optuna.
+        trials: all finished ones.
+        domain: of the points.
+        method: by name, or a searcher.
+        """
+        goals, numbers = self._read_goals(study, trials), {trial.number for trial in trials}
+        model = self.model
+        if model is None or model.domain is not domain or model.goals != goals or not model.numbers <= numbers:
+            if model is None or model.domain is not domain:
+                self.points.clear()
+            model = self.model = Model(domain, goals, method, f"Optuna study {self.name!r}")
+        model.read(trials)
+        for kept in (self.points, self._chosen):
+            for number in kept.keys() & numbers:
+                del kept[number]
+        return model
+
+    def keep_point(self, study: OptunaStudy, trial: FrozenTrial | None, number: int, x: Point) -> None:
+        """Remember the point of a trial, here and in the storage: whoever reads it knows what was not asked for.
+
+        study: of Optuna.
+        trial: as the storage has it, None where it has it not.
+        number: of the trial.
+        x: the point.
+        """
+        assert self.model is not None
+        self.points[number] = x
+        self._chosen[number] = chosen = encode_point(self.model.domain, x)
+        if trial is not None and trial.state is TrialState.RUNNING and trial.system_attrs.get(CHOSEN) != chosen:
+            study._storage.set_trial_system_attr(trial._trial_id, CHOSEN, chosen)
+
+    def find_chosen(self, study: OptunaStudy, number: int) -> dict[str, ParsedJson] | None:
+        """Return the values that were chosen for a running trial as JSON, None where nobody knows any.
+
+        study: of Optuna.
+        number: of the trial.
+        """
+        if number in self._chosen:
+            return self._chosen[number]
+        stored = (one.system_attrs for one in study.get_trials(deepcopy=False) if one.number == number)
+        return next(stored, {}).get(CHOSEN)
+
+    def list_running(self, trials: Iterable[FrozenTrial], asking: int) -> list[Point]:
+        """Return the points of running trials: what was suggested for them here, or what their parameters say.
+
+        trials: all of the study.
+        asking: the number of the trial that is left out.
+        """
+        assert self.model is not None
+        found = []
+        for trial in trials:
+            if trial.state is TrialState.RUNNING and trial.number != asking:
+                x = self.points.get(trial.number)
+                found.append(self.model.find_point(trial) if x is None else x)
+        return [x for x in found if x is not None]
+
+    def _read_goals(self, study: OptunaStudy, trials: Sequence[FrozenTrial]) -> Goals:
+        if not self._counted <= {trial.number for trial in trials}:
+            self._counted, self._limits = set(), None
+        fresh = [trial for trial in trials if trial.number not in self._counted]
+        self._counted.update(trial.number for trial in fresh)
+        self._limits = count_limits(fresh, self._limits)
+        return declare(study.directions, self._limits or ())
+
+
+def _unite(trials: Iterable[FrozenTrial]) -> dict[str, BaseDistribution]:
+    """Return the distributions of several values of all trials by name, without parameters that have several."""
+    found: dict[str, set[BaseDistribution]] = {}
+    for trial in trials:
+        for name, one in trial.distributions.items():
+            found.setdefault(name, set()).add(one)
+    firsts = {name: next(iter(several)) for name, several in found.items() if len(several) == 1}
+    return {name: one for name, one in firsts.items() if not one.single()}
+
+
+class Model:
+    """A searcher on a domain, and the history that it sees, which grows by one finished trial at a time.
+
+    domain: of the points.
+    goals: of the study.
+    method: by name, or a searcher.
+    who: what the warning about many random points calls the study.
+
+    Raises DomainError for a method that cannot search the domain, or has no such goals.
+    """
+
+    def __init__(self, domain: Domain, goals: Goals, method: str | Searcher, who: str) -> None:
+        self.domain = domain
+        self.goals = goals
+        self.searcher = build_searcher(method, domain, goals)
+        self.state: State = self.searcher.initial_state()
+        self.numbers: set[int] = set()  # of the trials that were read
+        self.unread: dict[int, str] = {}  # why the domain has not the point of a trial with values, by number
+        self._limits = tuple(limit.name for limit in goals.limits)
+        self._completed, self._failed = GrowingBatch(domain), GrowingBatch(domain)
+        self._measurements = Measurements(goals)
+        self._seen: set[Hashable] = set()
+        self._who, self._fallbacks = who, FallbackWatch()
+
+    @property
+    def label(self) -> str:
+        """The domain and the goals as text, by which a pickled sampler knows its model again."""
+        return f"{json.dumps(self.domain.to_json())} {self.goals}"
+
+    def read(self, trials: Iterable[FrozenTrial]) -> None:
+        """Take finished trials that were not read before; one whose point the domain has not is no data: `unread`.
+
+        trials: of Optuna.
+        """
+        for trial in trials:
+            if trial.number in self.numbers:
+                continue
+            self.numbers.add(trial.number)
+            try:
+                x = self.domain.parse(read_trial_point(self.domain, trial))
+            except PointError as error:
+                if has_values(trial):
+                    self.unread[trial.number] = str(error)
+                continue
+            self._take(x, read_outcome(trial, self._limits))
+
+    def find_point(self, trial: FrozenTrial) -> Point | None:
+        """Return the point of a trial, None where the domain has it not, such as of one that lacks parameters.
+
+        trial: of Optuna.
+        """
+        try:
+            return self.domain.parse(read_trial_point(self.domain, trial))
+        except PointError:
+            return None
+
+    def suggest(self, running: Sequence[Point], rng: np.random.Generator) -> tuple[Point, Info]:
+        """Return the next point to evaluate, and how it was chosen.
+
+        running: points under evaluation.
+        rng: the only source of chance.
+
+        If no unseen point is left, or found, it is any point, drawn at random, of origin `exhausted`.
+        """
+        seen = self._seen.union(self.domain.key(x) for x in running)
+        measured = self._measurements.read()._asdict()
+        history = History(
+            self._completed.read(), running=self.domain.join(running), failed=self._failed.read(), seen=seen, **measured
+        )
+        try:
+            with limit_calls():
+                found = self.searcher.suggest(history, self.state, rng)
+        except SpaceExhausted as error:
+            return self.domain.take(self.domain.sample(1, rng), [0])[0], {"origin": "exhausted", "why": str(error)}
+        self.state = found.state
+        self._fallbacks.note(self._who, found.info)
+        return found.point, found.info
+
+    def _take(self, x: Point, outcome: Outcome) -> None:
+        self._seen.add(self.domain.key(x))
+        if outcome.status == "completed":
+            self._completed.append(x)
+            self._measurements.append(outcome)
+        else:
+            self._failed.append(x)
+
+
+def read_search_space(given: Domain | Mapping[str, object]) -> Domain:
+    """Return the domain of a search space, without distributions of one value, which Optuna knows without asking.
+
+    given: a domain, or a dict of variables or of distributions of Optuna.
+
+    Raises DomainError, TypeError.
+    """
+    if not isinstance(given, Mapping):
+        return as_domain(given)
+    several = {name: one for name, one in given.items() if not (isinstance(one, BaseDistribution) and one.single())}
+    return as_domain(
+        {
+            name: read_distribution(name, one) if isinstance(one, BaseDistribution) else one
+            for name, one in several.items()
+        }
+    )
+
+
+def check_structure(given: object) -> dict[str, Any]:
+    """Return a structure whose parts are all known.
+
+    given: by name, ``"ordinal"`` or a variable.
+
+    Raises TypeError for anything else, DomainError for a variable with conditions.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(f'structure: expected a dict such as {{"dose": "ordinal"}}, got {short_repr(given)}')
+    for name, one in given.items():
+        if one != "ordinal" and not isinstance(one, Variable):
+            raise TypeError(
+                f"structure[{name!r}]: expected 'ordinal' or a variable, Permutation(...), got {short_repr(one)}"
+            )
+        if isinstance(one, Variable) and one.when:
+            raise DomainError(f"structure[{name!r}]: when: conditions need a search_space, which has all variables")
+    return dict(given)
+
+
+def check_structured(domain: Domain, name: str) -> None:
+    """Raise ValueError unless a name is that of a structured parameter, whose values are no plain ones.
+
+    domain: that has the parameters.
+    name: as the user gave it.
+    """
+    names = [one for one, distribution in describe_parameters(domain).items() if distribution is None]
+    if name not in names:
+        plain = "; trial.suggest_float, suggest_int and suggest_categorical read the others"
+        raise ValueError(
+            f"name: expected a structured parameter, {', '.join(map(repr, names)) or 'of which there is none'}, "
+            f"got {short_repr(name)}{did_you_mean(name, names)}{plain}"
+        )
+
+
+def read_structured(name: str, given: str | Variable, distribution: BaseDistribution) -> Variable:
+    """Return the variable of a parameter whose structure the user gave.
+
+    name: of the parameter.
+    given: ``"ordinal"`` or a variable.
+    distribution: as the objective asks for it.
+
+    Raises ValueError where they do not go together.
+    """
+    if isinstance(given, Variable) and write_variable(given) is None:
+        raise ValueError(
+            f"structure[{name!r}]: {given} is no parameter of Optuna; sampler.suggest(trial, {name!r}) reads it"
+        )
+    if not isinstance(distribution, CategoricalDistribution):
+        raise ValueError(
+            f"structure[{name!r}]: expected None for numbers, which have an order, got {short_repr(given)}"
+        )
+    if isinstance(given, str):
+        return Ordinal(distribution.choices)
+    own = list(given.choices) if isinstance(given, ChoiceVariable) else []
+    if sorted(map(repr, own)) != sorted(map(repr, distribution.choices)):
+        raise ValueError(
+            f"structure[{name!r}]: expected the choices that the objective asks for, "
+            f"{short_repr(distribution.choices)}, got {short_repr(own)}"
+        )
+    return given
+
+
+def suggest_parameter(trial: Trial, name: str, distribution: BaseDistribution) -> Any:
+    """Have a trial suggest a parameter, as an objective does.
+
+    trial: of Optuna.
+    name: of the parameter.
+    distribution: of the parameter, a float without a step.
+    """
+    if isinstance(distribution, FloatDistribution):
+        return trial.suggest_float(name, distribution.low, distribution.high, log=distribution.log)
+    if isinstance(distribution, IntDistribution):
+        low, high, step = distribution.low, distribution.high, distribution.step
+        return trial.suggest_int(name, low, high, step=step, log=distribution.log)
+    assert isinstance(distribution, CategoricalDistribution)
+    return trial.suggest_categorical(name, distribution.choices)
+
+
+def fix_parameters(domain: Domain, x: Point, fixed: Mapping[str, object], rng: np.random.Generator) -> Point:
+    """Return a point that agrees with the fixed parameters of an enqueued trial, and with the conditions then.
+
+    domain: of the point.
+    x: the point.
+    fixed: values of parameters, by name.
+    rng: draws the variables that the point gains.
+
+    The point itself comes back where the domain is no space, and where the fixed ones lead to no point.
+    """
+    if not isinstance(domain, Space) or not domain.variables.keys() & fixed.keys():
+        return x
+    row = np.array(x)
+    try:
+        for name in domain.variables.keys() & fixed.keys():
+            own = domain.variables[name]
+            row[domain.layout.columns(domain.positions[name])] = own.parse(fixed[name])
+        row = domain.conditions.settle_randomly(row[None], rng)[0]
+        domain.check(row)
+    except PointError:
+        return x
+    return row

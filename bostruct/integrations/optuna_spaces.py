@@ -1,35 +1,34 @@
-"""Variables of bostruct as distributions of Optuna, points as parameters of its trials, and back.
-
-Optuna stores a parameter as one number beside a distribution. A variable whose values are numbers or plain choices
-(None, bool, int, float, str) is such a parameter. A value of any other variable, or of a domain inside a space, is a
-user attribute of the trial, the JSON that its domain encodes it to: nothing is lost, and every storage of Optuna holds
-it. Several parameters for one permutation or subset would have values that are none, for Optuna cannot exclude any.
-"""
+"""Parameters, points and outcomes of trials of Optuna, read as variables, points, conditions and goals of bostruct."""
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, cast
+
+import numpy as np
 
 from bostruct.checks import install_command, missing_package, short_repr
 from bostruct.contracts import Domain, DomainError, MissingExtra, ParsedJson, Point, PointError, Presented
 from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.clauses import OneOf
 from bostruct.domains.space.graphs import MAX_CHOICES
 from bostruct.domains.space.registry import variable, variable_from_json
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.space import Space
-from bostruct.domains.space.variable import Variable
-from bostruct.integrations.optuna_inactive import drop_inactive
+from bostruct.domains.space.variable import ABSENT, Variable
+from bostruct.goals.declared import Goals, declare_goals
+from bostruct.outcome import Outcome, outcome_of
 
 try:
     from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
-    from optuna.trial import FrozenTrial
+    from optuna.trial import FrozenTrial, TrialState
 except ModuleNotFoundError as error:
     raise missing_package(error.name or "optuna", "optuna") from error
 if not hasattr(FrozenTrial, "constraints"):
@@ -38,9 +37,12 @@ if not hasattr(FrozenTrial, "constraints"):
         f"{install_command('optuna')}"
     )
 
+
 DISTRIBUTIONS = {"Real": FloatDistribution, "Integer": IntDistribution}  # of the kinds that these describe
 WHOLE = "point"  # the user attribute that holds a point of a domain without named variables
 CHOSEN = "bostruct:point"  # the system attribute that holds the point that was chosen for a trial
+WITH_VALUES = (TrialState.COMPLETE, TrialState.PRUNED)
+Params = Mapping[str, Any]  # of one trial
 
 
 def read_distribution(name: str, distribution: BaseDistribution) -> Variable:
@@ -170,10 +172,10 @@ def read_trial_point(domain: Domain, trial: FrozenTrial) -> Presented:
     Raises PointError.
     """
     chosen = trial.system_attrs.get(CHOSEN, {})
-    return drop_inactive(domain, read_point(domain, trial.params, trial.user_attrs, chosen))
+    return drop_inactive(domain, assemble_point(domain, trial.params, trial.user_attrs, chosen))
 
 
-def read_point(
+def assemble_point(
     domain: Domain,
     params: Mapping[str, object],
     attributes: Mapping[str, ParsedJson],
@@ -228,3 +230,174 @@ def fit_value(name: str, value: Presented, distribution: BaseDistribution) -> An
         f"{name}: expected an objective that asks for what the search space of the sampler has, such as "
         f"{short_repr(value)}; it asked for {distribution}"
     )
+
+
+def drop_inactive(domain: Domain, point: Presented) -> Presented:
+    """Return a point without the variables that the conditions of its space leave out.
+
+    domain: of the point; only a space has conditions.
+    point: what `Domain.parse` takes, but for these variables.
+
+    Raises PointError, naming the variable or part, for a value that there is not.
+    """
+    own = domain.domains[0] if isinstance(domain, MixedSpace) and not domain.part_names[0] else domain
+    if not isinstance(own, Space) or not own.conditions:
+        return point
+    known = dict(point) | (_answer_tests(domain, point) if isinstance(domain, MixedSpace) else {})
+    row, names = np.full(own.n_columns, ABSENT, dtype=np.int64), list(own.variables)
+    for i in own.conditions.order:
+        if (name := names[i]) not in known:
+            continue
+        if not own.conditions.holds(i, row[None])[0]:
+            del known[name]
+            continue
+        try:
+            row[own.layout.columns(i)] = own.variables[name].parse(known[name])
+        except PointError as error:
+            raise PointError(f"{name}: {error}") from None
+    return {name: value for name, value in point.items() if name in known}
+
+
+def _answer_tests(space: MixedSpace, point: Presented) -> dict[str, bool]:
+    """Return whether each test of a part holds, which conditions of variables ask, where the point has the part."""
+    answers = {}
+    for test in space.tests:
+        if (name := space.part_names[test.part]) in point:
+            answers[test.label] = bool(test.holds(space.domains[test.part].parse(point[name])))
+    return answers
+
+
+def infer_conditions(
+    trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
+) -> dict[str, dict[str, OneOf] | None]:
+    """Return the `when=` of each parameter of which the trials tell when it is there, None where it always is.
+
+    trials: parameters of the trials with values.
+    distributions: of all parameters that have one distribution alone, of several values.
+
+    A parameter that only some trials have is there for some values of one other parameter, the parent, a categorical
+    or an integer without a step, if trials with and without the parameter have different values of it. A value of a
+    categorical that no trial has tried counts as one without. One of an integer counts as its neighbors do. A
+    parameter of which no parent tells is left out.
+    """
+    names = sorted(distributions)
+    found: dict[str, dict[str, OneOf] | None] = {name: None for name in names if all(name in one for one in trials)}
+    waiting = [name for name in names if name not in found]
+    while waiting:  # a parameter may depend on one that has a condition itself
+        told = {name: when for name in waiting if (when := _infer_condition(name, list(found), trials, distributions))}
+        if not told:
+            break
+        found |= told
+        waiting = [name for name in waiting if name not in told]
+    return found
+
+
+def add_conditions(
+    variables: Mapping[str, Variable], conditions: Mapping[str, Mapping[str, OneOf] | None]
+) -> dict[str, Variable]:
+    """Return variables with their conditions, of those whose parents are there; others are as they were.
+
+    variables: by name; none is changed.
+    conditions: as of `infer_conditions`.
+    """
+    found = dict(variables)
+    for name, one in variables.items():
+        when = conditions.get(name)
+        if when and when.keys() <= variables.keys():
+            found[name] = copy.copy(one)
+            found[name].when = dict(when)
+    return found
+
+
+def _infer_condition(
+    name: str, parents: Sequence[str], trials: Sequence[Params], distributions: Mapping[str, BaseDistribution]
+) -> dict[str, OneOf] | None:
+    """Return the condition of a parameter on the first parent that tells; None where none does."""
+    for parent in parents:
+        if any(name in one and parent not in one for one in trials):
+            continue
+        present = [one[parent] for one in trials if name in one]
+        absent = [one[parent] for one in trials if parent in one and name not in one]
+        values = _separate(distributions[parent], present, absent)
+        if values:
+            return {parent: OneOf(*values)}
+    return None
+
+
+def _separate(distribution: BaseDistribution, present: Sequence[Any], absent: Sequence[Any]) -> list[Any]:
+    """Return the values of a parent with which a parameter is there; none where they do not tell."""
+    if isinstance(distribution, CategoricalDistribution):
+        inside = [choice for choice in distribution.choices if choice in present]
+        return [] if any(choice in absent for choice in inside) else inside
+    if not isinstance(distribution, IntDistribution) or distribution.step != 1:
+        return []
+    if distribution.high - distribution.low >= MAX_CHOICES:
+        return []
+    low = max((value + 1 for value in absent if value < min(present)), default=distribution.low)
+    high = min((value - 1 for value in absent if value > max(present)), default=distribution.high)
+    if any(low <= value <= high for value in absent):
+        return []
+    # between the last value without and the first one with it nobody knows: only values that were seen count there
+    low = low if low == distribution.low else min(present)
+    high = high if high == distribution.high else max(present)
+    return list(range(low, high + 1))
+
+
+def has_values(trial: FrozenTrial) -> bool:
+    """Tell whether a trial has values: it is complete, or was pruned after a report, whose last value is its own.
+
+    trial: of Optuna.
+    """
+    return trial.state in WITH_VALUES and trial.values is not None
+
+
+def read_outcome(trial: FrozenTrial, limits: Collection[str]) -> Outcome:
+    """Return what came of a finished trial.
+
+    trial: of Optuna.
+    limits: names of the constraints that all trials with values have. Where a trial breaks any other constraint it is
+        infeasible, because nothing is known of that number at the other points.
+
+    A trial that was pruned before its first report is infeasible, and so is one whose value is not finite a failure.
+    """
+    if not has_values(trial):
+        if trial.state is TrialState.PRUNED:
+            return Outcome(infeasible="pruned before its first report")
+        return Outcome(failed=str(trial.system_attrs.get("fail_reason") or "the trial failed in Optuna"))
+    constraints = trial.constraints
+    if broken := [name for name, number in constraints.items() if name not in limits and number > 0.0]:
+        return Outcome(infeasible=f"breaks the constraint {', '.join(broken)}")
+    measured = {name: constraints[name] for name in limits}
+    return outcome_of({"value": read_value(trial), "constraints": measured or None})
+
+
+def read_value(trial: FrozenTrial) -> float | tuple[float, ...]:
+    """Return the value of a trial that has values, a tuple where there are several objectives.
+
+    trial: of Optuna.
+    """
+    return trial.values[0] if len(trial.values) == 1 else tuple(trial.values)
+
+
+def count_limits(trials: Iterable[FrozenTrial], before: frozenset[str] | None = None) -> frozenset[str] | None:
+    """Return the names of the constraints that all trials with values have; None where there is no such trial.
+
+    trials: of Optuna; those without values are left out.
+    before: of trials that were counted already.
+    """
+    for trial in trials:
+        if has_values(trial):
+            names = frozenset(trial.constraints)
+            before = names if before is None else before & names
+    return before
+
+
+def declare(directions: Sequence[Any], limits: Collection[str]) -> Goals:
+    """Return the goals of an Optuna study: its directions, and a limit of at most 0 for each constraint.
+
+    directions: of Optuna.
+    limits: names of constraints.
+    """
+    names = [direction.name.lower() for direction in directions]
+    is_one, constraints = len(names) == 1, {name: ("<=", 0.0) for name in limits} or None
+    return declare_goals(names[0] if is_one else "minimize", None if is_one else names, constraints)

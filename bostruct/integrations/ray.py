@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, wait
+from concurrent import futures
+from concurrent.futures import Executor, Future
 from typing import Any
 
 from bostruct.checks import missing_package
@@ -31,7 +32,7 @@ class RayExecutor(Executor):
     """
 
     def __init__(self, **options: Any) -> None:
-        self._call = _ray.remote(**{"max_retries": 0} | options)(_call)
+        self._call = _ray.remote(**{"max_retries": 0} | options)(_call_function)
         self._lock = threading.Lock()
         self._pending: set[Future[Any]] = set()
         self._is_shut_down = False
@@ -62,15 +63,11 @@ class RayExecutor(Executor):
             for future in list(self._pending):
                 future.cancel()
         if wait:
-            _wait_for(self._pending)
+            futures.wait(list(self._pending))
 
 
-def _call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_function(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return fn(*args, **kwargs)
-
-
-def _wait_for(futures: set[Future[Any]]) -> None:
-    wait(list(futures))
 
 
 class _TaskFuture(Future[Any]):

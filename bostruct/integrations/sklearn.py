@@ -180,10 +180,10 @@ class CandidateSpace:
         dicts = [given] if isinstance(given, Mapping) else given
         if not isinstance(dicts, list | tuple) or not dicts or not all(isinstance(one, Mapping) for one in dicts):
             raise DomainError(f"param_distributions: expected a dict, or a list of dicts, got {short_repr(given)}")
-        read = [{name: _read(name, one) for name, one in own.items()} for own in dicts]
+        read = [{name: _read_parameter_values(name, one) for name, one in own.items()} for own in dicts]
         self._fixed = [{name: v for name, v in own.items() if not isinstance(v, Variable)} for own in read]
         free = [{name: v for name, v in own.items() if isinstance(v, Variable)} for own in read]
-        self._names = [_label(free, i) for i in range(len(free))]  # of a dict: parameter -> variable
+        self._names = [_label_parameters(free, i) for i in range(len(free))]  # of a dict: parameter -> variable
         variables: dict[str, Variable] = {}
         if len(free) > 1:
             variables[SWITCH] = Categorical(range(len(free)))
@@ -202,7 +202,7 @@ class CandidateSpace:
         return {name: value[0] for name, value in self._fixed[i].items()} | chosen
 
 
-def _label(dicts: list[dict[str, Variable]], i: int) -> dict[str, str]:
+def _label_parameters(dicts: list[dict[str, Variable]], i: int) -> dict[str, str]:
     """Name the variable of each parameter of a dict: its own name where all dicts have it alike."""
     is_shared = {name: all(other.get(name) == v for other in dicts) for name, v in dicts[i].items()}
     return {name: name if is_shared[name] else f"{name} of {i}" for name in dicts[i]}
@@ -217,7 +217,7 @@ def _only_in(i: int, name: str, given: Variable) -> Variable:
     return found
 
 
-def _read(name: str, given: Any) -> Variable | tuple[object]:
+def _read_parameter_values(name: str, given: Any) -> Variable | tuple[object]:
     """Return what a parameter may be: a variable, or its only value in a tuple."""
     if isinstance(given, Variable):
         return given
@@ -225,7 +225,7 @@ def _read(name: str, given: Any) -> Variable | tuple[object]:
         return _read_distribution(name, given)
     values = list_entries(given)
     if isinstance(values, list | tuple):
-        distinct = [value for i, value in enumerate(values) if not any(_is_same(value, one) for one in values[:i])]
+        distinct = [value for i, value in enumerate(values) if not any(_equal(value, one) for one in values[:i])]
         if len(distinct) == 1:
             return (distinct[0],)
         is_ordered = isinstance(given, np.ndarray) and given.dtype.kind in "iuf" and bool((np.diff(given) > 0).all())
@@ -238,7 +238,7 @@ def _read(name: str, given: Any) -> Variable | tuple[object]:
     )
 
 
-def _is_same(value: object, other: object) -> bool:
+def _equal(value: object, other: object) -> bool:
     return value is other or (type(value) is type(other) and bool(np.all(value == other)))
 
 

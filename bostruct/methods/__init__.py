@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from bostruct import plugins
 from bostruct.checks import check_choice, check_domain, short_repr
 from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
@@ -20,7 +21,6 @@ from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
 from bostruct.methods.tpe import tpe
 from bostruct.methods.wrs import wrs
-from bostruct.plugins import lookup
 from bostruct.searchers.wrs import wrs_trials
 
 NO_SEARCHER = "no searcher: expected a bostruct.contracts.Searcher (subclass it)"
@@ -54,7 +54,7 @@ METHODS: dict[str, Callable[..., Searcher]] = {
 
 def list_names() -> list[str]:
     """List the names of all methods: those of the package by kind, registered ones, and those of installed plug-ins."""
-    return [*METHODS, *lookup.list_plugins(lookup.METHODS, METHODS)]
+    return [*METHODS, *plugins.list_plugins(plugins.METHODS, METHODS)]
 
 
 def find_method(name: str) -> Callable[..., Searcher]:
@@ -67,12 +67,12 @@ def find_method(name: str) -> Callable[..., Searcher]:
     """
     if name in METHODS:
         return METHODS[name]
-    if lookup.is_reference(name):
-        return _check_builder(name, lookup.import_reference("method", name))
-    installed = lookup.list_plugins(lookup.METHODS)
+    if plugins.is_reference(name):
+        return _check_builder(name, plugins.import_reference("method", name))
+    installed = plugins.list_plugins(plugins.METHODS)
     if name in installed:
-        return _check_builder(name, lookup.load_plugin("method", installed[name]))
-    known = sorted({*METHODS, *lookup.list_loadable(lookup.METHODS)} - {"auto"})  # as a reader looks them up
+        return _check_builder(name, plugins.load_plugin("method", installed[name]))
+    known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # as a reader looks them up
     check_choice("method", name, ("auto", *known))
     raise AssertionError("check_choice refuses every other name")
 
@@ -91,7 +91,7 @@ def _check_builder(name: str, found: Any) -> Callable[..., Searcher]:
         except DomainError:
             raise
         except Exception as error:
-            raise ValueError(f"method: {name}: building it failed: {lookup.explain(error)}") from error
+            raise ValueError(f"method: {name}: building it failed: {plugins.explain(error)}") from error
 
     build.__doc__ = found.__doc__
     return build

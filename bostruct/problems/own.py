@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from bostruct import plugins
 from bostruct.checks import check_integer, check_number, short_repr
 from bostruct.contracts import Domain, Presented
 from bostruct.domains.registry import as_domain
 from bostruct.goals.declared import Declared, Direction, declare_goals, read_reference
-from bostruct.plugins import lookup
 from bostruct.problems.base import ArchitectureProblem, SpaceProblem, StructuredProblem, draw_points
 
 N_INITIAL = 10  # shared points of a seed, unless the user says otherwise
@@ -132,7 +132,7 @@ def as_problem(argument: str, given: object, name: str | None = None) -> AnyProb
         try:
             given = given()
         except Exception as error:
-            raise ValueError(f"{argument}: making the problem failed: {lookup.explain(error)}") from error
+            raise ValueError(f"{argument}: making the problem failed: {plugins.explain(error)}") from error
     if isinstance(given, SpaceProblem | ArchitectureProblem | StructuredProblem):
         return given
     try:

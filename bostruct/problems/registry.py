@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple
 
+from bostruct import plugins
 from bostruct.checks import check_choice, did_you_mean, short_repr
-from bostruct.plugins import lookup
 from bostruct.problems.base import SpaceProblem, relabel
 from bostruct.problems.own import AnyProblem, as_problem
 
@@ -32,7 +32,7 @@ def names() -> tuple[str, ...]:
 
 def list_installed() -> dict[str, EntryPoint]:
     """Return the entry points `bostruct.problems` of installed packages by name; none is loaded."""
-    return lookup.list_plugins(lookup.PROBLEMS, ENTRIES)
+    return plugins.list_plugins(plugins.PROBLEMS, ENTRIES)
 
 
 def load(spec: str) -> AnyProblem:
@@ -48,10 +48,10 @@ def load(spec: str) -> AnyProblem:
     """
     if isinstance(spec, str) and spec.partition(":")[0] not in ENTRIES:
         if is_own(spec):
-            return as_problem(f"problem: {spec}", lookup.import_reference("problem", spec), spec)
+            return as_problem(f"problem: {spec}", plugins.import_reference("problem", spec), spec)
         if (installed := list_installed()).get(spec) is not None:
-            found = lookup.load_plugin("problem", installed[spec])
-            return as_problem(f"problem: {lookup.describe_plugin(installed[spec])}", found, spec)
+            found = plugins.load_plugin("problem", installed[spec])
+            return as_problem(f"problem: {plugins.describe_plugin(installed[spec])}", found, spec)
     name, given = parse(spec)
     entry = ENTRIES[name]
     known = {parameter.name: parameter for parameter in entry.parameters}
@@ -74,7 +74,7 @@ def is_own(spec: str) -> bool:
 
     spec: as for `load`.
     """
-    return spec.partition(":")[0] not in ENTRIES and lookup.is_reference(spec)
+    return spec.partition(":")[0] not in ENTRIES and plugins.is_reference(spec)
 
 
 def parse(spec: str) -> tuple[str, dict[str, str]]:
@@ -89,7 +89,7 @@ def parse(spec: str) -> tuple[str, dict[str, str]]:
     name, _, rest = spec.partition(":")
     try:
         if name not in names():
-            check_choice("problem", name, (*ENTRIES, *lookup.list_loadable(lookup.PROBLEMS, ENTRIES)))
+            check_choice("problem", name, (*ENTRIES, *plugins.list_loadable(plugins.PROBLEMS, ENTRIES)))
     except ValueError as error:
         end = "" if str(error).endswith("?") else "."
         raise ValueError(f"{error}{end} A problem of your own is module:name or file.py:name") from None

@@ -12,8 +12,7 @@ from bostruct.domains.space.clauses import clause_from_json
 from bostruct.domains.space.registry import variable_from_json
 from bostruct.domains.space.space import Space
 from bostruct.goals.declared import Goals, declare_goals
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.trial_json import point_from_json
+from bostruct.serving.messages import Refusal, point_from_json
 from bostruct.storage.json_text import MALFORMED, dump
 
 if TYPE_CHECKING:
@@ -49,18 +48,9 @@ class StudyDescription:
         """
         from bostruct.study.study import Study
 
-        several = self.goals.n_objectives > 1
-        return Study(
-            self.space,
-            method=self.method,
-            seed=self.seed,
-            direction="minimize" if several else self.goals.directions[0],
-            directions=self.goals.directions if several else None,
-            constraints={limit.name: (limit.sense, limit.bound) for limit in self.goals.limits} or None,
-            storage=storage,
-            name=self.name,
-            initial_points=self.initial_points or None,
-        )
+        points = self.initial_points or None
+        given = {"method": self.method, "seed": self.seed, "name": self.name, "initial_points": points}
+        return Study(self.space, storage=storage, **self.goals.to_arguments() | given)
 
     def check_same(self, study: Study) -> None:
         """Raise Refusal unless a study is the one described; a seed that is not given agrees.
@@ -90,16 +80,11 @@ def read_description(name: str, given: dict[str, ParsedJson]) -> StudyDescriptio
     given: `space`, and any of `direction`, `directions`, `constraints`, `method`, `seed`, `initial_points`.
     """
     space = space_from_json(given.get("space"))
-    return StudyDescription(
-        name,
-        space,
-        _read_goals(given),
-        check_choice(
-            "method", given.get("method", "auto"), methods.list_names()
-        ),  # no module of a client's is imported
-        None if given.get("seed") is None else check_integer("seed", given["seed"], 0, 2**63 - 1),
-        tuple(point_from_json(space, point) for point in _read_list("initial_points", given.get("initial_points"))),
-    )
+    goals = _read_goals(given)
+    method = check_choice("method", given.get("method", "auto"), methods.list_names())  # imports no module of a client
+    seed = None if given.get("seed") is None else check_integer("seed", given["seed"], 0, 2**63 - 1)
+    points = _read_list("initial_points", given.get("initial_points"))
+    return StudyDescription(name, space, goals, method, seed, tuple(point_from_json(space, one) for one in points))
 
 
 def space_from_json(given: ParsedJson) -> Space:

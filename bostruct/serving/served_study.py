@@ -1,25 +1,28 @@
-"""A study that several clients use at once."""
+"""A study that several clients use at once: whose turn it is, leases of trials, requests that may be repeated."""
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct.contracts import BostructError, ParsedJson, PointError, SpaceExhausted
-from bostruct.serving.keys import Keys
-from bostruct.serving.leases import Leases
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.trial_json import Facts, point_from_json, trial_to_json
-from bostruct.serving.turns import Turns
+from bostruct.serving.messages import Facts, Refusal, point_from_json, trial_to_json
 from bostruct.storage.protocol import StorageError
 
 if TYPE_CHECKING:
     from bostruct.study.history import Trial
     from bostruct.study.study import Study
 
+MOST_KEPT = 10_000
+MOST_BYTES = 32 * 1024 * 1024
 UNREAD = (StorageError, Refusal)  # which say what is wrong without our words
 
 
@@ -34,7 +37,7 @@ class ServedStudy:
     def __init__(self, study: Study) -> None:
         self.study = study
         self.keys = Keys()
-        self._turns = Turns()
+        self._queue = SuggestionQueue()
         self._changing = threading.Lock()  # of trials and their leases, which change together
         self._leases = Leases()
         self._finished: str | None = None
@@ -62,7 +65,7 @@ class ServedStudy:
         trials: list[Trial] = []
         try:
             while len(trials) < n:
-                with self._turns.suggest():
+                with self._queue.suggest():
                     trials.append(self._ask_one())
         except SpaceExhausted as error:
             if not trials:
@@ -100,7 +103,7 @@ class ServedStudy:
         return [replace(trials[number], started=held[number]) for number in numbers if number in held]
 
     def _give_back(self, trials: Sequence[Trial]) -> None:
-        with suppress(Refusal), self._turns.hurry(), self._changing:
+        with suppress(Refusal), self._queue.hurry(), self._changing:
             held = self.study.held
             ours = [trial for trial in trials if held.get(trial.number) == trial.started]  # others have the rest
             for trial in ours:
@@ -116,7 +119,7 @@ class ServedStudy:
             any holder is meant.
         outcome: arguments of `Study.tell`.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             held = trial if started is None else replace(self._find(trial), started=started)
             told = self._change(trial, lambda: self.study.tell(held, **outcome), "running")
             self._leases.end(trial)
@@ -128,7 +131,7 @@ class ServedStudy:
         point: as `trial_to_json` writes it, or as the objective would receive it.
         outcome: arguments of `Study.add`.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             given = point_from_json(self.study.domain, point)
             try:
                 told = self.study.add(given, **outcome)
@@ -141,7 +144,7 @@ class ServedStudy:
 
         trial: its number.
         """
-        with self._turns.hurry(), self._changing:
+        with self._queue.hurry(), self._changing:
             self._change(trial, lambda: self.study.requeue(trial), "running or failed")
             self._leases.end(trial)
             return {"trial": trial_to_json(self.study.domain, self.study.trials[trial])}
@@ -174,7 +177,7 @@ class ServedStudy:
             best = self.study.incumbent
             found = () if best is None else (best,)
         else:
-            with self._turns.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
+            with self._queue.hurry(), self._changing, suppress(BostructError):  # where no trial keeps all limits
                 found = self.study.result.pareto_front
         return {"trials": [trial_to_json(self.study.domain, one) for one in found]}
 
@@ -182,7 +185,7 @@ class ServedStudy:
         """Return the completed trial with the best posterior mean, and its 95 % interval."""
         if self.study.goals.n_objectives > 1:
             raise Refusal("several_objectives", "recommended: expected one objective; `best` has the front of several")
-        with self._turns.suggest():
+        with self._queue.suggest():
             try:
                 found = self.study.result.recommended
             except BostructError as error:  # none has completed, or none of these keeps all limits
@@ -214,7 +217,7 @@ class ServedStudy:
 
         seconds: to wait at most for a request that is being answered.
         """
-        self._turns.end(seconds)
+        self._queue.end(seconds)
         self.study.close()
 
     def _find(self, number: int) -> Trial:
@@ -232,3 +235,175 @@ class ServedStudy:
             if (known := self._find(number)).status not in expected:
                 raise Refusal("trial_finished", str(error), trial=trial_to_json(self.study.domain, known)) from error
             raise Refusal("bad_value", str(error)) from error
+
+
+class _Entry(NamedTuple):
+    request: str
+    answer: Future[bytes]
+
+
+class Keys:
+    """The answers to the last requests that had a key.
+
+    most: how many are kept, at least 1; those that are not answered yet are kept besides.
+    most_bytes: how long they may be in all. The last one is kept, however long it is.
+    """
+
+    def __init__(self, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
+        self._most, self._most_bytes = most, most_bytes
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._n_bytes = 0  # of the answers that are there
+
+    def run_once(self, key: str, request: str, run: Callable[[], bytes]) -> bytes:
+        """Return the answer to a request, which is run where it was not before; wait where it is being run.
+
+        key: that the client chose for it.
+        request: all that it says, as text.
+        run: answers it. What it raises is not kept: the request may be tried again.
+
+        Raises Refusal where the key was of another request.
+        """
+        digest = sha256(request.encode("utf-8", "surrogatepass")).hexdigest()  # a request may be long
+        with self._lock:
+            mine = _Entry(digest, Future())
+            known = self._entries.setdefault(key, mine)
+        if known.request != digest:
+            raise Refusal("key_reused", f"key: expected a new one for another request, got {key!r} again")
+        if known is not mine:
+            return known.answer.result()
+        try:
+            answer = run()
+        except BaseException as error:
+            with self._lock:
+                del self._entries[key]
+            mine.answer.set_exception(error)
+            raise
+        mine.answer.set_result(answer)
+        with self._lock:
+            self._n_bytes += len(answer)
+            self._drop_oldest(key)
+        return answer
+
+    def _drop_oldest(self, kept: str) -> None:
+        while len(self._entries) > self._most or self._n_bytes > self._most_bytes:
+            done = (key for key, entry in self._entries.items() if entry.answer.done() and key != kept)
+            if (oldest := next(done, None)) is None:
+                return
+            self._n_bytes -= len(self._entries.pop(oldest).answer.result())
+
+
+class Leases:
+    """The trials that clients have, by number, and until when each has its own.
+
+    clock: returns seconds that never go back.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._held: dict[int, tuple[float | None, float]] = {}  # seconds of each lease, and when it ends
+
+    def __len__(self) -> int:
+        """The number of trials that are out."""
+        return len(self._held)
+
+    def grant(self, number: int, seconds: float | None) -> None:
+        """Note that a client has a trial from now on.
+
+        number: of the trial.
+        seconds: how long the client has it; None for as long as the server runs.
+        """
+        with self._lock:
+            self._grant(number, seconds)
+
+    def renew(self, number: int, seconds: float | None) -> float | None:
+        """Begin the time of a trial anew, and return its seconds, None for no end.
+
+        number: of the trial.
+        seconds: from now; None for as many as before.
+
+        Raises LookupError where the trial is not out.
+        """
+        with self._lock:
+            before, _ = self._held[number]
+            seconds = before if seconds is None else seconds
+            self._grant(number, seconds)
+        return seconds
+
+    def _grant(self, number: int, seconds: float | None) -> None:
+        self._held[number] = seconds, self._clock() + (math.inf if seconds is None else seconds)
+
+    def end(self, number: int) -> None:
+        """Forget a trial, which was told or given back.
+
+        number: of the trial.
+        """
+        with self._lock:
+            self._held.pop(number, None)
+
+    def find_expired(self) -> list[int]:
+        """Return the numbers of the trials whose time is over, ascending."""
+        with self._lock:
+            now = self._clock()
+            return sorted(number for number, (_, end) in self._held.items() if end <= now)
+
+
+class SuggestionQueue:
+    """The order of those who use a study: who is quick waits for one suggestion at most.
+
+    The study's own lock may go to the next suggestion of a batch while a tell has waited for long.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._is_suggesting = False
+        self._n_quick = 0  # that wait for the study, or have it
+        self._is_over = False
+
+    @contextmanager
+    def hurry(self) -> Iterator[None]:
+        """Let no suggestion begin before the block has ended; raise Refusal once the turns are over."""
+        with self._condition:
+            self._check_open()
+            self._n_quick += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._n_quick -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def suggest(self) -> Iterator[None]:
+        """Wait until nobody suggests and nobody is quick, and let no other suggestion begin before the block has ended.
+
+        Raises Refusal once the turns are over.
+        """
+        with self._condition:
+            self._condition.wait_for(lambda: self._is_over or not (self._is_suggesting or self._n_quick))
+            self._check_open()
+            self._is_suggesting = True
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._is_suggesting = False
+                self._condition.notify_all()
+
+    def end(self, seconds: float) -> bool:
+        """Let nobody in any more, and return whether all who were in came out in time.
+
+        seconds: to wait for them at most.
+        """
+        deadline = monotonic() + seconds
+        with self._condition:
+            self._is_over = True
+            self._condition.notify_all()
+            return self._condition.wait_for(
+                lambda: not (self._is_suggesting or self._n_quick), max(deadline - monotonic(), 0.0)
+            )
+
+    def _check_open(self) -> None:
+        if self._is_over:
+            raise Refusal("stopping", "the server is ending; trials that are out are handed out again later")

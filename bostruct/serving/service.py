@@ -1,4 +1,4 @@
-"""The service: studies by name, and an answer to each request, whichever door it came in by."""
+"""The service: studies by name, and an answer to each request of the protocol, whichever transport it came by."""
 
 from __future__ import annotations
 
@@ -8,50 +8,34 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bostruct import __version__
-from bostruct.checks import short_repr
+from bostruct.checks import check_integer, check_number, did_you_mean, short_repr
 from bostruct.contracts import ParsedJson
 from bostruct.serving.descriptions import StudyDescription, read_description
-from bostruct.serving.json_lines import LONGEST, read_request, write_answer
-from bostruct.serving.operations import (
-    LONGEST_TEXT,
-    MOST_ASKED,
-    OPERATIONS,
-    PROTOCOL,
-    Operation,
-    check_request,
-    read_text,
-)
-from bostruct.serving.refusals import Refusal
+from bostruct.serving.messages import LONGEST, Facts, Refusal, read_request, write_answer
 from bostruct.serving.served_study import ServedStudy
-from bostruct.serving.trial_json import Facts
 from bostruct.storage.protocol import StorageError, StudyMismatch
 
 if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 log = logging.getLogger(__name__)
-
+PROTOCOL = 1
 MOST_STUDIES = 100
 MOST_NAMED = 10  # studies in a message
+MOST_ASKED = 256  # trials of one request
+MOST_LISTED = 1000
+LEAST_LEASE, LONGEST_LEASE = 0.1, 1e7  # seconds
+LONGEST_TEXT = 200  # letters of a name, a key or an id
 CLOSE_SECONDS = 5.0  # for requests that are being answered when the server ends
-
+COMMON = ("request", "study", "id", "key", "protocol")
+OUTCOME = ("value", "values", "sd", "repeats", "constraints", "failed", "infeasible")
+TOLD = ("value", "values", "repeats", "failed", "infeasible", "reports")  # of which a tell needs one
+OF_EVALUATION = ("finished", "reports", "retry")
+CREATED = ("space", "direction", "directions", "constraints", "method", "seed", "initial_points")
 Request = dict[str, ParsedJson]
-
-
-class Answer(NamedTuple):
-    """An answer to a request.
-
-    status: of HTTP.
-    body: a line of JSON.
-    undo: to be called where the answer reaches nobody; None where nothing is to be undone.
-    """
-
-    status: int
-    body: bytes
-    undo: Callable[[], None] | None = None
 
 
 class Service:
@@ -81,7 +65,7 @@ class Service:
             head = write_answer({"ok": True, "id": number})
             return Answer(HTTPStatus.OK, head[:-2] + b", " + facts[1:], undo)
         except Exception as error:
-            refusal = _explain(error)
+            refusal = _to_refusal(error)
             if self._is_ending and refusal.status >= HTTPStatus.INTERNAL_SERVER_ERROR:  # its study was closed meanwhile
                 refusal = Refusal("stopping", "the server is ending")
             return Answer(refusal.status, write_refusal(refusal, number))
@@ -111,8 +95,8 @@ class Service:
         study, operation = self._find(request), OPERATIONS[kind]
         if operation.changes and (key := request.get("key")) is not None:
             said = json.dumps({name: part for name, part in request.items() if name != "id"}, sort_keys=True)
-            run = partial(_run, operation, study, request)
-            return study.keys.run_once(read_text("key", key), said, run), None
+            key = read_text("key", key)
+            return study.keys.run_once(key, said, lambda: write_answer(operation.answer(study, request))), None
         facts = operation.answer(study, request)
         return write_answer(facts), partial(study.take_back, facts) if kind == "ask" else None
 
@@ -125,8 +109,10 @@ class Service:
         if not studies:
             raise Refusal("unknown_study", "study: none is served so far; `create` makes one")
         if name is None:
-            raise Refusal("bad_request", f"the field study is needed, as {len(studies)} are served: {_list(studies)}")
-        raise Refusal("unknown_study", f"study: expected one of {_list(studies)}; got {short_repr(name)}")
+            raise Refusal(
+                "bad_request", f"the field study is needed, as {len(studies)} are served: {_name_some(studies)}"
+            )
+        raise Refusal("unknown_study", f"study: expected one of {_name_some(studies)}; got {short_repr(name)}")
 
     def _create_study(self, request: Request) -> ServedStudy:
         if self._create is None:
@@ -143,27 +129,26 @@ class Service:
             return self._studies[name]
 
 
-def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
-    """Return the answer to a request that is not served, a line of JSON.
+class Answer(NamedTuple):
+    """An answer to a request.
 
-    refusal: says why.
-    number: the id of the request, None without one.
+    status: of HTTP.
+    body: a line of JSON.
+    undo: to be called where the answer reaches nobody; None where nothing is to be undone.
     """
-    error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
-    return write_answer({"ok": False, "id": number, "error": error})
+
+    status: int
+    body: bytes
+    undo: Callable[[], None] | None = None
 
 
-def _list(names: Iterable[str]) -> str:
+def _name_some(names: Iterable[str]) -> str:
     """Write the first names of studies; the rest are an ellipsis."""
     shown = list(map(repr, names))
     return ", ".join(shown[:MOST_NAMED] + ["..."] * (len(shown) > MOST_NAMED))
 
 
-def _run(operation: Operation, study: ServedStudy, request: Request) -> bytes:
-    return write_answer(operation.answer(study, request))
-
-
-def _explain(error: Exception) -> Refusal:
+def _to_refusal(error: Exception) -> Refusal:
     """Return the refusal that an error comes to; one that nobody expects is logged, and nothing of it is told."""
     if isinstance(error, Refusal):
         return error
@@ -187,3 +172,135 @@ def _read_id(request: Request) -> ParsedJson:
             f"id: expected a string of at most {LONGEST_TEXT} letters or a number below 2^53, got {short_repr(number)}",
         )
     return number
+
+
+def write_refusal(refusal: Refusal, number: ParsedJson = None) -> bytes:
+    """Return the answer to a request that is not served, a line of JSON.
+
+    refusal: says why.
+    number: the id of the request, None without one.
+    """
+    error = {"code": refusal.code, "message": str(refusal), **refusal.facts}
+    return write_answer({"ok": False, "id": number, "error": error})
+
+
+class RequestKind(NamedTuple):
+    """One kind of request.
+
+    fields: beside those of all requests.
+    answer: returns the facts of the answer of a study.
+    needs: fields that must be there.
+    changes: whether it changes the study, so that a key means something.
+    """
+
+    fields: tuple[str, ...]
+    answer: Callable[[ServedStudy, Request], Facts]
+    needs: tuple[str, ...] = ()
+    changes: bool = True
+
+
+def _ask(study: ServedStudy, given: Request) -> Facts:
+    n = check_integer("n", given.get("n", 1), 1, MOST_ASKED)
+    return study.ask(n, _read_lease(given))
+
+
+def _tell(study: ServedStudy, given: Request) -> Facts:
+    outcome = _outcome_arguments(given) | {name: given[name] for name in OF_EVALUATION if given.get(name) is not None}
+    if not outcome.keys() & set(TOLD):
+        raise Refusal("bad_request", f"tell: expected one of the fields {', '.join(TOLD)}, which all are missing")
+    if isinstance(retry := outcome.get("retry"), int) and not isinstance(retry, bool):
+        check_integer("retry", retry, 0, 1000)
+    return study.tell(_read_trial(given), _read_started(given), outcome)
+
+
+def _add(study: ServedStudy, given: Request) -> Facts:
+    return study.add(given["point"], _outcome_arguments(given))
+
+
+def _renew(study: ServedStudy, given: Request) -> Facts:
+    return study.renew(_read_trial(given), _read_started(given), _read_lease(given))
+
+
+def _list_trials(study: ServedStudy, given: Request) -> Facts:
+    first = check_integer("from", given.get("from", 0), 0)
+    return study.list_trials(first, check_integer("limit", given.get("limit", 100), 1, MOST_LISTED))
+
+
+def _finish_study(study: ServedStudy, given: Request) -> Facts:
+    return study.finish(read_text("reason", given.get("reason", "a client finished it")))
+
+
+OPERATIONS: dict[str, RequestKind] = {
+    "describe": RequestKind((), lambda study, _: study.describe(), changes=False),
+    "ask": RequestKind(("n", "lease"), _ask),
+    "tell": RequestKind(("trial", "started", *OUTCOME, *OF_EVALUATION), _tell, ("trial",)),
+    "renew": RequestKind(("trial", "started", "lease"), _renew, ("trial",), changes=False),
+    "requeue": RequestKind(("trial",), lambda study, given: study.requeue(_read_trial(given)), ("trial",)),
+    "add": RequestKind(("point", *OUTCOME), _add, ("point",)),
+    "best": RequestKind((), lambda study, _: study.find_best(), changes=False),
+    "recommended": RequestKind((), lambda study, _: study.recommend(), changes=False),
+    "trials": RequestKind(("from", "limit"), _list_trials, changes=False),
+    "finish": RequestKind(("reason",), _finish_study),
+}
+OF_SERVER: dict[str, tuple[str, ...]] = {"studies": (), "create": CREATED}  # requests without a study, by their fields
+
+
+def check_request(given: Request) -> str:
+    """Return the kind of a request; raise Refusal where its kind, its fields or its version are not known.
+
+    given: the request.
+    """
+    kind = given.get("request")
+    known = [*OF_SERVER, *OPERATIONS]
+    if not isinstance(kind, str) or kind not in known:
+        hint = did_you_mean(kind[:LONGEST_TEXT], known) if isinstance(kind, str) else ""
+        raise Refusal("unknown_request", f"request: expected one of {', '.join(known)}; got {short_repr(kind)}{hint}")
+    if (version := given.get("protocol", PROTOCOL)) != PROTOCOL or isinstance(version, bool):
+        raise Refusal("bad_protocol", f"protocol: expected {PROTOCOL}, got {short_repr(version)}")
+    fields = OF_SERVER[kind] if kind in OF_SERVER else OPERATIONS[kind].fields
+    if unknown := [name for name in given if name not in (*COMMON, *fields)]:
+        allowed = ", ".join((*fields, *COMMON))
+        hint = did_you_mean(unknown[0][:LONGEST_TEXT], fields)
+        raise Refusal("bad_request", f"{kind}: expected the fields {allowed}; got {short_repr(unknown[0])}{hint}")
+    if kind in OPERATIONS and (missing := [name for name in OPERATIONS[kind].needs if given.get(name) is None]):
+        raise Refusal("bad_request", f"{kind}: expected the field {missing[0]}, which is missing")
+    return kind
+
+
+def read_text(name: str, given: object) -> str:
+    """Return a short text; raise ValueError for anything else.
+
+    name: of the field, which opens the message.
+    given: as the client sent it.
+    """
+    if not isinstance(given, str) or not 0 < len(given) <= LONGEST_TEXT:
+        raise ValueError(f"{name}: expected a string of 1 to {LONGEST_TEXT} letters, got {short_repr(given)}")
+    return given
+
+
+def _read_lease(given: Request) -> float | None:
+    lease = given.get("lease")
+    return None if lease is None else check_number("lease", lease, LEAST_LEASE, LONGEST_LEASE)
+
+
+def _read_started(given: Request) -> float | None:
+    return None if given.get("started") is None else check_number("started", given["started"], 0.0)
+
+
+def _read_trial(given: Request) -> int:
+    return check_integer("trial", given["trial"], 0)
+
+
+def _outcome_arguments(given: Request) -> dict[str, Any]:
+    """Return what a client says of an evaluation as arguments of `Study.tell`."""
+    outcome = {name: given[name] for name in OUTCOME if given.get(name) is not None}
+    value, values = outcome.get("value"), outcome.pop("values", None)
+    if isinstance(value, list | dict | str):
+        raise TypeError(f"value: expected a number; got {short_repr(value)}; several objectives have `values`")
+    if values is None:
+        return outcome
+    if value is not None:
+        raise ValueError("values: expected none beside a value, got both")
+    if not isinstance(values, list) or not values:
+        raise TypeError(f"values: expected a list with a number for each objective, got {short_repr(values)}")
+    return outcome | {"value": values[0] if len(values) == 1 else tuple(values)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bostruct import __version__, methods
+from bostruct import __version__, methods, plugins
 from bostruct.checks import count_own_frames, hide_addresses, short_repr
 from bostruct.contracts import (
     Batch,
@@ -31,7 +31,6 @@ from bostruct.domains.registry import as_domain, domain_from_json
 from bostruct.domains.space.rereading import show_objects
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome
-from bostruct.plugins import lookup
 from bostruct.storage.json_text import MALFORMED, dump, parse
 from bostruct.storage.protocol import StorageError, StudyMismatch, StudyRow, TrialRow
 from bostruct.study.history import Trial
@@ -382,7 +381,7 @@ def stored_method(row: StudyRow) -> str:
     method = parse(row.method)
     if method["name"] in methods.list_names():
         return method["name"]
-    if lookup.is_reference(method["name"]):
+    if plugins.is_reference(method["name"]):
         raise BostructError(  # a file does not decide what code is imported
             f"study {row.name!r} was made with the method {method['name']!r} of a module, which no file loads; pass "
             f"method={method['name']!r}"

@@ -274,7 +274,7 @@ class Study:
         has several ranges. Raises PointError for a trial with values that is not in the space, MissingExtra without
         Optuna, TypeError for what is no study of Optuna, and what `Study` raises.
         """
-        load = load_by_name("bostruct.integrations.optuna_import:import_study")  # which knows this class
+        load = load_by_name("bostruct.integrations.optuna_studies:import_study")  # which knows this class
         settings = {"method": method, "seed": seed, "storage": storage, "name": name, "threads": threads}
         return load(cls, optuna_study, space, **settings)
 

@@ -3,17 +3,14 @@
 The message names the law that is broken. No test framework is needed.
 """
 
-from bostruct.testing.acquisition_laws import check_acquisition
+from bostruct.testing.acquisition_laws import check_acquisition, check_maximizer
 from bostruct.testing.domain_laws import check_domain, check_enumeration
 from bostruct.testing.gradient_laws import check_score_gradient
-from bostruct.testing.kernel_laws import check_kernel
-from bostruct.testing.maximizer_laws import check_maximizer
+from bostruct.testing.kernel_laws import check_kernel, check_prior
+from bostruct.testing.model_laws import check_posterior, check_surrogate
 from bostruct.testing.pool_laws import check_pool
-from bostruct.testing.posterior_laws import check_posterior
-from bostruct.testing.prior_laws import check_prior
 from bostruct.testing.searcher_laws import check_searcher
 from bostruct.testing.storage_laws import check_storage
-from bostruct.testing.surrogate_laws import check_surrogate
 from bostruct.testing.variable_laws import check_variable
 
 if not __debug__:

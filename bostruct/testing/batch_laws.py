@@ -1,8 +1,10 @@
-"""The laws of a batch: what can be done with it, of whatever kind it is."""
+"""The laws of points and batches: what can be done with a batch, and that nobody changes the points of another."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import contextlib
+import json
+from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
@@ -79,3 +81,67 @@ def forms_of(domain: Domain, xs: Iterable[Point]) -> list[Hashable]:
     xs: the points.
     """
     return domain.spellings(domain.join(xs))
+
+
+@contextlib.contextmanager
+def unchanged(domain: Domain, xs: Iterable[Point], what: str) -> Iterator[None]:
+    """Check that points are the same after a block as before.
+
+    domain: of the points.
+    xs: points; those of an array are read-only inside the block.
+    what: the method that the block calls.
+    """
+    points = list(xs)
+    before = [_text(domain, x) for x in points]
+    arrays = [x for x in points if isinstance(x, np.ndarray) and x.flags.writeable]
+    for x in arrays:
+        x.flags.writeable = False
+    try:
+        yield
+    finally:
+        for x in arrays:
+            x.flags.writeable = True
+    for text, x in zip(before, points, strict=True):
+        now = _text(domain, x)
+        assert now == text, f"{what} changes no point that it is given: {text} became {now}"
+
+
+def check_ownership(domain: Domain, xs: Iterable[Point]) -> None:
+    """Check that what `present` and `encode` return can be changed, and `decode`'s argument, without changing a point.
+
+    domain: any.
+    xs: some of its points.
+    """
+    for x in xs:
+        before = _text(domain, x)
+        spoil(domain.present(x))
+        assert _text(domain, x) == before, f"an objective may change what present returns: the point {before} changed"
+        spoil(domain.encode(x))
+        assert _text(domain, x) == before, f"encode returns data of its own: with it the point {before} changed"
+        data = json.loads(before)
+        again = domain.decode(data)
+        spoil(data)
+        assert _text(domain, again) == before, (
+            f"decode keeps nothing of its argument: with it the point {before} changed"
+        )
+
+
+def spoil(value: object) -> None:
+    """Change whatever can be changed of plain data: lists, dicts, sets and arrays, the innermost first.
+
+    value: anything; what is of another type stays.
+    """
+    if isinstance(value, dict | list | tuple | set):
+        for part in value.values() if isinstance(value, dict) else value:
+            spoil(part)
+    if isinstance(value, list):
+        value.append(None)
+        value.reverse()
+    elif isinstance(value, dict | set):
+        value.clear()
+    elif isinstance(value, np.ndarray) and value.flags.writeable:
+        value.fill(0)
+
+
+def _text(domain: Domain, x: Point) -> str:
+    return json.dumps(domain.encode(x))

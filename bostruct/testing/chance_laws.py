@@ -1,15 +1,19 @@
-"""The laws of chance: whoever is given a generator draws from it, and from nothing else; equal chances are equal."""
+"""The laws of chance: a generator is the only source, equal chances are equal, unseen points are drawn to the last.
+
+Domains of at most `MOST_LISTED` points are drawn down to the last point, so that all of them are known.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from bostruct.checks import short_repr
 from bostruct.contracts import (
     Batch,
     Domain,
@@ -17,10 +21,15 @@ from bostruct.contracts import (
     Infeasible,
     LocalDomain,
     Point,
+    SpaceExhausted,
 )
-from bostruct.testing.batch_laws import keys_of
+from bostruct.testing.batch_laws import keys_of, same
 from bostruct.testing.common import no_global_randomness
 
+MOST_LISTED = 64  # points of a domain that is drawn down to the last one
+STEPS = 4  # points drawn, one unseen after another, of a domain that has more
+MOST_LOOKUPS = 100_000  # of keys among those seen, for one point; an endless search makes more
+DRAWS = 40  # of which two differ where a domain has two points
 SEEDS = range(6)  # with so many, few outcomes do not hide a second source
 ENOUGH = 0.1  # seconds, after which a method that is slow under constraints is asked with no further seed
 
@@ -80,6 +89,129 @@ def _unless_refused(draw: Callable[[np.random.Generator], object], rng: np.rando
 def _draw_neighborhoods(domain: LocalDomain, xs: Batch, rng: np.random.Generator) -> object:
     near, of = domain.sample_neighborhoods(xs, 2, rng, leaps=True)
     return domain.keys(near), of.tolist()
+
+
+def check_unseen(domain: Domain, rng: np.random.Generator) -> list[Point] | None:
+    """Check that `sample_unseen` returns valid unseen points, by the generator given, and ends with SpaceExhausted.
+
+    domain: any.
+    rng: the only source of chance.
+
+    Returns all points of a domain of at most `MOST_LISTED`, None of a larger one.
+    """
+    who, seed = type(domain).__name__, int(rng.integers(2**31))
+    first, again = (domain.sample_unseen(frozenset(), np.random.default_rng(seed)) for _ in range(2))
+    assert same(domain, first, again), f"{who}.sample_unseen with the same generator returns the same point"
+    draw_unseen_point(
+        domain, {domain.key(first)}, np.random.default_rng(seed)
+    )  # where `seen` is ignored, `first` again
+    is_small = domain.size <= MOST_LISTED
+    points = draw_unseen_points(domain, rng, MOST_LISTED if is_small else STEPS)
+    assert len(points) <= domain.size, f"{who}.size is at least the number of points: {domain.size}, got {len(points)}"
+    check_variety(domain, points, rng)
+    return points if is_small or len(points) < STEPS else None
+
+
+def draw_unseen_points(domain: Domain, rng: np.random.Generator, most: int) -> list[Point]:
+    """Draw one unseen point after another, until none is left, or one more than some number is drawn.
+
+    domain: any.
+    rng: the only source of chance.
+    most: that number.
+    """
+    points, seen = list[Point](), set[Hashable]()
+    while len(points) <= most:
+        x = draw_unseen_point(domain, seen, rng)
+        if x is None:
+            break
+        points.append(x)
+        seen.add(domain.key(x))
+    return points
+
+
+def draw_unseen_point(domain: Domain, seen: set[Hashable], rng: np.random.Generator) -> Point | None:
+    """Return an unseen point, after checks; None where the domain says that none is left and draws none.
+
+    domain: any.
+    seen: keys of its points.
+    rng: the only source of chance.
+    """
+    who = type(domain).__name__
+    law = f"{who}.sample_unseen returns a point whose key is not in `seen`, or raises SpaceExhausted"
+    try:
+        x = domain.sample_unseen(CountedKeys(seen), rng)
+    except SpaceExhausted:
+        left = [key for key in keys_of(domain, domain.sample(DRAWS, rng)) if key not in seen]
+        assert not left, f"{law}: it raised SpaceExhausted after {len(seen)} points, sample drew {left[0]!r}"
+        return None
+    except Exception as error:
+        if isinstance(error, AssertionError):
+            raise
+        raise AssertionError(f"{law}: with {len(seen)} of {domain.size} points seen it raised {error!r}") from error
+    assert domain.key(x) not in seen, f"{law}: with {len(seen)} of {domain.size} seen it returned {short_repr(x)}"
+    domain.check(x)
+    return x
+
+
+class CountedKeys(frozenset[Hashable]):
+    """Keys seen, which notice a search without end."""
+
+    def __new__(cls, keys: Iterable[Hashable]) -> CountedKeys:
+        made = super().__new__(cls, keys)
+        made.lookups = 0
+        return made
+
+    lookups: int
+
+    def __contains__(self, key: object) -> bool:
+        self.lookups += 1
+        assert self.lookups <= MOST_LOOKUPS, (
+            f"sample_unseen raises SpaceExhausted when no unseen point is left, or none was found: it looked up "
+            f"{MOST_LOOKUPS:,} keys among {len(self)} seen and goes on"
+        )
+        return super().__contains__(key)
+
+
+def check_variety(domain: Domain, points: list[Point], rng: np.random.Generator) -> None:
+    """Check that `sample` draws more than one point, where a domain has more than one.
+
+    domain: any.
+    points: some of its points, different ones.
+    rng: the only source of chance.
+    """
+    drawn = set(keys_of(domain, domain.sample(DRAWS, rng)))
+    assert len(points) < 2 or len(drawn) > 1, (
+        f"{type(domain).__name__}.sample draws points independently: {DRAWS} draws were one point, {drawn.pop()!r}, "
+        f"where the domain has others"
+    )
+
+
+def check_uniform(domain: Domain, points: Iterable[Point], rng: np.random.Generator) -> None:
+    """Check that `sample` draws the points of a small domain alike, and no other.
+
+    domain: any.
+    points: all its points.
+    rng: draws 60 points for each of them.
+    """
+    counts = dict.fromkeys(keys_of(domain, points), 0)
+    for key in keys_of(domain, domain.sample(60 * len(counts), rng)):
+        assert key in counts, f"sample draws points of the domain, not {key!r}"
+        counts[key] += 1
+    assert chi_square_is_plausible(list(counts.values())), (
+        f"{type(domain).__name__}.sample draws uniformly, not {short_repr(counts, 300)}"
+    )
+
+
+def chi_square_is_plausible(counts: list[int], deviations: float = 5.0) -> bool:
+    """Tell whether equal chances explain some counts; chi square is normal for many cells, wider for few.
+
+    counts: of each cell.
+    deviations: the largest distance from the mean of chi square, in standard deviations.
+    """
+    expected = sum(counts) / len(counts)
+    statistic = sum((count - expected) ** 2 for count in counts) / expected
+    freedom = len(counts) - 1
+    return statistic <= freedom + deviations * math.sqrt(2 * freedom) + deviations
 
 
 def are_plausible(counts: Iterable[int], n_draws: int, chance: float) -> bool:

@@ -15,10 +15,9 @@ from bostruct.contracts import (
     Point,
 )
 from bostruct.domains.space.variable import Variable
-from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same
+from bostruct.testing.batch_laws import check_batch, forms_of, keys_of, same, unchanged
 from bostruct.testing.capability_laws import check_valid
 from bostruct.testing.chance_laws import are_plausible
-from bostruct.testing.ownership_laws import unchanged
 
 CHILDREN = 40  # of which one has a value of the other parent
 MOST_COUNTED = 100  # neighbors of a point whose chances are compared

@@ -170,7 +170,7 @@ def naming(part: object) -> Iterator[None]:
             error.args = (f"{name}: {error}",)
         raise
     except FORM_ERRORS as error:
-        raise AssertionError(f"{name}: {_explain(error)}") from error
+        raise AssertionError(f"{name}: {_locate_error(error)}") from error
 
 
 def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Returned]:
@@ -188,7 +188,7 @@ def names_part(law: Callable[Arguments, Returned]) -> Callable[Arguments, Return
     return run
 
 
-def _explain(error: Exception) -> str:
+def _locate_error(error: Exception) -> str:
     """Say in one sentence what raised an error, while a law was doing what."""
     steps = traceback.extract_tb(error.__traceback__)
     laws = __file__.rpartition("common.py")[0]

@@ -7,52 +7,48 @@ domain of which all points are known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from bostruct.checks import short_repr
 from bostruct.contracts import (
     Batch,
+    ChoiceDomain,
     DistanceDomain,
     Domain,
     DomainError,
     FeatureDomain,
+    LocalDomain,
+    Point,
+    PointError,
 )
 from bostruct.domains.registry import domain_from_json
-from bostruct.testing.batch_laws import check_batch, check_readable_keys, forms_of, keys_of, same
-from bostruct.testing.capability_laws import (
-    check_candidates,
-    check_decisions,
-    check_migration,
-    check_named_choices,
-    check_named_decisions,
-    check_pool_of,
-    check_same_capabilities,
-    check_spellings,
-    check_tokens,
+from bostruct.testing import capability_laws as capability
+from bostruct.testing import change_laws as change
+from bostruct.testing.batch_laws import (
+    check_batch,
+    check_ownership,
+    check_readable_keys,
+    forms_of,
+    keys_of,
+    same,
+    unchanged,
 )
-from bostruct.testing.chance_laws import check_sources
-from bostruct.testing.change_laws import (
-    check_all_neighbors,
-    check_combinations,
-    check_crossover,
-    check_mutation,
-    check_neighbor_chances,
-    check_neighborhoods,
-    check_neighbors,
-    check_quick_changes,
-    have_branches,
-)
+from bostruct.testing.chance_laws import check_sources, check_uniform, check_unseen, draw_unseen_points
 from bostruct.testing.common import assert_close, check_array, is_raised, names_part, read_back
-from bostruct.testing.member_laws import check_defaults, check_equality, check_members
-from bostruct.testing.ownership_laws import check_ownership, unchanged
-from bostruct.testing.refusal_laws import check_refusals
-from bostruct.testing.structure_laws import check_architectures, check_parts, check_variables
-from bostruct.testing.unseen_laws import check_uniform, check_unseen, draw_points
 
 DomainCheck: TypeAlias = Callable[[Any, Batch, np.random.Generator], None]
 SHARE_STEP = 1e-13  # below which shares count as equal
+MOST = 300  # neighbors of a point that are compared
+MOST_FORMS = 60  # that one method is shown
+FOREIGN = (object(), None)  # parts of no point
+FOREIGN_JSON = (None, {"no": "such part"})
+NO_POINTS = (object(), None, "no point", -1, 0.5, [], (), {}, [object()], {"no": "such part"})
+NO_ENCODED = (None, "no point", -1, 0.5, [], {}, {"no": "such part"})
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # what `decode` may refuse with
 
 
 @names_part
@@ -77,17 +73,46 @@ def check_domain(domain: Domain, rng: np.random.Generator, m: int = 4, rebuildab
     check_equality(domain)
     check_description(domain, rebuildable)
     points = check_unseen(domain, rng)
-    if points is not None and _draws_evenly(domain, points):
+    is_whole = points is not None and len(points) == domain.size  # constraints leave none away
+    if points is not None and is_whole and not change.have_branches(domain, points) and not _is_uneven(domain):
         check_uniform(domain, points, rng)
     for find, check in LAWS:
         if (part := find(domain)) is not None:
             check(part, xs, rng)
     local = domain.traits.local
-    if local is not None and points is not None and (len(points) == domain.size or not _has_forms(domain, xs)):
-        check_all_neighbors(local, points)
+    has_forms = forms_of(domain, xs) != keys_of(domain, xs)
+    if local is not None and points is not None and (is_whole or not has_forms):
+        change.check_all_neighbors(local, points)
     check_refusals(domain, xs, points)
     if rebuildable:  # last, for a faulty capability is better named by its own law
-        check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
+        capability.check_same_capabilities(domain, domain_from_json(read_back(domain.to_json())))
+
+
+def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
+    """Check a small domain: its size, uniform sampling unless a scale is uneven, and `sample_unseen` to the last point.
+
+    domain: any.
+    points: all its points.
+    rng: draws 60 points for each of them.
+    """
+    every = keys_of(domain, points)
+    assert len(set(every)) == len(every), "different points have different keys"
+    assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
+    for x in points:
+        domain.check(x)
+    if not _is_uneven(domain):
+        check_uniform(domain, points, rng)
+    drawn = keys_of(domain, draw_unseen_points(domain, rng, most=len(every)))
+    assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"
+
+
+def check_members(domain: object) -> None:
+    """Check that a domain is a subclass of the base, which says what it has to have.
+
+    domain: anything.
+    """
+    who = type(domain).__name__
+    assert isinstance(domain, Domain), f"a domain is a subclass of bostruct.contracts.Domain: {who} is none"
 
 
 def check_points(domain: Domain, xs: Batch) -> None:
@@ -118,6 +143,46 @@ def check_keys(domain: Domain, xs: Batch) -> None:
             is_same = domain.present(a) == domain.present(b)
             assert (found[i] == found[j]) == is_same, f"keys are equal exactly where points are: {a!r}, {b!r}"
             assert hash(found[i]) == hash(found[j]) or found[i] != found[j], "equal keys have equal hashes"
+
+
+def check_equality(domain: Any) -> None:
+    """Check that a domain is equal to itself, and to nothing that is no such domain.
+
+    domain: any.
+    """
+    who = type(domain).__name__
+    assert domain == domain, f"a domain equals itself: {who}.__eq__ says no"
+    for other in (object(), None, domain.to_json()):
+        assert domain != other, f"a domain equals no other thing: {who}.__eq__ says that it equals {other!r}"
+
+
+def check_description(domain: Domain, rebuildable: bool) -> None:
+    """Check that the description is JSON, and rebuilds an equal domain or is refused.
+
+    domain: any.
+    rebuildable: as of `check_domain`.
+    """
+    description = read_back(domain.to_json())
+    if not rebuildable:
+        refused = is_raised(DomainError, lambda: domain_from_json(description))
+        assert refused, "a description that does not hold all of the domain is refused with DomainError"
+        return
+    rebuilt = domain_from_json(description)
+    assert rebuilt == domain, "the domain rebuilt from to_json is equal"
+    assert rebuilt.to_json() == domain.to_json(), "the domain rebuilt from to_json has an equal description"
+    assert rebuilt.size == domain.size, "the domain rebuilt from to_json is as large"
+    rows = (d.sample(3, np.random.default_rng(5)) for d in (domain, rebuilt))
+    drawn = {str([domain.encode(x) for x in batch]) for batch in rows}
+    assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
+
+
+def check_seeding(domain: Domain) -> None:
+    """Check that sampling draws from the generator given, and from nothing else.
+
+    domain: any.
+    """
+    first, second = (keys_of(domain, domain.sample(5, np.random.default_rng(11))) for _ in range(2))
+    assert first == second, "sample with the same generator returns the same points"
 
 
 def check_distances(domain: DistanceDomain, xs: Batch) -> None:
@@ -192,70 +257,143 @@ def _listed_choices(domain: Domain, xs: Batch) -> list[dict[str, float]]:
     return [{one.path: one.value for one in choices.coordinates(x) if math.isfinite(one.count)} for x in xs]
 
 
-def check_seeding(domain: Domain) -> None:
-    """Check that sampling draws from the generator given, and from nothing else.
-
-    domain: any.
-    """
-    first, second = (keys_of(domain, domain.sample(5, np.random.default_rng(11))) for _ in range(2))
-    assert first == second, "sample with the same generator returns the same points"
-
-
-def check_description(domain: Domain, rebuildable: bool) -> None:
-    """Check that the description is JSON, and rebuilds an equal domain or is refused.
-
-    domain: any.
-    rebuildable: as of `check_domain`.
-    """
-    description = read_back(domain.to_json())
-    if not rebuildable:
-        refused = is_raised(DomainError, lambda: domain_from_json(description))
-        assert refused, "a description that does not hold all of the domain is refused with DomainError"
-        return
-    rebuilt = domain_from_json(description)
-    assert rebuilt == domain, "the domain rebuilt from to_json is equal"
-    assert rebuilt.to_json() == domain.to_json(), "the domain rebuilt from to_json has an equal description"
-    assert rebuilt.size == domain.size, "the domain rebuilt from to_json is as large"
-    rows = (d.sample(3, np.random.default_rng(5)) for d in (domain, rebuilt))
-    drawn = {str([domain.encode(x) for x in batch]) for batch in rows}
-    assert len(drawn) == 1, "the domain rebuilt from to_json draws the same points"
-
-
-def _draws_evenly(domain: Domain, points: Batch) -> bool:
-    """Tell whether all points have one chance: constraints leave none away, no choice opens others, no scale is uneven.
-
-    domain: any.
-    points: all its points.
-    """
-    return len(points) == domain.size and not have_branches(domain, points) and not _has_uneven_variable(domain)
-
-
-def _has_uneven_variable(domain: Domain) -> bool:
+def _is_uneven(domain: Domain) -> bool:
     """Tell whether a domain of variables has one that is drawn evenly on a scale, such as that of its logarithms."""
     return not all(variable.is_even for variable in domain.variables.values())
 
 
-def check_enumeration(domain: Domain, points: Batch, rng: np.random.Generator) -> None:
-    """Check a small domain: its size, uniform sampling unless a scale is uneven, and `sample_unseen` to the last point.
+def check_refusals(domain: Domain, xs: Batch, points: Batch | None = None) -> None:
+    """Check that `parse` and `check` raise PointError for what is no point, and that no JSON makes an invalid one.
 
     domain: any.
-    points: all its points.
-    rng: draws 60 points for each of them.
+    xs: some of its points, at least one.
+    points: all its points, where known; a form that is accepted makes one of them.
+
+    Shown are things of other types, and the first points with one part replaced, missing or repeated.
     """
-    every = keys_of(domain, points)
-    assert len(set(every)) == len(every), "different points have different keys"
-    assert domain.size == len(every), f"size is the number of points: expected {len(every)}, got {domain.size}"
-    for x in points:
+    known, some = None if points is None else set(keys_of(domain, points)), list(xs[:2])
+
+    def check(x: Point) -> Point:
         domain.check(x)
-    if not _has_uneven_variable(domain):
-        check_uniform(domain, points, rng)
-    drawn = keys_of(domain, draw_points(domain, rng, most=len(every)))
-    assert set(drawn) == set(every), f"sample_unseen draws all {len(every)} points, then no other: it drew {len(drawn)}"
+        return x
+
+    def decode(data: Any) -> Point:
+        return check(domain.decode(data))
+
+    encoded = [read_back(domain.encode(x)) for x in some]
+    for method, read, refusal, wrong, foreign, forms in (
+        ("parse", domain.parse, PointError, NO_POINTS, FOREIGN, map(domain.present, some)),
+        ("check", check, PointError, NO_POINTS, FOREIGN, some),
+        ("decode", decode, MALFORMED, NO_ENCODED, FOREIGN_JSON, encoded),
+    ):
+        for form in chain(wrong, *(islice(_alter(one, foreign), MOST_FORMS) for one in forms)):
+            _check_refused_form(domain, method, form, read, refusal, known)
 
 
-def _has_forms(domain: Domain, xs: Batch) -> bool:
-    """Tell whether a domain may hold one point in several forms."""
-    return forms_of(domain, xs) != keys_of(domain, xs)
+def _check_refused_form(
+    domain: Domain,
+    method: str,
+    form: Any,
+    read: Callable[[Any], Point],
+    refusal: type[Exception] | tuple[type[Exception], ...],
+    known: Set[Any] | None,
+) -> None:
+    law = f"{type(domain).__name__}.{method} refuses what is no point, {short_repr(form)}"
+    if method != "decode":
+        law += ", with PointError"
+    try:
+        x = read(form)
+    except refusal:
+        return
+    except Exception as error:
+        raise AssertionError(f"{law}: it raised {type(error).__name__}: {error}") from error
+    assert _is_valid_point(domain, x, known), f"{law}: it was accepted, as {short_repr(x)}"
+
+
+def _is_valid_point(domain: Domain, x: Point, known: Set[Any] | None) -> bool:
+    """Tell whether what was accepted is a point: one of those known, or as far as its round trips tell."""
+    try:
+        domain.check(x)
+        if known is not None:
+            return domain.key(x) in known
+        is_kept = same(domain, domain.decode(read_back(domain.encode(x))), x)
+        return is_kept and same(domain, domain.parse(domain.present(x)), x)
+    except Exception:  # of whatever kind: a point has none
+        return False
+
+
+def _alter(form: Any, foreign: Sequence[Any]) -> Iterator[Any]:
+    """Yield a form with one part replaced, missing or repeated."""
+    if isinstance(form, Mapping):
+        yield {**form, "no such part": 0}
+        for key, part in form.items():
+            yield {name: value for name, value in form.items() if name != key}
+            yield from ({**form, key: other} for other in _alter(part, foreign))
+    elif isinstance(form, list) or type(form) is tuple:
+        yield type(form)([*form, *form[:1]])
+        for i, part in enumerate(form):
+            yield type(form)([*form[:i], *form[i + 1 :]])
+            yield from (type(form)([*form[:i], other, *form[i + 1 :]]) for other in _alter(part, foreign))
+    elif isinstance(form, np.ndarray) and form.ndim == 1 and form.dtype.kind in "iuf":
+        yield form[1:]
+        yield from (np.where(np.arange(len(form)) == i, 10**9, form) for i in range(len(form)))
+    else:
+        yield from foreign
+        if isinstance(form, int | float):
+            yield 10**9
+
+
+def check_overrides(domain: Any, xs: Batch, rng: np.random.Generator) -> None:
+    """Check that what a domain overrides agrees with the default of the base, which is slow but right.
+
+    domain: any.
+    xs: some of its points.
+    rng: seeds both.
+    """
+    seed = int(rng.integers(2**31))
+    for base, name, call in DEFAULTS:
+        if isinstance(domain, base) and getattr(type(domain), name) is not getattr(base, name):
+            own, default = (
+                call(domain, getattr(cls, name), xs, np.random.default_rng(seed)) for cls in (type(domain), base)
+            )
+            assert own == default, (
+                f"{type(domain).__name__}.{name} agrees with the default of {base.__name__}: expected "
+                f"{short_repr(default)}, got {short_repr(own)}"
+            )
+
+
+def _sample_all(domain: Any, sample: Callable[..., Batch], xs: Batch, rng: np.random.Generator) -> list[set[Any]]:
+    """Return the forms of all neighbors of each point that lists them; of others nothing."""
+    if domain.traits.local is None:
+        return []
+    few = [x for x in xs if len(domain.neighbors(x)) < MOST and not change.lists_some(domain, x)]
+    return [set(forms_of(domain, sample(domain, x, MOST, rng))) for x in few]
+
+
+def _sample_batch(domain: Any, sample: Callable[..., Any], xs: Batch, rng: np.random.Generator) -> list[set[Any]]:
+    """Return the forms of all neighbors of each point, by its position, from one batch."""
+    if domain.traits.local is None:
+        return []
+    few = domain.join([x for x in xs if len(domain.sample_neighbors(x, MOST, np.random.default_rng(0))) < MOST])
+    near, of = sample(domain, few, MOST, rng)
+    forms = forms_of(domain, near)
+    return [{form for form, position in zip(forms, of, strict=True) if position == i} for i in range(len(few))]
+
+
+# The base of a default, its name, and what is compared: domain, method, points, generator -> something comparable.
+DEFAULTS: tuple[tuple[type[Domain], str, Callable[..., object]], ...] = (
+    (Domain, "keys", lambda domain, keys, xs, _: keys(domain, xs)),
+    (Domain, "take", lambda domain, take, xs, _: keys_of(domain, take(domain, xs, [len(xs) - 1, 0]))),
+    (Domain, "join", lambda domain, join, xs, _: keys_of(domain, join(domain, xs, xs[:1]))),
+    (Domain, "sample_candidates", lambda domain, sample, xs, rng: len(sample(domain, 1, xs, rng))),
+    (ChoiceDomain, "names", lambda domain, names, xs, _: [list(names(domain, x)) for x in xs if domain.traits.choices]),
+    (LocalDomain, "sample_neighbors", lambda domain, sample, xs, rng: _sample_all(domain, sample, xs, rng)),
+    (
+        LocalDomain,
+        "sample_neighborhoods",
+        lambda domain, sample, xs, rng: _sample_batch(domain, sample, xs, rng),
+    ),
+)
 
 
 def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
@@ -270,28 +408,31 @@ def _each(check: Callable[..., None], most: int | None = None) -> DomainCheck:
 
 # What a law is about, as found in a domain, and the check, which gets points and a generator.
 LAWS: tuple[tuple[Callable[[Domain], Any], DomainCheck], ...] = (
-    (lambda domain: domain, _each(check_mutation)),
-    (lambda domain: domain.traits.local, _each(check_neighbors)),
-    (lambda domain: domain.traits.local, _each(check_neighborhoods)),
-    (lambda domain: domain.traits.local, _each(check_quick_changes)),
-    (lambda domain: domain.traits.local, _each(check_combinations)),
-    (lambda domain: domain, _each(lambda domain, x, rng: check_crossover(domain, x, domain.sample(1, rng)[0], rng))),
-    (lambda domain: domain.traits.choices, _each(lambda domain, x, _: check_named_choices(domain, x), 2)),
-    (lambda domain: domain.traits.tree, _each(check_decisions, 2)),
-    (lambda domain: domain.traits.tree, _each(lambda domain, x, _: check_named_decisions(domain, x), 2)),
+    (lambda domain: domain, _each(change.check_mutation)),
+    (lambda domain: domain.traits.local, _each(change.check_neighbors)),
+    (lambda domain: domain.traits.local, _each(change.check_neighborhoods)),
+    (lambda domain: domain.traits.local, _each(change.check_quick_changes)),
+    (lambda domain: domain.traits.local, _each(change.check_combinations)),
+    (
+        lambda domain: domain,
+        _each(lambda d, x, rng: change.check_crossover(d, x, d.sample(1, rng)[0], rng)),
+    ),
+    (lambda domain: domain.traits.choices, _each(lambda domain, x, _: capability.check_named_choices(domain, x), 2)),
+    (lambda domain: domain.traits.tree, _each(capability.check_decisions, 2)),
+    (lambda domain: domain.traits.tree, _each(lambda domain, x, _: capability.check_named_decisions(domain, x), 2)),
     (lambda domain: domain, lambda domain, xs, _: check_sources(domain, xs[0], xs[1])),
-    (lambda domain: domain.traits.local, _each(check_neighbor_chances, 1)),
-    (lambda domain: domain, lambda domain, xs, _: check_spellings(domain, xs)),
-    (lambda domain: domain, lambda domain, _, rng: check_pool_of(domain, rng)),
+    (lambda domain: domain.traits.local, _each(change.check_neighbor_chances, 1)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_spellings(domain, xs)),
+    (lambda domain: domain, lambda domain, _, rng: capability.check_pool_of(domain, rng)),
     (lambda domain: domain if domain.from_keys(()) is not None else None, lambda d, xs, _: check_readable_keys(d, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_candidates(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_tokens(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_candidates(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_tokens(domain, xs)),
     (lambda domain: domain.traits.distances, lambda domain, xs, _: check_distances(domain, xs)),
     (lambda domain: domain.traits.features, lambda domain, xs, _: check_features(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_migration(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_migration(domain, xs)),
     (lambda domain: domain, check_continuous),
-    (lambda domain: domain if domain.variables else None, lambda domain, xs, _: check_variables(domain, xs)),
-    (lambda domain: domain if domain.parts else None, lambda domain, xs, _: check_parts(domain, xs)),
-    (lambda domain: domain, lambda domain, xs, _: check_architectures(domain, xs)),
-    (lambda domain: domain, check_defaults),
+    (lambda domain: domain if domain.variables else None, lambda domain, xs, _: capability.check_variables(domain, xs)),
+    (lambda domain: domain if domain.parts else None, lambda domain, xs, _: capability.check_parts(domain, xs)),
+    (lambda domain: domain, lambda domain, xs, _: capability.check_architectures(domain, xs)),
+    (lambda domain: domain, check_overrides),
 )

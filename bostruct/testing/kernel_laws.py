@@ -1,4 +1,4 @@
-"""The laws of a kernel, one or more for each member of its base.
+"""The laws of a kernel, one or more for each member of its base, and of the priors of its parameters.
 
 `check_kernel` checks all of them on a few random points, at parameters drawn around their initial values. That a kernel
 is positive semi-definite it checks on more points and at more parameters, since few of either rarely show that it is
@@ -7,13 +7,14 @@ not.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bostruct.checks import check_part, short_repr
-from bostruct.contracts import SINGLE_FLOOR, Array, Batch, Domain, Kernel, Prepared
+from bostruct.contracts import SINGLE_FLOOR, Array, Batch, Domain, Kernel, Prepared, Prior
 from bostruct.testing.common import (
     assert_close,
     check_array,
@@ -24,12 +25,12 @@ from bostruct.testing.common import (
     sample_changes,
 )
 from bostruct.testing.gradient_laws import check_input_gradient
-from bostruct.testing.prior_laws import check_prior
 
 TINY = 1e-10  # of the largest prior variance: what rounding may cost
 SMALL = 64  # points of a domain, up to which a kernel is checked on all of them
 MANY = 32  # points drawn from a larger domain
 DRAWS = 9  # parameters drawn, at which a kernel is positive semi-definite
+STEP = 1e-5  # of central differences
 
 
 class KernelCase(NamedTuple):
@@ -234,7 +235,7 @@ def check_line(kernel: Kernel, xs: Batch, ys: Batch, theta: Array, other: Array)
         for i in range(len(theta)):
             lines = (kernel.line(theta, i, prepared), kernel.line(theta, i, prepared, known))
             for value in (float(other[i]), float(theta[i])):
-                expected = kernel.gram(_replace(theta, i, value), prepared)
+                expected = kernel.gram(_with_coordinate(theta, i, value), prepared)
                 for line in lines:
                     along = line(value)
                     assert_close(along, expected, TINY * np.max(np.abs(expected)), f"line along {i} is gram at {value}")
@@ -262,14 +263,14 @@ def check_pullback(kernel: Kernel, xs: Batch, ys: Batch | None, theta: Array, rn
     # entries may be differences of terms as large as k(x, x), which are rounded
     rounding = 1e-10 * float(np.sum(np.abs(cotangent))) * float(np.max(kernel.diag(theta, xs), initial=0.0))
     for i in range(len(theta)):
-        ahead, behind = (kernel.gram(_replace(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
+        ahead, behind = (kernel.gram(_with_coordinate(theta, i, theta[i] + step), prepared) for step in (1e-5, -1e-5))
         numeric = float(np.sum(cotangent * (ahead - behind))) / 2e-5
         scale = float(np.sum(np.abs(cotangent) * np.maximum(np.abs(ahead), np.abs(behind))))
         is_slope = abs(gradient[i] - numeric) <= 1e-6 * scale + rounding + 1e-12
         assert is_slope, f"the gradient in coordinate {i} is the slope: expected {numeric}, got {gradient[i]}"
 
 
-def _replace(theta: Array, i: int, value: float) -> Array:
+def _with_coordinate(theta: Array, i: int, value: float) -> Array:
     moved = theta.copy()
     moved[i] = value
     return moved
@@ -293,6 +294,49 @@ def _check_defaults(kernel: Kernel, case: KernelCase) -> None:
         "gram_and_pullback": lambda own: [own(theta, prepared)[1](cotangent) / np.abs(cotangent).sum()],
     }
     check_defaults(kernel, Kernel, calls, 1e-6 * largest)
+
+
+@names_part
+def check_prior(prior: Prior, rng: np.random.Generator, initial: float = 0.0, reach: float = 3.0) -> None:
+    """Check every law of a prior, and of its gradient; raise AssertionError.
+
+    prior: any.
+    rng: draws parameters.
+    initial: a parameter inside the support, such as that of `Parameter.initial`.
+    reach: how far parameters are drawn from it, above 0.
+    """
+    check_part("prior", prior, Prior)
+    theta = initial + rng.uniform(-reach, reach, 12)
+    densities = np.array([prior.log_density(float(one)) for one in theta])
+    assert math.isfinite(prior.log_density(initial)), f"log_density is finite at the initial value, {initial}"
+    assert not np.any(np.isnan(densities) | (densities == np.inf)), "log_density is a number, or -inf"
+    assert [prior.log_density(float(one)) for one in theta] == densities.tolist(), "log_density is a function"
+    inside = np.append(theta[[_is_inside(prior, float(one)) for one in theta]], initial)
+    _check_gradient(prior, inside)
+    if not np.all(np.isfinite(densities)):
+        total, _ = prior.value_and_grad(theta)
+        assert total == -np.inf, "value_and_grad returns -inf where a parameter is outside the support"
+    largest = float(np.max(np.abs(Prior.value_and_grad(prior, inside)[1][:-1]), initial=0.0))
+    calls = {"value_and_grad": lambda own: [np.array(own(inside)[0]), own(inside)[1][:-1]]}
+    check_defaults(prior, Prior, calls, 1e-5 * (1.0 + largest))
+
+
+def _is_inside(prior: Prior, theta: float) -> bool:
+    return all(math.isfinite(prior.log_density(theta + step)) for step in (-2 * STEP, 0.0, 2 * STEP))
+
+
+def _check_gradient(prior: Prior, theta: Array) -> None:
+    theta.flags.writeable = False
+    total, slope = prior.value_and_grad(theta)
+    shape = np.shape(slope)
+    assert shape == theta.shape, f"value_and_grad returns a gradient (k,): expected {theta.shape}, got {shape}"
+    expected = math.fsum(prior.log_density(float(one)) for one in theta)
+    rounding = 1e-9 * (1.0 + abs(expected))
+    assert_close(total, expected, rounding, "value_and_grad returns the sum of the log densities")
+    ahead, behind = (np.array([prior.log_density(float(t) + step) for t in theta]) for step in (STEP, -STEP))
+    numeric = (ahead - behind) / (2.0 * STEP)
+    rounding = 1e-5 * (1.0 + float(np.max(np.abs(numeric))))
+    assert_close(slope[:-1], numeric[:-1], rounding, "the gradient of value_and_grad is the slope of log_density")
 
 
 LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of the base, and of all

@@ -97,25 +97,18 @@ def check_searcher(
     n_trials: of each of five studies.
     """
     with naming(make_searcher(domain)):
-        _check_studies(make_searcher, domain, objective, rng, n_trials)
-
-
-def _check_studies(
-    make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator, n_trials: int
-) -> None:
-    seed = int(rng.integers(2**31))
-    check_settings(make_searcher, domain)
-    alone = play(make_searcher, domain, objective, Schedule(n_trials, seed, asks_all=True))
-    again = play(make_searcher, domain, objective, Schedule(n_trials, seed, reload=True))
-    assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
-    other = play(make_searcher, domain, objective, Schedule(n_trials, seed + 1))
-    assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
-    crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
-    crowded = play(make_searcher, domain, objective, crowd._replace(asks_all=True))
-    assert play(make_searcher, domain, objective, crowd._replace(reload=True)) == crowded, (
-        "with running and failed points, a run read back from JSON differs from the uninterrupted one"
-    )
-    check_full(make_searcher, domain, objective, rng)
+        seed = int(rng.integers(2**31))
+        check_settings(make_searcher, domain)
+        run = partial(play, make_searcher, domain, objective)
+        alone, again = run(Schedule(n_trials, seed, asks_all=True)), run(Schedule(n_trials, seed, reload=True))
+        assert again == alone, "a run read back from JSON at every step differs from the uninterrupted one"
+        other = run(Schedule(n_trials, seed + 1))
+        assert [step.key for step in other] != [step.key for step in alone], "the seed makes no difference"
+        crowd = Schedule(n_trials, seed, parallel=4, fail_every=5)
+        crowded, again = run(crowd._replace(asks_all=True)), run(crowd._replace(reload=True))
+        law = "with running and failed points, a run read back from JSON differs from the uninterrupted one"
+        assert again == crowded, law
+        check_full(make_searcher, domain, objective, rng)
 
 
 def check_full(make_searcher: MakeSearcher, domain: Domain, objective: Objective, rng: np.random.Generator) -> None:
@@ -195,8 +188,8 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
         if schedule.reload:
             searcher, state = make_searcher(domain), read_back(state)
             completed, running, failed = (list(copy_batch(domain, xs)) for xs in (completed, running, failed))
-        history = _freeze(History.of(domain, completed, values, running, failed))
-        x, state, origin = _suggest(searcher, history, state, [schedule.seed, 1, 0, number + 1])
+        history = _make_read_only(History.of(domain, completed, values, running, failed))
+        x, state, origin = _check_suggestion(searcher, history, state, [schedule.seed, 1, 0, number + 1])
         steps.append(Step(domain.key(x), json.dumps(state), origin))
         running.append(x)
         while len(running) >= schedule.parallel:
@@ -207,13 +200,13 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
                 completed.append(told)
                 values.append(float(objective(domain.present(told))))
     if len(values) and schedule.asks_all:
-        history = _freeze(History.of(domain, completed, values, running, failed))
+        history = _make_read_only(History.of(domain, completed, values, running, failed))
         for law in MEMBER_LAWS.values():
             law(searcher, history, state, schedule.seed)
     return steps
 
 
-def _suggest(searcher: Searcher, history: History, state: Any, seed: list[int]) -> tuple[Any, Any, str]:
+def _check_suggestion(searcher: Searcher, history: History, state: Any, seed: list[int]) -> tuple[Any, Any, str]:
     """Return one suggestion, after checks: valid, unseen, by the generator given alone, and no argument is changed."""
     before = json.dumps(state, allow_nan=False)
     with no_global_randomness():
@@ -329,7 +322,7 @@ def check_regret_bound(searcher: Searcher, history: HistoryView, state: State, s
     assert found[1] <= found[0], f"a larger regret is no more probable: expected at most {found[0]}, got {found[1]}"
 
 
-def check_left_out(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+def check_cross_validation(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
     """Check that a searcher that cross-validates predicts some of the values told, each once; any other refuses.
 
     searcher: any.
@@ -355,7 +348,7 @@ MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
     "appraise": check_appraisal,
     "predict": check_predicted,
     "bound_regret_probability": check_regret_bound,
-    "cross_validate": check_left_out,
+    "cross_validate": check_cross_validation,
 }
 """The members of `Searcher` that have a default, and their laws."""
 
@@ -377,7 +370,7 @@ def _check_prediction(prediction: Prediction, n: int, of_what: str) -> None:
     assert np.all(prediction.variance >= 0.0), f"the variance {of_what} is at least 0"
 
 
-def _freeze(history: History) -> History:
+def _make_read_only(history: History) -> History:
     for part in (history.completed, history.values, history.running, history.failed):
         if isinstance(part, np.ndarray):
             part.flags.writeable = False

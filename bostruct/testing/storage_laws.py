@@ -1,29 +1,34 @@
-"""The laws of a storage back end."""
+"""The laws of a storage back end, whose studies one writer holds, or several share."""
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from time import sleep
+from typing import Any
 
 from bostruct.checks import check_part
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import (
+    News,
     SpaceChange,
     Storage,
     StorageError,
     StorageLost,
     StoredStudy,
+    StudyLocked,
     StudyRow,
     StudyWriter,
     TrialRow,
 )
-from bostruct.testing.common import naming
-from bostruct.testing.sharing_laws import check_sharing
+from bostruct.testing.common import is_raised, naming
 
 MakeStorage = Callable[[], Storage]
 TICK_SECONDS = 0.02  # after which a file system gives a file that is written another time
-
+BLOCKED_SECONDS = 0.2  # for which a writer that has to wait is seen to wait
+PATIENCE_SECONDS = 30.0  # within which it must go on once it may
 STUDY = StudyRow(
     name='law "1"\N{SNOWMAN}\n',
     domain='{"domain": "space", "variables": {}}',
@@ -44,7 +49,21 @@ OUTCOMES = (
 )
 
 
-def check_members(make: MakeStorage) -> None:
+def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
+    """Check every law of a storage; raise AssertionError, which names the first that is broken.
+
+    make: returns the same place each time, as another process would open it; it holds no study at first.
+    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
+        place is not used after it.
+    """
+    with naming(make()):
+        for _, law in LAWS:
+            law(make)
+        if lose is not None:
+            check_lost(make, lose)
+
+
+def check_storage_bases(make: MakeStorage) -> None:
     """Check that a storage and its writer are made of their bases.
 
     make: as of `check_storage`.
@@ -78,12 +97,12 @@ def check_closed(make: MakeStorage) -> None:
     writer.close()
     before = make().read("closed")
     steps: dict[str, Callable[[], object]] = {
-        "inserts": lambda: writer.insert(_running(1)),
-        "updates": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+        "a closed writer inserts": lambda: writer.insert(_running(1)),
+        "a closed writer updates": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for what, step in steps.items():
-        assert _is_refused(step), f"StorageError is raised where a closed writer {what}"
-        assert make().read("closed") == before, f"nothing changes where a closed writer {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
+        assert make().read("closed") == before, f"nothing changes where {what}"
 
 
 def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
@@ -100,14 +119,11 @@ def check_lost(make: MakeStorage, lose: Callable[[], object]) -> None:
         "check_place": writer.check_place,
         "check_place of the base, which reads lost,": lambda: StudyWriter.check_place(writer),
         "insert": lambda: writer.insert(_running(1)),
-        "update": lambda: writer.update(_finish(_running(0), Outcome((1.0,)), 0)),
+        "update": lambda: writer.update(_complete_row(_running(0), Outcome((1.0,)), 0)),
     }
     for name, step in steps.items():
-        try:
-            step()
-        except StorageLost:
-            continue
-        raise AssertionError(f"{name} raises StorageLost once what was opened is not in its place any more")
+        law = f"{name} raises StorageLost once what was opened is not in its place any more"
+        assert is_raised(StorageLost, step), law
     assert isinstance(writer.lost, StorageLost), f"lost says why nothing is written any more: got {writer.lost!r}"
     writer.close()
 
@@ -124,12 +140,14 @@ def check_round_trip(make: MakeStorage) -> None:
         writer.insert(row, f'{{"n": {row.number}}}')
     order = (3, 0, 4, 1, 2)
     for told, number in enumerate(order):
-        rows[number] = _finish(rows[number], OUTCOMES[number], told)
+        rows[number] = _complete_row(rows[number], OUTCOMES[number], told)
         writer.update(rows[number]._replace(point="an update leaves the point as it is"))
     writer.close()
     found = make().read(STUDY.name)
     assert found.trials == rows, "trials are read as they were written"
-    assert [row.number for row in sorted(found.trials, key=_position)] == list(order), "the order of telling is kept"
+    assert [row.number for row in sorted(found.trials, key=lambda row: row.told or 0)] == list(order), (
+        "the order of telling is kept"
+    )
     assert found.study == STUDY._replace(state=f'{{"n": {len(rows) - 1}}}'), "a study is read as it was written"
 
 
@@ -151,7 +169,7 @@ def check_steps(make: MakeStorage) -> None:
     assert make().read("steps").study.state == "[1]", "without a new state the old one stays"
     writer.update(first._replace(attempts=2, started=3.5))
     assert trials() == [first._replace(attempts=2, started=3.5), second], "a trial handed out again is there"
-    failed = _finish(first, Outcome(failed="rain"), 0)
+    failed = _complete_row(first, Outcome(failed="rain"), 0)
     writer.update(failed)
     assert trials() == [failed, second], "what update returned from is there"
     writer.reopen(first)
@@ -159,7 +177,7 @@ def check_steps(make: MakeStorage) -> None:
     writer.take_back(0, 1, 0)
     attempts = [one.attempts for one in trials()]
     assert attempts == [0, 0], f"a trial taken back has one attempt less, however often it is named: got {attempts}"
-    added = _finish(_running(2), Outcome((2.0,)), 0)
+    added = _complete_row(_running(2), Outcome((2.0,)), 0)
     writer.insert(added)
     writer.take_back(2)
     assert trials()[2] == added, "a trial that is finished cannot be taken back"
@@ -167,25 +185,25 @@ def check_steps(make: MakeStorage) -> None:
     assert len(trials()) == 3, "closing changes no trial"
 
 
-def check_refusals(make: MakeStorage) -> None:
+def check_refused_steps(make: MakeStorage) -> None:
     """Check that steps that do not fit what is there are refused, and change nothing.
 
     make: as of `check_storage`.
     """
     writer = make().begin(STUDY._replace(name="refusals"))[1]
     writer.insert(_running(0))
-    writer.insert(_finish(_running(1), Outcome((1.0,)), 0))
+    writer.insert(_complete_row(_running(1), Outcome((1.0,)), 0))
     before = make().read("refusals")
     steps: dict[str, Callable[[], object]] = {
-        "a trial is told twice": lambda: writer.update(_finish(_running(1), Outcome((2.0,)), 1)),
-        "a trial that is not there is told": lambda: writer.update(_finish(_running(7), Outcome((2.0,)), 1)),
+        "a trial is told twice": lambda: writer.update(_complete_row(_running(1), Outcome((2.0,)), 1)),
+        "a trial that is not there is told": lambda: writer.update(_complete_row(_running(7), Outcome((2.0,)), 1)),
         "a trial that has not failed runs again": lambda: writer.reopen(_running(1)),
         "a number is used twice": lambda: writer.insert(_running(0), "[9]"),
         "a study that is not there is read": lambda: make().read("nowhere"),
         "one of several studies is read without a name": lambda: make().read(None),
     }
     for what, step in steps.items():
-        assert _is_refused(step), f"StorageError is raised where {what}"
+        assert is_raised(StorageError, step), f"StorageError is raised where {what}"
         assert make().read("refusals") == before, f"nothing changes where {what}"
     writer.close()
 
@@ -256,18 +274,20 @@ def check_saved(make: MakeStorage) -> None:
 
     make: as of `check_storage`.
     """
-    trials = [_finish(_running(0), OUTCOMES[0], 1), _running(1), _finish(_running(2), OUTCOMES[1], 0)]
+    trials = [_complete_row(_running(0), OUTCOMES[0], 1), _running(1), _complete_row(_running(2), OUTCOMES[1], 0)]
     stored = StoredStudy(STUDY._replace(name="saved"), trials, (_space_change(1),))
     writer = make().save(stored)
     assert make().read("saved") == stored, "a study is saved as it is"
-    writer.update(_finish(_running(1), OUTCOMES[3], 2))
+    writer.update(_complete_row(_running(1), OUTCOMES[3], 2))
     writer.close()
     before = make().read("saved")
-    assert _is_refused(lambda: make().save(stored)), "StorageError is raised where a study of the name is there"
+    assert is_raised(StorageError, lambda: make().save(stored)), (
+        "StorageError is raised where a study of the name is there"
+    )
     assert make().read("saved") == before, "a study that is there stays"
 
 
-def check_defaults(make: MakeStorage) -> None:
+def check_storage_defaults(make: MakeStorage) -> None:
     """Check that what a storage or a writer overrides agrees with what the base does.
 
     make: as of `check_storage`.
@@ -276,7 +296,7 @@ def check_defaults(make: MakeStorage) -> None:
     for row in (_running(0), _running(1)):
         with_base.insert(row)
         with_own.insert(row)
-    failed = _finish(_running(0), Outcome(failed="rain"), 0)
+    failed = _complete_row(_running(0), Outcome(failed="rain"), 0)
     StudyWriter.update(with_base, failed)
     with_own.update(failed)
     _agree(make, "update changes what the base changes")
@@ -316,32 +336,18 @@ def _check_revisions(make: MakeStorage, writer: StudyWriter) -> None:
 
 
 LAWS: tuple[tuple[str, Callable[[MakeStorage], None]], ...] = (
-    ("lost check_place", check_members),
+    ("lost check_place", check_storage_bases),
     ("insert change update read", check_round_trip),
     ("label where", check_place_names),
     ("insert update reopen take_back close", check_steps),
-    ("insert change update reopen read", check_refusals),
+    ("insert change update reopen read", check_refused_steps),
     ("begin is_open close owner deciding changing look find_gone", check_writers),
     ("insert update close", check_closed),
     ("studies read", check_readers),
     ("change_space", check_space_changes),
     ("save", check_saved),
-    ("update reopen look find_gone find_writers find_revisions", check_defaults),
+    ("update reopen look find_gone find_writers find_revisions", check_storage_defaults),
 )  # the members that a law is about, and the law
-
-
-def check_storage(make: MakeStorage, lose: Callable[[], object] | None = None) -> None:
-    """Check every law of a storage; raise AssertionError, which names the first that is broken.
-
-    make: returns the same place each time, as another process would open it; it holds no study at first.
-    lose: removes what the storage has written, as an accident would; None where nothing of it can be removed. The
-        place is not used after it.
-    """
-    with naming(make()):
-        for _, law in LAWS:
-            law(make)
-        if lose is not None:
-            check_lost(make, lose)
 
 
 def _running(number: int) -> TrialRow:
@@ -352,17 +358,123 @@ def _space_change(number: int) -> SpaceChange:
     return SpaceChange('{"domain": "space"}', STUDY.method, "[]", number, '{"0": "a: why"}', 1e9 + number / 3, "0.0.1")
 
 
-def _finish(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
+def _complete_row(row: TrialRow, outcome: Outcome, told: int) -> TrialRow:
     return row._replace(outcome=outcome, finished=2e9 + told / 7, told=told)
 
 
-def _position(row: TrialRow) -> int:
-    return -1 if row.told is None else row.told
+def check_sharing(make: Callable[[], Storage], row: StudyRow) -> None:
+    """Check that a second writer is refused with StudyLocked, or shares the study; raise AssertionError.
+
+    make: returns the same place each time, as another process would open it.
+    row: of a study that is not there.
+    """
+    with ExitStack() as left_open:  # a law that is broken leaves nobody to close them
+
+        def begin() -> StudyWriter:
+            writer = make().begin(row)[1]
+            left_open.callback(lambda: writer.is_open and writer.close())
+            return writer
+
+        first = begin()
+        try:
+            second = begin()
+        except StudyLocked:
+            return
+        _check_owners(first, second)
+        _check_news(first, second)
+        _check_steps(first, second, lambda: make().read(row.name).trials)
+        _check_deciding(first, second)
+        _check_gone(first, second, begin)
 
 
-def _is_refused(step: Callable[[], object]) -> bool:
-    try:
-        step()
-    except StorageError:
-        return True
-    return False
+class Interruption(Exception):
+    """The error that ends a step before it is done."""
+
+
+def _check_gone(first: StudyWriter, second: StudyWriter, begin: Callable[[], StudyWriter]) -> None:
+    mine, gone = _owner_of(first), _owner_of(second)
+    second.close()
+    assert first.find_gone({gone, mine}) == {gone}, "a writer that has closed is gone, and no other"
+    again = begin()
+    assert first.find_gone({_owner_of(again)}) == set(), "a writer that came later is there"
+    again.close()
+
+
+def _check_owners(first: StudyWriter, second: StudyWriter) -> None:
+    names = _owner_of(first), _owner_of(second)
+    assert len({*names}) == 2, f"each writer has a name of its own: got {first.owner!r} twice"
+    for writer in (first, second):
+        gone = writer.find_gone({*names, "nobody", "../" * 9 + "etc/passwd", ""})
+        assert gone == {"nobody", "../" * 9 + "etc/passwd", ""}, f"who is there is not gone, all others are: got {gone}"
+
+
+def _owner_of(writer: StudyWriter) -> str:
+    law = "a second writer is refused with StudyLocked, or shares the study: it needs a name as its owner, got None"
+    assert writer.owner is not None, law
+    return writer.owner
+
+
+def _check_news(first: StudyWriter, second: StudyWriter) -> None:
+    trial = TrialRow(0, '{"a": 0}', "{}", 1e9, 1, owner=first.owner)
+    first.insert(trial, '["new"]')
+    assert first.look() == News([], '["new"]', 0), "what a writer wrote is no news to it"
+    _expect(second.look(), [trial], "what another wrote is news")
+    _expect(second.look(), [], "news are told once")
+    told = trial._replace(outcome=Outcome(failed="rain"), finished=2e9, told=0, owner=None)
+    second.update(told)
+    added = told._replace(number=1, told=1)
+    second.insert(added)
+    _expect(first.look(), [told, added], "news hold each trial once, as it is now, by number")
+    first.reopen(trial)
+    first.take_back(0)
+    _expect(second.look(), [trial._replace(attempts=0, owner=None)], "a trial that is taken back has no owner")
+
+
+def _check_steps(first: StudyWriter, second: StudyWriter, read: Callable[[], list[TrialRow]]) -> None:
+    before, waiting = read(), read()[0]
+    taken = waiting._replace(owner=first.owner, attempts=1)
+    second.insert(later := TrialRow(2, "{}", "{}", 1e9, 1, owner=second.owner))
+    for _ in range(2):
+        try:
+            with first.changing() as news:
+                _expect(news, [later], "a step begins with the news, again after one that was not done")
+                first.update(taken)
+                first.insert(TrialRow(3, "{}", "{}", 1e9, 1))
+                raise Interruption
+        except Interruption:
+            assert read() == [*before, later], "a step that raises changes nothing"
+    with first.changing() as news:
+        _expect(news, [later], "a step begins with the news")
+        first.update(taken)
+        first.insert(last := TrialRow(3, "{}", "{}", 1e9, 1))
+        assert read() == [*before, later], "nobody sees a part of a step"
+    assert read() == [taken, *before[1:], later, last], "a step is there once it is done"
+    _expect(first.look(), [], "what a writer wrote in a step is no news to it")
+    _expect(second.look(), [taken, last], "what another wrote in a step is news")
+
+
+def _check_deciding(first: StudyWriter, second: StudyWriter) -> None:
+    decided = threading.Event()
+    failed: list[BaseException] = []
+
+    def decide() -> None:
+        try:
+            with second.deciding():
+                decided.set()
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=decide, daemon=True)
+    with first.deciding():
+        with first.deciding():
+            thread.start()
+        assert not decided.wait(BLOCKED_SECONDS), "a writer waits while another decides"
+        second.update(TrialRow(2, "{}", '{"told": "meanwhile"}', 1e9, 1, owner=second.owner))
+    assert decided.wait(PATIENCE_SECONDS), f"a writer goes on once no other decides: {failed}"
+    thread.join()
+
+
+def _expect(news: News | None, trials: list[TrialRow], law: str) -> None:
+    assert isinstance(news, News), f"news are a News: got {type(news).__name__}"
+    found: list[Any] = list(news.trials)
+    assert found == trials, f"{law}: got {found}, expected {trials}"

@@ -15,9 +15,9 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.variable import Variable
+from bostruct.testing.batch_laws import spoil
 from bostruct.testing.chance_laws import are_plausible, check_chance
 from bostruct.testing.common import names_part, read_back
-from bostruct.testing.ownership_laws import spoil
 
 Columns = tuple[int, ...]
 
@@ -42,7 +42,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
         number = getattr(variable, name)
         is_right = isinstance(number, int) and number >= 1
         assert is_right, f"{name} is an integer from 1: got {number!r}"
-    every = _list_values(variable)
+    every = _enumerate_values(variable)
     drawn = _check_sample(variable, rng, every)
     values = sorted(every) if every is not None else list(dict.fromkeys(drawn))[:FEW]
     if every is None and variable.count_neighbors(values[0]) > MOST_CHECKED:
@@ -80,18 +80,18 @@ def _rows(variable: Variable, found: Any, what: str) -> list[Columns]:
         as_columns(variable, row, what)
     rows = [tuple(row) for row in found.tolist()]
     for row in rows if len(rows) <= MOST_CHECKED else (*rows[:FEW], *rows[-FEW:]):
-        _check_value(variable, row, what)
+        _check_columns_of(variable, row, what)
     return rows
 
 
-def _check_value(variable: Variable, value: Columns, what: str) -> None:
+def _check_columns_of(variable: Variable, value: Columns, what: str) -> None:
     try:
         variable.check(value)
     except PointError as error:
         raise AssertionError(f"{what} returns columns of a value: got {value}; {error}") from error
 
 
-def _list_values(variable: Variable) -> frozenset[Columns] | None:
+def _enumerate_values(variable: Variable) -> frozenset[Columns] | None:
     """Return all values of a small variable that lists them, after checks; None for any other."""
     if variable.size > SMALL:
         return None
@@ -203,7 +203,7 @@ def _draw_all_neighbors(
     expected = len(every)
     assert count == expected, f"{law}: expected {expected}, as many as sample_neighbors draws, got {count}"
     for row in (*drawn[:FEW], *drawn[-FEW:]):
-        _check_value(variable, as_columns(variable, row, "sample_neighbors"), "sample_neighbors")
+        _check_columns_of(variable, as_columns(variable, row, "sample_neighbors"), "sample_neighbors")
     return every
 
 
@@ -232,7 +232,7 @@ def _check_moves(
     n_shares = SHARES if every is not None else FEW
     for value in values:
         shares = [0.0, np.nextafter(1.0, 0.0), *(np.arange(n_shares) + rng.random()) / n_shares]
-        reached = [_move(variable, value, float(share)) for share in shares]
+        reached = [_check_move(variable, value, float(share)) for share in shares]
         chances[value] = Counter(one for one in reached[2:] if one != value)
         assert chances[value], f"move reaches another value than {value}, for some of {n_shares} shares"
     if every is None:
@@ -255,9 +255,9 @@ def _find_unbalanced(moves: dict[Columns, Counter[Columns]], chances: dict[Colum
     return ""
 
 
-def _move(variable: Variable, value: Columns, share: float) -> Columns:
+def _check_move(variable: Variable, value: Columns, share: float) -> Columns:
     found = as_columns(variable, variable.move(value, share), "move")
-    _check_value(variable, found, "move")
+    _check_columns_of(variable, found, "move")
     return found
 
 

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
 from bostruct.acquisition.mixed_search import MixedSearch
 from bostruct.contracts import Score
-from bostruct.testing.maximizer_laws import check_maximizer
+from bostruct.testing.acquisition_laws import check_maximizer
 
 SPACE = bo.Space({"x": bo.Real(-1, 1), "c": list("abcd"), "y": bo.Real(1e-3, 1e3, log=True), "n": bo.Integer(0, 5_000)})
 TOP = np.array([0.3, 0.8, 0.6])  # shares of x, y and n

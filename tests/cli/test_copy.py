@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import bostruct as bo
-from bostruct.cli.copy import copy
+from bostruct.cli.studies import copy
 from tests.cli.invoke import as_json, call
 
 

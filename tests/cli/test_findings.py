@@ -5,7 +5,7 @@ import json
 import pytest
 
 import bostruct as bo
-from bostruct.cli.findings import describe_findings, find_rows, incumbent_row
+from bostruct.cli.text import describe_findings, incumbent_row, list_findings
 
 SPACE = {"x": range(4), "y": range(4)}
 
@@ -22,8 +22,8 @@ def test_one_objective_has_a_best_trial_and_a_line_of_values():
     facts = describe_findings(result)
     assert (facts["best_value"], facts["best_trial"], facts["feasible"]) == (0.0, 1, None)
     assert json.loads(json.dumps(facts, default=str))["best_point"] == result.best_point
-    assert dict(find_rows(facts, result))["best value"] == "0 as told of trial 1 (counted from 0)"
-    assert [name for name, _ in find_rows(facts, result, with_points=True)] == [
+    assert dict(list_findings(facts, result))["best value"] == "0 as told of trial 1 (counted from 0)"
+    assert [name for name, _ in list_findings(facts, result, with_points=True)] == [
         "best value",
         "best point",
         "recommended",
@@ -38,7 +38,7 @@ def test_limits_are_counted(most, kept):
         constraints={"size": ("<=", most)},
     ).result
     facts = describe_findings(result)
-    rows = dict(find_rows(facts, result))
+    rows = dict(list_findings(facts, result))
     assert rows["limits"] == f"kept by {kept} of 3 completed trials"
     assert ("nothing_feasible" in facts) == (kept == 0)
     assert rows["best value"].startswith("none: no trial keeps all limits" if kept == 0 else "2 as told of trial 1")
@@ -50,4 +50,4 @@ def test_several_objectives_have_a_front_and_a_volume_with_its_corner():
     facts = describe_findings(result, (4.0, 4.0))
     assert [one["trial"] for one in facts["front"]] == [0, 1]
     assert facts["hypervolume"] == 9.0  # 3 x 1, and 2 x 3 more
-    assert dict(find_rows(facts, result))["hypervolume"] == "9 up to the corner (4, 4)"
+    assert dict(list_findings(facts, result))["hypervolume"] == "9 up to the corner (4, 4)"

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct.cli import main
-from bostruct.cli.methods import coverage, example_domains
+from bostruct.cli.catalog import coverage, example_domains
 from bostruct.methods import METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "methods.md"

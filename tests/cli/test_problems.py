@@ -8,8 +8,8 @@ import re
 import pytest
 
 from bostruct import problems
-from bostruct.cli.problems import _count
-from bostruct.cli.problems import problems as command
+from bostruct.cli.catalog import _count
+from bostruct.cli.catalog import problems as command
 from tests.cli.invoke import SMALL, as_json, call
 
 

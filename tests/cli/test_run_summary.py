@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.analysis.tables import format_number
-from bostruct.cli.run_summary import describe_run, format_summary
+from bostruct.cli.run import format_summary, summarize_run
 from bostruct.methods import list_names
 from bostruct.problems.registry import ENTRIES, GOALS, STRUCTURES
 from tests.cli.invoke import SMALL as SMALL_CHOICES
@@ -130,4 +130,4 @@ def test_the_text_is_of_the_facts():
     problem = problems.load(LIMITED)
     study = bo.Study(problem.space, method="random", seed=0, constraints={"weight": ("<=", 1000.0)})
     result = study.optimize(problem, 5, progress=False)
-    assert f"problem      {problem.name}" in format_summary(describe_run(problem, study, result), result)
+    assert f"problem      {problem.name}" in format_summary(summarize_run(problem, study, result), result)

@@ -18,9 +18,9 @@ from types import SimpleNamespace
 import pytest
 
 import bostruct as bo
-from bostruct.cli.serve import EXPOSED
-from bostruct.serving.http_server import StudyServer
-from bostruct.serving.token_file import make_token
+from bostruct.cli.serve import serve as serve_command
+from bostruct.serving.guarded_http import make_token
+from bostruct.serving.transports import StudyServer
 from tests.cli.invoke import SMALL, call
 from tests.serving.doors import JSON_SPACE, ask, post
 
@@ -42,7 +42,7 @@ def serve_here(monkeypatch):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(StudyServer, "serve_forever", answer)
-        return answers, call("serve", *line).stderr
+        return answers, call(serve_command.name, *line).stderr
 
     return serve
 
@@ -257,6 +257,6 @@ def test_the_study_of_another_problem_is_refused(tmp_path, monkeypatch, serve_he
 
 def test_an_open_address_is_warned_of(serve_here):
     _, warned = serve_here("--create", "--host", "0.0.0.0")
-    assert warned.startswith(EXPOSED[:20].format(host="0.0.0.0"))
+    assert warned.startswith("Warning: 0.0.0.0 is")
     assert "the connection is not encrypted" in warned
     assert serve_here("--create")[1] == ""

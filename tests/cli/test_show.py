@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.cli import text
-from bostruct.cli.show import STATUSES
+from bostruct.cli.studies import STATUSES
 from bostruct.storage.database import Database
 from tests.cli.invoke import SMALL, as_json, call
 from tests.stored import forge

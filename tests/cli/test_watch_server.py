@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from bostruct.cli.watch_server import MOST_CONNECTIONS, PAGE_HEADERS, WatchServer
+from bostruct.cli.live_page import MOST_CONNECTIONS, PAGE_HEADERS, WatchServer
 from bostruct.serving.guarded_http import HEAD_SECONDS, LONGEST_HEAD, GuardedHandler
 
 SECRET = b"<p>the studies</p>"

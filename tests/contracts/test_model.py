@@ -29,7 +29,7 @@ from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, b
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.success import AveragedChance, RegressedChance
-from bostruct.testing import acquisition_laws, check_acquisition, check_surrogate, posterior_laws, surrogate_laws
+from bostruct.testing import acquisition_laws, check_acquisition, check_surrogate, model_laws
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "r": bo.Real(0.0, 1.0)})
 BASES = (AcquisitionFunction, Feasibility, Maximizer, Posterior, Score, ScoreBuilder, SuccessModel, Surrogate)
@@ -88,7 +88,7 @@ def test_parts_of_one_method_search():
 
 
 def test_every_member_of_a_base_has_a_law():
-    for base, laws in ((Posterior, posterior_laws.LAWS), (Surrogate, surrogate_laws.LAWS)):
+    for base, laws in ((Posterior, model_laws.POSTERIOR_LAWS), (Surrogate, model_laws.SURROGATE_LAWS)):
         members = {name for name in vars(base) if not name.startswith("_")}
         assert members - {"condition", "initial_state"} == set(laws)  # which all laws call
     members = {name for name in vars(AcquisitionFunction) if not name.startswith("_")}

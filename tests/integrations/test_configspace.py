@@ -18,10 +18,15 @@ from bostruct.study.space_changes import SpaceChanged, describe_change
 
 cs = pytest.importorskip("ConfigSpace")
 
-from bostruct.integrations.configspace import read_point, read_space, write_point, write_space  # noqa: E402
-from bostruct.integrations.configspace_reading import VARIABLE_RELATIONS  # noqa: E402
-from bostruct.integrations.configspace_values import constant_value  # noqa: E402
-from bostruct.integrations.configspace_writing import DECIMALS  # noqa: E402
+from bostruct.integrations.configspace import (  # noqa: E402
+    DECIMALS,
+    VARIABLE_RELATIONS,
+    constant_value,
+    read_point,
+    read_space,
+    write_point,
+    write_space,
+)
 
 LAWS = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 

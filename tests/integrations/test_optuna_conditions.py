@@ -6,7 +6,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from bostruct.domains.space.clauses import OneOf
-from bostruct.integrations.optuna_conditions import infer_conditions
+from bostruct.integrations.optuna_spaces import infer_conditions
 
 DISTRIBUTIONS = {
     "kind": CategoricalDistribution(["a", "b", "c"]),

@@ -9,7 +9,7 @@ from optuna.trial import TrialState, create_trial
 
 import bostruct as bo
 from bostruct.domains.space.space import Space
-from bostruct.integrations.optuna_history import Model, SeenTrials
+from bostruct.integrations.optuna import Model, SeenTrials
 
 X = {"x": FloatDistribution(0.0, 1.0)}
 SPACE = Space({"x": bo.Real(0.0, 1.0)})

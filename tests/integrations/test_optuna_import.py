@@ -16,8 +16,7 @@ from optuna.trial import TrialState, create_trial
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, PointError
 from bostruct.integrations.optuna import BostructSampler
-from bostruct.integrations.optuna_import import import_study
-from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
+from bostruct.integrations.optuna_studies import StudyMirror, import_study, mirror_study
 
 VARIABLES = {
     "real": bo.Real(-1.0, 1.0),

@@ -6,7 +6,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import PointError
-from bostruct.integrations.optuna_inactive import drop_inactive
+from bostruct.integrations.optuna_spaces import drop_inactive
 
 NESTED = bo.Space(
     {

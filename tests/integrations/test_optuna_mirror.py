@@ -10,7 +10,7 @@ from optuna.trial import TrialState
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.integrations.optuna_mirror import StudyMirror, mirror_study
+from bostruct.integrations.optuna_studies import StudyMirror, mirror_study
 
 SPACE = bo.Space(
     {

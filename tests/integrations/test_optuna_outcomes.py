@@ -6,7 +6,7 @@ import pytest
 from optuna.distributions import FloatDistribution
 from optuna.trial import TrialState, create_trial
 
-from bostruct.integrations.optuna_outcomes import count_limits, read_outcome
+from bostruct.integrations.optuna_spaces import count_limits, read_outcome
 
 
 def trial(value=1.0, **settings):

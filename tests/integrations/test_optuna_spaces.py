@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError, PointError
 from bostruct.domains.space.space import Space
 from bostruct.integrations import optuna_spaces
-from bostruct.integrations.optuna_spaces import fit_value, read_distribution, read_point, write_variable
+from bostruct.integrations.optuna_spaces import assemble_point, fit_value, read_distribution, write_variable
 
 EACH_WAY = [
     (FloatDistribution(0.0, 1.0), bo.Real(0.0, 1.0)),
@@ -88,7 +88,7 @@ def test_every_point_comes_back_from_parameters_and_attributes(domain, n):
         assert attributes.keys().isdisjoint(params)
         for name, value in params.items():
             assert known[name]._contains(known[name].to_internal_repr(value))
-        assert domain.key(domain.parse(read_point(domain, params, attributes))) == domain.key(x)
+        assert domain.key(domain.parse(assemble_point(domain, params, attributes))) == domain.key(x)
 
 
 @given(st.floats(-100, 100), st.sampled_from([0.1, 0.25, 0.3, 1.0]), st.integers(1, 50), st.data())
@@ -126,6 +126,6 @@ def test_a_choice_keeps_its_type():
 def test_attributes_that_are_no_points_are_refused():
     space = Space({"order": bo.Permutation(list("abc"))})
     with pytest.raises(PointError, match="order: expected a value of the space as JSON"):
-        read_point(space, {}, {"order": ["a", "a", "b"]})
+        assemble_point(space, {}, {"order": ["a", "a", "b"]})
     with pytest.raises(PointError, match="no user attribute 'point'"):
-        read_point(bo.mlp_domain(), {}, {})
+        assemble_point(bo.mlp_domain(), {}, {})

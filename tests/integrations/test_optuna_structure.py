@@ -8,7 +8,7 @@ from optuna.distributions import CategoricalDistribution
 
 import bostruct as bo
 from bostruct.domains.space.space import Space
-from bostruct.integrations.optuna_structure import fix_parameters, read_search_space, read_structured
+from bostruct.integrations.optuna import fix_parameters, read_search_space, read_structured
 
 SPACE = Space({"a": bool, "b": bo.Real(0, 1, when={"a": True}), "c": range(3)}, constraints=[lambda p: p["c"] < 2])
 

@@ -26,7 +26,7 @@ DOMAINS = {
 
 
 def read(**domains):
-    from bostruct.integrations.ray_tune_spaces import TuneSpace
+    from bostruct.integrations.ray_tune import TuneSpace
 
     return TuneSpace(domains)
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.cli.methods import methods as command
+from bostruct.cli.catalog import methods as command
 from bostruct.contracts import BostructError, Domain, Suggestion
 from bostruct.searchers.random import RandomSearch
 

@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct import methods, problems
+from bostruct import methods, plugins, problems
 from bostruct.contracts import BostructError
 from bostruct.domains.registry import domain_from_json
-from bostruct.plugins import lookup
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.testing import check_domain, check_searcher
 from tests.cli.invoke import as_json, call
@@ -206,7 +205,7 @@ class TestEntryPoints:
         assert "rota-plugin 1.0) cannot be loaded: ModuleNotFoundError" in call("run", "torn", code=2).stderr
         assert "cannot be loaded" in call("run", "branin", "--method", "torn", code=2).stderr
         assert methods.find_method("random") is methods.METHODS["random"]  # no name of the package is taken over
-        assert list(lookup.list_plugins(lookup.METHODS, methods.METHODS)) == ["torn"]
+        assert list(plugins.list_plugins(plugins.METHODS, methods.METHODS)) == ["torn"]
 
     @pytest.mark.usefixtures("installed")
     def test_a_name_that_is_misspelled_is_answered_by_names_that_load(self, mine):

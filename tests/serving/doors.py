@@ -8,8 +8,8 @@ import threading
 from contextlib import contextmanager
 
 import bostruct as bo
-from bostruct.serving.http_server import StudyServer
 from bostruct.serving.service import Service
+from bostruct.serving.transports import StudyServer
 
 SPACE = {"a": range(9), "b": [True, False]}
 JSON_SPACE = {"variables": {"x": {"kind": "Real", "low": 0, "high": 1}, "k": {"kind": "Ordinal", "choices": [1, 2, 4]}}}

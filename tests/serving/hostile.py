@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from bostruct.serving.operations import OF_SERVER, OPERATIONS
+from bostruct.serving.service import OF_SERVER, OPERATIONS
 
 ODD: list[Any] = [None, True, 0, -1, 1, 2**63, 10**40, 0.5, 1e308, "", "a", "b", "../b", "\u0000", "\ud800", "é" * 99]
 ODD += [[], [1], [[1, 2]], {}, {"a": 1}, {"$ne": 1}, "os:system", "__class__", "x" * 5000, "1; DROP TABLE trials"]

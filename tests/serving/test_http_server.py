@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bostruct.output_files import OutputRefused
-from bostruct.serving import http_server
-from bostruct.serving.http_server import Budget, StudyServer
-from bostruct.serving.json_lines import LONGEST
+from bostruct.serving import transports
+from bostruct.serving.messages import LONGEST
+from bostruct.serving.transports import Budget, StudyServer
 from tests.serving.doors import make_service, post, run_server
 from tests.serving.hostile import request
 
@@ -92,7 +92,7 @@ def test_who_waits_to_be_told_to_go_on_is_told(server):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(server, monkeypatch):
-    monkeypatch.setattr(http_server, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(transports, "BODY_SECONDS", 0.3)
     whole = request(b'{"request": "describe"}', server.token)
     began = time.monotonic()
     assert b'"timeout"' in send(server, whole[:-5], is_over=False)

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bostruct.serving.json_lines import DEEPEST, read_request, replace_nonfinite, write_answer
-from bostruct.serving.refusals import Refusal
+from bostruct.serving.messages import DEEPEST, Refusal, read_request, replace_nonfinite, write_answer
 
 PLAIN = st.recursive(
     st.none()

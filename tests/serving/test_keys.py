@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from bostruct.serving.keys import Keys
-from bostruct.serving.refusals import Refusal
+from bostruct.serving.messages import Refusal
+from bostruct.serving.served_study import Keys
 
 
 def test_a_repeated_request_has_the_same_answer():

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.serving.leases import Leases
-from bostruct.serving.operations import COMMON, OF_SERVER, OPERATIONS
-from bostruct.serving.refusals import CODES
-from bostruct.serving.service import Service
+from bostruct.serving.messages import CODES
+from bostruct.serving.served_study import Leases
+from bostruct.serving.service import COMMON, OF_SERVER, OPERATIONS, Service
 from tests.serving.doors import JSON_SPACE, ask, make_service
 
 FIELDS = {name: one.fields for name, one in OPERATIONS.items()} | OF_SERVER

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.serving.leases import Leases
+from bostruct.serving.served_study import Leases
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bostruct.execution.clock import now
-from bostruct.serving.operations import CREATED, OF_SERVER, OPERATIONS, check_request, read_text
-from bostruct.serving.refusals import Refusal
+from bostruct.serving.messages import Refusal
+from bostruct.serving.service import CREATED, OF_SERVER, OPERATIONS, check_request, read_text
 from tests.serving.doors import ask, code_of, make_service
 
 PAGE = Path(__file__).parents[2] / "docs" / "serve.md"

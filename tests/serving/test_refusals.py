@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from pathlib import Path
 
-from bostruct.serving.refusals import CODES, Refusal
+from bostruct.serving.messages import CODES, Refusal
 
 PAGE = Path(__file__).parents[2] / "docs" / "serve.md"
 

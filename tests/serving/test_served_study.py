@@ -10,9 +10,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Searcher, Suggestion
-from bostruct.serving.leases import Leases
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.served_study import ServedStudy
+from bostruct.serving.messages import Refusal
+from bostruct.serving.served_study import Leases, ServedStudy
 from tests.serving.doors import SPACE
 
 
@@ -197,7 +196,7 @@ def test_a_tell_waits_for_one_suggestion_of_a_batch_and_readers_for_none():
     tell = threading.Thread(target=lambda: told.append(served.tell(0, None, {"value": 1.0})))
     tell.start()
     deadline = time.monotonic() + 30
-    while not (told or served._turns._n_quick):  # told already where a study lets tells pass a suggestion
+    while not (told or served._queue._n_quick):  # told already where a study lets tells pass a suggestion
         assert time.monotonic() < deadline
         time.sleep(0.002)
     searcher.leave.release()
@@ -287,7 +286,7 @@ def test_a_lease_that_runs_out_leaves_what_another_process_ended(tmp_path, clock
 
 
 def test_a_trial_that_finds_another_holder_as_it_is_taken_back_keeps_its_lease(served, clock, monkeypatch):
-    lost, hurry = served.ask(1, 10.0), served._turns.hurry
+    lost, hurry = served.ask(1, 10.0), served._queue.hurry
 
     @contextmanager
     def wait_for_an_ask():
@@ -297,7 +296,7 @@ def test_a_trial_that_finds_another_holder_as_it_is_taken_back_keeps_its_lease(s
         with hurry():
             yield
 
-    monkeypatch.setattr(served._turns, "hurry", wait_for_an_ask)
+    monkeypatch.setattr(served._queue, "hurry", wait_for_an_ask)
     served.take_back(lost)
     assert numbers(served.ask(1, None)) == [1]
     clock[0] = 22.0

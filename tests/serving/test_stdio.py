@@ -10,8 +10,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from bostruct.serving.json_lines import LONGEST
-from bostruct.serving.stdio import MOST_AT_ONCE, _has_id, serve_lines
+from bostruct.serving.messages import LONGEST
+from bostruct.serving.transports import MOST_AT_ONCE, _has_id, serve_lines
 from tests.serving.doors import ask, make_service
 
 

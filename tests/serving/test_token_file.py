@@ -13,16 +13,16 @@ import pytest
 
 import bostruct as bo
 from bostruct.output_files import OutputRefused
-from bostruct.serving.http_server import StudyServer
+from bostruct.serving.guarded_http import keep_token
 from bostruct.serving.service import Service
-from bostruct.serving.token_file import keep_token
+from bostruct.serving.transports import StudyServer
 from tests.locked_files import hard_link, hold_lock, is_locked
 from tests.programs import start
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
 OURS, THEIRS = "bostruct-" + "o" * 43, "bostruct--_aZ9" + "t" * 38
 HOLD = """
-from bostruct.serving.token_file import keep_token
+from bostruct.serving.guarded_http import keep_token
 with keep_token(sys.argv[1], sys.argv[2]):
     print("kept", flush=True)
     sys.stdin.read()

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.serving.json_lines import write_answer
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.trial_json import point_from_json, trial_to_json
+from bostruct.serving.messages import Refusal, point_from_json, trial_to_json, write_answer
 from bostruct.study.history import Trial
 
 DOMAINS = [

@@ -1,4 +1,4 @@
-"""Turns: one suggestion at a time, and the quick before the next one."""
+"""SuggestionQueue: one suggestion at a time, and the quick before the next one."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from bostruct.serving.refusals import Refusal
-from bostruct.serving.turns import Turns
+from bostruct.serving.messages import Refusal
+from bostruct.serving.served_study import SuggestionQueue
 
 
 def wait_until(holds):
@@ -20,7 +20,7 @@ def wait_until(holds):
 
 def test_the_quick_come_before_the_next_suggestion_whoever_came_first():
     """A lock of the study, which the suggestion has, lets nobody in meanwhile."""
-    turns, study, done = Turns(), threading.Lock(), []
+    turns, study, done = SuggestionQueue(), threading.Lock(), []
 
     def suggest():
         with turns.suggest(), study:
@@ -42,13 +42,13 @@ def test_the_quick_come_before_the_next_suggestion_whoever_came_first():
 
 
 def test_the_quick_do_not_wait_for_a_suggestion_that_the_study_lets_them_pass():
-    turns = Turns()
+    turns = SuggestionQueue()
     with turns.suggest(), turns.hurry(), turns.hurry():
         assert turns._n_quick == 2
 
 
 def test_one_suggestion_at_a_time():
-    turns, inside, most = Turns(), [], []
+    turns, inside, most = SuggestionQueue(), [], []
 
     def work():
         for _ in range(50):
@@ -68,7 +68,7 @@ def test_one_suggestion_at_a_time():
 
 
 def test_a_turn_that_fails_is_given_up():
-    turns = Turns()
+    turns = SuggestionQueue()
     for take in (turns.suggest, turns.hurry):
         with pytest.raises(ZeroDivisionError), take():
             _ = 1 / 0
@@ -77,7 +77,7 @@ def test_a_turn_that_fails_is_given_up():
 
 
 def test_at_the_end_who_waits_is_refused_and_who_is_in_is_waited_for():
-    turns, refused, leave, n_in = Turns(), [], threading.Event(), []
+    turns, refused, leave, n_in = SuggestionQueue(), [], threading.Event(), []
 
     def hold(take):
         with take():

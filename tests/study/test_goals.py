@@ -11,7 +11,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.cli.show import _find_front
+from bostruct.cli.studies import _study_facts
 from bostruct.contracts import BostructError
 from bostruct.goals import declared
 from bostruct.goals.declared import Goals
@@ -202,7 +202,7 @@ def test_trials_of_another_space_are_on_no_front(tmp_path: Path, capsys: pytest.
 
         result = study.optimize(fail, 9, callbacks=Patience(3), progress=True)
         assert result.stopped_because == "no better value in 3 trials"
-        assert _find_front(result) == ()
+        assert _study_facts(study, result)["front"] == []
         study.add({"a": 3}, (1.0, 1.0))
         assert study.result.has_feasible
     assert "best none yet" in capsys.readouterr().err

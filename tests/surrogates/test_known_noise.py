@@ -24,7 +24,7 @@ from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.output_warping import Compression, OutputWarping
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.priors import Normal
-from bostruct.testing.posterior_laws import check_posterior
+from bostruct.testing.model_laws import check_posterior
 from tests.surrogates.test_block_evidence import line_of
 
 SPACE = bo.Space({f"x{i}": bool for i in range(5)} | {"o": range(5)})

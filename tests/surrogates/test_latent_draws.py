@@ -18,7 +18,7 @@ from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.latent_draws import LatentPosterior, LatentSampler
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.testing.gradient_laws import check_prediction_gradient
-from bostruct.testing.posterior_laws import check_prediction, check_screen
+from bostruct.testing.model_laws import check_prediction, check_screen
 from tests.fakes import TablePosterior
 
 SPACE = bo.Space({f"x{i}": bool for i in range(5)} | {"o": range(5)})

@@ -9,7 +9,7 @@ from bostruct.contracts import Surrogate
 from bostruct.methods import auto
 from bostruct.surrogates.outputs import Outputs
 from bostruct.surrogates.slack_warping import SlackWarping
-from bostruct.testing.posterior_laws import check_posterior
+from bostruct.testing.model_laws import check_posterior
 from tests.laws.maxsat import bits
 
 SPACE = bits(6)

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct.contracts import Posterior
 from bostruct.methods import auto, combo, nasbot, smac
 from bostruct.surrogates.posterior import FantasizedPosterior, GaussianPosterior
-from bostruct.testing.posterior_laws import check_belief, check_covariance
+from bostruct.testing.model_laws import check_belief, check_covariance
 from tests.architectures import SMALL_MLP
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})

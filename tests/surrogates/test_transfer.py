@@ -12,7 +12,7 @@ from bostruct import methods
 from bostruct.contracts import Array, IntArray, NumericalError, Posterior, Surrogate
 from bostruct.methods.transfer import PriorTask, learn_from
 from bostruct.surrogates.transfer import TransferLearning
-from bostruct.testing.posterior_laws import check_posterior
+from bostruct.testing.model_laws import check_posterior
 
 SPACE = bo.Space({f"b{i}": bool for i in range(8)} | {"o": bo.Ordinal(range(5)), "r": bo.Real(0.0, 1.0)})
 WEIGHTS = np.random.default_rng(0).normal(size=SPACE.d)

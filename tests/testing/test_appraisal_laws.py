@@ -13,7 +13,7 @@ from bostruct.contracts import Appraisal, BostructError, LeftOut, NumericalError
 from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
-from bostruct.testing.searcher_laws import MEMBER_LAWS, check_appraisal, check_left_out, check_predicted
+from bostruct.testing.searcher_laws import MEMBER_LAWS, check_appraisal, check_cross_validation, check_predicted
 
 SEEDS = itertools.count()
 SPACE = bo.Space({"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)})
@@ -143,7 +143,7 @@ def test_a_model_that_no_member_tells_of_is_found(member):
             return Predicting(SPACE).predict(history, state, xs, rng)
 
     says = {"predict": "has_model = True", "cross_validate": "cross_validates = True"}[member]
-    law = {"predict": check_predicted, "cross_validate": check_left_out}[member]
+    law = {"predict": check_predicted, "cross_validate": check_cross_validation}[member]
     with pytest.raises(AssertionError, match=says):
         law(Silent(SPACE), HISTORY, None, 0)
 

@@ -14,7 +14,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.pair_search import PairSearch
 from bostruct.acquisition.sampling import Sampling
 from bostruct.contracts import Maximizer
-from bostruct.testing.maximizer_laws import RandomScore, check_maximizer
+from bostruct.testing.acquisition_laws import RandomScore, check_maximizer
 from tests.permutations import Distant, Permutations, Swaps
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6), "d": bo.Integer(-3, 3)})

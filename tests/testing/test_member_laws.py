@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import LocalDomain
 from bostruct.testing import check_domain
-from bostruct.testing.member_laws import DEFAULTS, check_defaults, check_equality, check_members
+from bostruct.testing.domain_laws import DEFAULTS, check_equality, check_members, check_overrides
 from tests.permutations import Permutations, Swaps
 
 
@@ -83,7 +83,7 @@ def test_an_override_that_disagrees_with_the_default_is_named(name):
     domain = FAULTS[name]
     law = rf"{type(domain).__name__}\.{name} agrees with the default of "
     with pytest.raises(AssertionError, match=law):
-        check_defaults(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
+        check_overrides(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
 
 
 def test_each_default_that_is_compared_has_a_fault_that_is_found():
@@ -92,5 +92,5 @@ def test_each_default_that_is_compared_has_a_fault_that_is_found():
 
 @pytest.mark.parametrize("domain", [Swaps(4), bo.Space({"a": bool, "b": range(5)}), bo.mlp_domain()], ids=str)
 def test_the_faultless_agree_with_the_defaults(domain):
-    check_defaults(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
+    check_overrides(domain, domain.sample(4, np.random.default_rng(0)), np.random.default_rng(0))
     assert isinstance(domain, LocalDomain) or domain.traits.local is None

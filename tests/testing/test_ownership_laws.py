@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import FeatureDomain
 from bostruct.testing import check_domain
-from bostruct.testing.ownership_laws import check_ownership, spoil, unchanged
+from bostruct.testing.batch_laws import check_ownership, spoil, unchanged
 from tests.permutations import Distant
 
 

@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Posterior, Prediction
 from bostruct.methods import auto
-from bostruct.testing.posterior_laws import check_posterior
+from bostruct.testing.model_laws import check_posterior
 
 SPACE = bo.Space({"a": bool, "b": list("pqr"), "c": range(5), "d": bo.Integer(-3, 3)})
 

@@ -17,7 +17,7 @@ from bostruct.surrogates.priors import (
     bounded_normal,
     match_log_uniform,
 )
-from bostruct.testing.prior_laws import check_prior
+from bostruct.testing.kernel_laws import check_prior
 
 OURS = [
     (Normal(-5.0, 1.0), -5.0),

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import PointError
 from bostruct.testing import check_domain
-from bostruct.testing.refusal_laws import check_refusals
+from bostruct.testing.domain_laws import check_refusals
 from tests.permutations import Permutations
 
 

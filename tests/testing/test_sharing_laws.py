@@ -13,9 +13,8 @@ import pytest
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import News, StudyLocked
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
-from bostruct.testing import sharing_laws
-from bostruct.testing.sharing_laws import check_sharing
-from bostruct.testing.storage_laws import STUDY
+from bostruct.testing import storage_laws
+from bostruct.testing.storage_laws import STUDY, check_sharing
 
 changing, look, insert = SqliteWriter.changing, SqliteWriter.look, SqliteWriter.insert
 
@@ -66,7 +65,7 @@ FAULTS: dict[str, tuple[str, Any, str]] = {
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], SqliteStorage]:
-    monkeypatch.setattr(sharing_laws, "BLOCKED_SECONDS", 0.05)
+    monkeypatch.setattr(storage_laws, "BLOCKED_SECONDS", 0.05)
     return lambda: SqliteStorage(tmp_path / "runs.db")
 
 

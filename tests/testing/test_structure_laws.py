@@ -11,7 +11,7 @@ from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.joint import Joint
 from bostruct.domains.language.compilers.implementations import labeled_module
 from bostruct.language import D, SearchSpace, siso_module
-from bostruct.testing.structure_laws import check_architectures, check_parts, check_variables
+from bostruct.testing.capability_laws import check_architectures, check_parts, check_variables
 from tests.architectures import SMALL_CNN
 from tests.conditional_spaces import training_space
 

@@ -12,7 +12,7 @@ import bostruct as bo
 from bostruct.contracts import Surrogate
 from bostruct.methods import METHODS, auto, bayesian, combo, nasbot, smac
 from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans
-from bostruct.testing.surrogate_laws import check_surrogate
+from bostruct.testing.model_laws import check_surrogate
 from tests.architectures import SMALL_MLP
 from tests.permutations import Described, Distant
 

@@ -9,7 +9,7 @@ import pytest
 
 from bostruct.contracts import SpaceExhausted
 from bostruct.testing import check_domain
-from bostruct.testing.unseen_laws import CountedKeys, check_unseen
+from bostruct.testing.chance_laws import CountedKeys, check_unseen
 from tests.permutations import Permutations
 
 

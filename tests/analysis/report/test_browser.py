@@ -11,8 +11,7 @@ import bostruct as bo
 from bostruct.analysis.report.facts import read_run
 from bostruct.analysis.report.page import render_page
 from bostruct.cli import live_page
-from bostruct.cli.live_page import LivePage
-from bostruct.cli.watch_server import WatchServer
+from bostruct.cli.live_page import LivePage, WatchServer
 from tests.analysis.report.runs import make_hostile, make_plain
 from tests.browser import needs_browser, open_browser
 

@@ -14,9 +14,9 @@ import bostruct as bo
 from bostruct.contracts import DomainError, SpaceExhausted
 from bostruct.domains.space.space import MAX_VARIABLES
 from bostruct.domains.space.variable import MAX_ENUMERATED, Variable
+from bostruct.testing.chance_laws import chi_square_is_plausible
 from bostruct.testing.change_laws import check_mutation
 from bostruct.testing.domain_laws import check_domain, check_enumeration
-from bostruct.testing.unseen_laws import chi_square_is_plausible
 from tests.strategies import constrained_spaces, object_variables, rngs, spaces
 from tests.wide_variable import Order
 

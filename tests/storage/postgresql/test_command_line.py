@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.cli.copy import copy_studies
+from bostruct.cli.studies import copy_studies
 from bostruct.storage.protocol import StorageError
 from tests.cli.invoke import as_json, call
 

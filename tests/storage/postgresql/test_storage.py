@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.cli.copy import copy_studies
+from bostruct.cli.studies import copy_studies
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import LONGEST_NAME, StorageError
 from bostruct.storage.sqlite import SqliteStorage

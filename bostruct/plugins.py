@@ -49,14 +49,14 @@ def import_reference(argument: str, reference: str) -> Any:
             public = [one for one in vars(value) if not one.startswith("_")] if hasattr(value, "__dict__") else []
             listed = ", ".join(public[:MOST_LISTED]) + (", ..." if len(public) > MOST_LISTED else "")
             raise ValueError(
-                f"{argument}: {reference}: {_describe(value)} has no {name!r}; it has {listed or 'no names'}"
+                f"{argument}: {reference}: {_describe_value(value)} has no {name!r}; it has {listed or 'no names'}"
                 f"{did_you_mean(name, public)}"
             )
         value = getattr(value, name)
     return value
 
 
-def _describe(value: object) -> str:
+def _describe_value(value: object) -> str:
     if isinstance(value, ModuleType):
         return f"the module {value.__name__} ({getattr(value, '__file__', None) or 'built in'})"
     return short_repr(value)
@@ -74,16 +74,14 @@ def _import_module(argument: str, given: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise ValueError(f"{argument}: importing {given} failed: {explain(error)}") from error
-        raise ValueError(
-            f"{argument}: there is no module {error.name!r}, neither in {folder} nor on Python's path"
-        ) from error
+        missing = f"there is no module {error.name!r}, neither in {folder} nor on Python's path"
+        raise ValueError(f"{argument}: {missing}") from error
     except Exception as error:
         raise ValueError(f"{argument}: importing {given} failed: {explain(error)}") from error
     where = getattr(module, "__file__", None)
     if file is not None and (where is None or Path(where).resolve() != file.resolve()):
-        raise ValueError(
-            f"{argument}: {given}: the module {name!r} is {where or 'built in'}; give the file another name"
-        )
+        found = f"the module {name!r} is {where or 'built in'}; give the file another name"
+        raise ValueError(f"{argument}: {given}: {found}")
     return module
 
 
@@ -93,7 +91,7 @@ def explain(error: BaseException) -> str:
     error: that was caught.
     """
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "importlib" not in frame.filename]
-    own = [frame for frame in frames if Path(__file__).parent not in Path(frame.filename).parents]
+    own = [frame for frame in frames if Path(frame.filename) != Path(__file__)]
     where = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
     return f"{type(error).__name__}: {error}{where}"
 

@@ -1,8 +1,9 @@
-"""`bostruct show`: what a file of studies holds; it is opened for reading only."""
+"""`bostruct show` and `bostruct copy`: what a file of studies holds, and a backup of it, also while a study runs."""
 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,9 @@ import click
 
 from bostruct import __version__
 from bostruct.analysis.tables import format_number, format_table
-from bostruct.cli.findings import BEST_FACTS, describe_findings, describe_trial, find_rows, incumbent_row
 from bostruct.cli.options import (
     check_folder,
-    check_names,
+    check_not_empty,
     check_outputs,
     file_to_write,
     json_option,
@@ -25,12 +25,20 @@ from bostruct.cli.options import (
     plot_option,
     space_option,
 )
-from bostruct.cli.text import Facts, echo_json, format_pairs
+from bostruct.cli.text import (
+    BEST_FACTS,
+    Facts,
+    describe_findings,
+    describe_trial,
+    echo_json,
+    format_pairs,
+    incumbent_row,
+    list_findings,
+)
 from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
-    from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -66,7 +74,7 @@ def show(
     with plain_errors():
         place = open_place(file)
         names = [row.name for row in place.studies()]
-        check_names(place, names)
+        check_not_empty(place, names)
         if name is None and len(names) != 1:
             if any(option is not None for option in (csv, plot, problem)):
                 raise click.UsageError(f"--name: expected one of {', '.join(map(repr, names))}")
@@ -80,7 +88,7 @@ def show(
 def _study_facts(study: Study, result: Result) -> Facts:
     counts, waiting = Counter(trial.status for trial in result.trials), study.n_waiting
     counts["running"], counts["waiting"] = counts["running"] - waiting, waiting
-    best = study.incumbent
+    best, has_front = study.incumbent, result.goals.n_objectives > 1 and result.has_feasible
     return {
         "study": study.name,
         "version": study.version,
@@ -92,17 +100,8 @@ def _study_facts(study: Study, result: Result) -> Facts:
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
-        "front": [describe_trial(trial) for trial in _find_front(result)],
+        "front": [describe_trial(trial) for trial in (result.pareto_front if has_front else ())],
     }
-
-
-def _find_front(result: Result) -> tuple[Trial, ...]:
-    """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
-    return result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ()
-
-
-def _shorten_front(facts: Facts) -> str:
-    return f"{len(facts['front'])} on the front" if facts["front"] else ""
 
 
 def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
@@ -122,7 +121,7 @@ def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:
             facts["method"],
             str(Goals.from_json(facts["goals"])),
             *(str(facts[status]) for status in STATUSES),
-            _shorten_front(facts) or format_number(facts["best_value"]),
+            f"{len(facts['front'])} on the front" if facts["front"] else format_number(facts["best_value"]),
         )
         for facts in listed
     ]
@@ -164,7 +163,7 @@ def _show_one(study: Study, csv: str | None, plot: str | None, overwrite: bool, 
     if (limit := facts["suggest_seconds"]) is not None:
         rows.append(("limit", f"{limit:g} s for a suggestion; {facts['hasty']} were made cheaper to keep it"))
     if result.order:
-        rows += find_rows(facts, result, with_points=True)
+        rows += list_findings(facts, result, with_points=True)
     rows += [*([incumbent_row(result)] if incumbents else []), *_past_of(facts)]
     rows += [(what, path) for what, path in (("trials in", csv), ("picture", plot)) if path is not None]
     click.echo(format_pairs(rows))
@@ -193,3 +192,77 @@ def _describe_changes(study: Study) -> list[str]:
         said.append(f"{when}, {describe_change(before, change.domain)}; {read} of {change.trials} trials read")
         before = change.domain
     return said
+
+
+def check_target(context: click.Context, option: click.Parameter, target: str) -> str:
+    """Return where a copy goes, and refuse a file whose folder is not there; raises BadParameter.
+
+    context: of the command.
+    option: that was given, for the message.
+    target: the path of a file, or the URL of a database.
+    """
+    return target if "://" in target else str(check_folder(context, option, target))
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False))
+@click.argument("copy", type=click.Path(dir_okay=False), callback=check_target)
+@json_option
+def copy(file: str, copy: str, as_json: bool) -> None:
+    """Copy a file of studies to a new file, also while a study in it runs.
+
+    FILE and COPY may be databases (postgresql://...), too. All studies are copied then, each as it is at one moment. A
+    copy by `cp` is refused when it is opened where `cp` met a step that was being written.
+
+    \b
+    Examples:
+      bostruct copy runs.db backup.db
+      bostruct copy runs.db "backup-$(date +%F).db" --json
+      bostruct copy postgresql://ann@db.lab/runs backup.db
+    """
+    with plain_errors():
+        from bostruct.display import printable
+        from bostruct.study.saving import copy_file
+
+        source, target = open_place(file), open_place(copy)
+        if "://" in source.label or "://" in target.label:
+            copy_studies(file, copy)
+        else:
+            copy_file(file, copy)
+        names = [row.name for row in target.studies()]
+    if as_json:
+        echo_json({"file": source.label, "copy": target.label, "studies": names})
+    else:
+        held = ", ".join(map(repr, names))
+        click.echo(f"{printable(source.label)} is copied to {printable(target.label)}, which holds {held}")
+
+
+def copy_studies(source: str, target: str) -> None:
+    """Copy all studies of a place, one after the other, to a new file or to a database that has none of their names.
+
+    source, target: the path of a file, or the URL of a database.
+
+    Raises StorageError; a file is removed then, and a database keeps the studies that were copied before.
+    """
+    from bostruct.study.saving import new_file
+    from bostruct.study.study import Study
+
+    place = open_place(source)
+    names = [row.name for row in place.studies()]
+    check_not_empty(place, names)
+    if is_database := "://" in target:
+        _check_free(target, names)
+    with nullcontext() if is_database else new_file(target):
+        for name in names:
+            Study.load(source, name, read_only=True).save(target)
+
+
+def _check_free(target: str, names: list[str]) -> None:
+    """Raise StorageError where a database holds a study of one of these names, or one is too long for it."""
+    from bostruct.storage.protocol import StorageError, check_new_name
+
+    place = open_place(target)
+    if taken := {row.name for row in place.studies()}.intersection(names):
+        raise StorageError(f"{place.label}: holds a study {min(taken)!r} already; nothing was copied")
+    for name in names:
+        check_new_name(name, f"{place.label}: nothing was copied; ")

@@ -1,8 +1,9 @@
-"""The protocol over HTTP: a request is the body of a POST, for who has the token."""
+"""The protocol over HTTP, where a request is the body of a POST, and over streams, where it is a line."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import socket
 import stat
@@ -11,14 +12,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from time import monotonic
+from typing import BinaryIO
 
 from bostruct.output_files import OutputRefused, refuse_name_of_database
 from bostruct.serving.guarded_http import GuardedHandler, GuardedServer, is_equal, receive
-from bostruct.serving.json_lines import LONGEST
-from bostruct.serving.operations import PROTOCOL
-from bostruct.serving.refusals import CODES, Refusal
-from bostruct.serving.service import Service, write_refusal
+from bostruct.serving.messages import CODES, LONGEST, Refusal
+from bostruct.serving.service import PROTOCOL, Answer, Service, write_refusal
 
+MOST_AT_ONCE = 64
 PATH = f"/v{PROTOCOL}"
 MOST_CONNECTIONS = 256
 BODY_SECONDS = 10.0  # for the body of a request to arrive
@@ -26,31 +27,6 @@ DRAIN_SECONDS = 0.5  # for what a client sends that is not read, so that it read
 STRANGER_SECONDS = 0.05  # the same for who has no token, and may want to keep others out
 REQUESTS_A_SECOND, BURST = 500.0, 1000.0
 OF_STATUS = {status: code for code, status in reversed(CODES.items())}  # for refusals that know a status alone
-
-
-class Budget:
-    """A limit on how many requests are answered: a bucket that fills evenly (token bucket).
-
-    rate: requests a second, in the long run.
-    burst: requests that may come at once.
-    clock: returns seconds that never go back.
-    """
-
-    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
-        self._rate, self._burst, self._clock = rate, burst, clock
-        self._left, self._seen = burst, clock()
-        self._lock = threading.Lock()
-
-    def spend(self) -> bool:
-        """Take one request from the budget; return False where nothing is left of it."""
-        with self._lock:
-            now = self._clock()
-            self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
-            self._seen = now
-            if self._left < 1.0:
-                return False
-            self._left -= 1.0
-            return True
 
 
 class StudyServer(GuardedServer):
@@ -70,13 +46,13 @@ class StudyServer(GuardedServer):
         self.budget = Budget(REQUESTS_A_SECOND, BURST)
         self._inode: int | None = None  # of our own Unix socket
         if path is None:
-            super().__init__(host, port, _Handler, MOST_CONNECTIONS)
+            super().__init__(host, port, _StudyHandler, MOST_CONNECTIONS)
         else:
             path = os.path.realpath(path) if os.path.islink(path) else path
             _remove_dead_socket(path)
             mask = os.umask(0o077)
             try:
-                super().__init__(path, 0, _Handler, MOST_CONNECTIONS, socket.AF_UNIX)
+                super().__init__(path, 0, _StudyHandler, MOST_CONNECTIONS, socket.AF_UNIX)
             finally:
                 os.umask(mask)
             self._inode = os.stat(path).st_ino
@@ -92,7 +68,20 @@ class StudyServer(GuardedServer):
                     os.unlink(path)
 
 
-class _Handler(GuardedHandler):
+def _remove_dead_socket(path: str) -> None:
+    """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
+    refuse_name_of_database(path)
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(os.lstat(path).st_mode):
+            raise OutputRefused(errno.EEXIST, "is no socket; give another path", path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+            try:
+                probe.connect(path)
+            except ConnectionRefusedError:
+                os.unlink(path)
+
+
+class _StudyHandler(GuardedHandler):
     """One request and its answer, on a connection that ends then."""
 
     server: StudyServer  # pyright: ignore[reportIncompatibleVariableOverride]  # the one that made it
@@ -167,14 +156,90 @@ class _Handler(GuardedHandler):
                 read += len(more)
 
 
-def _remove_dead_socket(path: str) -> None:
-    """Remove a Unix socket that no server listens at any more, as one that was killed leaves it."""
-    refuse_name_of_database(path)
-    with suppress(FileNotFoundError):
-        if not stat.S_ISSOCK(os.lstat(path).st_mode):
-            raise OutputRefused(errno.EEXIST, "is no socket; give another path", path)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+class Budget:
+    """A limit on how many requests are answered: a bucket that fills evenly (token bucket).
+
+    rate: requests a second, in the long run.
+    burst: requests that may come at once.
+    clock: returns seconds that never go back.
+    """
+
+    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._left, self._seen = burst, clock()
+        self._lock = threading.Lock()
+
+    def spend(self) -> bool:
+        """Take one request from the budget; return False where nothing is left of it."""
+        with self._lock:
+            now = self._clock()
+            self._left = min(self._burst, self._left + (now - self._seen) * self._rate)
+            self._seen = now
+            if self._left < 1.0:
+                return False
+            self._left -= 1.0
+            return True
+
+
+def serve_lines(service: Service, source: BinaryIO, sink: BinaryIO) -> None:
+    """Answer each line until there are no more, or nobody reads the answers.
+
+    service: that answers.
+    source: of requests, a line each. One with an `id` is answered beside others, as soon as it is ready; one without
+        is answered before the next line is read.
+    sink: of answers, a line each.
+    """
+    writer = _Writer(sink)
+    free = threading.Semaphore(MOST_AT_ONCE)  # a client that does not wait for answers has to
+
+    def answer(line: bytes) -> None:
+        try:
+            writer.write(service.answer(line))
+        finally:
+            free.release()
+
+    while not writer.is_broken and (line := source.readline(LONGEST + 1)):
+        if len(line) > LONGEST:
+            while line and not line.endswith(b"\n"):
+                line = source.readline(LONGEST)
+            refusal = Refusal("too_large", f"expected a line of at most {LONGEST} bytes")
+            writer.write(Answer(refusal.status, write_refusal(refusal)))
+        elif line.strip():
+            free.acquire()
+            if _has_id(line):
+                threading.Thread(target=answer, args=(line,), daemon=True).start()  # Ctrl-C waits for nobody
+            else:
+                answer(line)
+    for _ in range(MOST_AT_ONCE):  # requests that are being answered
+        free.acquire()
+
+
+class _Writer:
+    """Answers to a stream, one at a time; those that reach nobody are undone."""
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self._sink = sink
+        self._lock = threading.Lock()
+        self.is_broken = False
+
+    def write(self, answer: Answer) -> None:
+        with self._lock:
             try:
-                probe.connect(path)
-            except ConnectionRefusedError:
-                os.unlink(path)
+                if not self.is_broken:
+                    self._sink.write(answer.body)
+                    self._sink.flush()
+            except (OSError, ValueError):  # closed by the other side, or by us
+                self.is_broken = True
+        if self.is_broken and answer.undo is not None:
+            answer.undo()
+
+
+def _has_id(line: bytes) -> bool:
+    """Tell whether a request has a name of its own, by which its answer is known."""
+    if b'"id"' not in line:
+        return False
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError):  # the service says what is wrong, in its turn
+        return False
+    return isinstance(request, dict) and request.get("id") is not None

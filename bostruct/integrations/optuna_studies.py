@@ -1,29 +1,50 @@
-"""Studies of bostruct written to a storage of Optuna, where its dashboard and plots show them."""
+"""Studies of bostruct mirrored to a storage of Optuna, whose dashboard shows them, and made from studies of Optuna."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from optuna.storages import BaseStorage, JournalStorage
 from optuna.storages.journal import JournalFileBackend
+from optuna.study import Study as OptunaStudy
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, ParsedJson, Point, PointError
+from bostruct.contracts import BostructError, Domain, DomainError, ParsedJson, Point, PointError, Presented
+from bostruct.domains.registry import domain_from_json
+from bostruct.domains.space.space import Space
 from bostruct.execution.clock import as_time
-from bostruct.integrations.optuna_spaces import describe_parameters, encode_point, encode_structures, fit_value
+from bostruct.goals.declared import Goals
+from bostruct.integrations.optuna_spaces import (
+    add_conditions,
+    assemble_point,
+    count_limits,
+    declare,
+    describe_parameters,
+    drop_inactive,
+    encode_point,
+    encode_structures,
+    fit_value,
+    has_values,
+    infer_conditions,
+    read_distribution,
+    read_outcome,
+    read_trial_point,
+    read_value,
+)
+from bostruct.outcome import Outcome, outcome_of
 from bostruct.output_files import check_output
 from bostruct.study.history import Trial
-from bostruct.study.records import JsonDomain
+from bostruct.study.records import JsonDomain, as_domain
+from bostruct.study.study import Study
 
-if TYPE_CHECKING:
-    from bostruct.study.study import Study
-
+AnyStudy = TypeVar("AnyStudy", bound=Study)
 MIRRORED = "bostruct"  # the user attribute, of studies and trials, with what Optuna has no place for
 
 
@@ -79,7 +100,8 @@ class StudyMirror:
             raise DomainError(f"study {study.name!r} was loaded without its space; Study.load(..., space=...) knows it")
         study_id = self._open(study)
         self._describe(study, study_id)
-        known = _find_mirrored(self._storage.get_all_trials(study_id, deepcopy=False))
+        stored = self._storage.get_all_trials(study_id, deepcopy=False)
+        known = {one.user_attrs[MIRRORED]["number"]: one for one in stored if MIRRORED in one.user_attrs}  # the last
         for one in study.trials:
             mirrored = known.get(one.number)
             if mirrored is None or (mirrored.state.is_finished() and _find_end(mirrored) != one.finished):
@@ -87,7 +109,7 @@ class StudyMirror:
             elif not mirrored.state.is_finished() and one.status != "running":
                 self._finish(
                     self._storage.get_trial_id_from_study_id_trial_number(study_id, mirrored.number),
-                    _freeze(study, one),
+                    _to_frozen_trial(study, one),
                 )
 
     def _open(self, study: Study) -> int:
@@ -123,7 +145,7 @@ class StudyMirror:
 
     def _add(self, study_id: int, study: Study, trial: Trial) -> None:
         try:
-            self._storage.create_new_trial(study_id, template_trial=_freeze(study, trial))
+            self._storage.create_new_trial(study_id, template_trial=_to_frozen_trial(study, trial))
         except ValueError as error:
             if not study.space_changes:
                 raise
@@ -143,18 +165,9 @@ class StudyMirror:
         self._storage.set_trial_state_values(trial_id, told.state, told.values)
 
 
-def _find_mirrored(trials: list[FrozenTrial]) -> dict[int, FrozenTrial]:
-    """Return the last trial of Optuna for each trial of ours, by our number."""
-    return {_read_own(trial)["number"]: trial for trial in trials if MIRRORED in trial.user_attrs}
-
-
-def _read_own(trial: FrozenTrial) -> Mapping[str, ParsedJson]:
-    return trial.user_attrs[MIRRORED]
-
-
 def _find_end(trial: FrozenTrial) -> float | None:
     """Return when one of our trials was finished, as Optuna has it; None while it runs."""
-    finished = _read_own(trial)["finished"]
+    finished = trial.user_attrs[MIRRORED]["finished"]
     return None if finished is None else as_time(finished)
 
 
@@ -180,9 +193,9 @@ def _parse_point(study: Study, trial: Trial) -> Point | None:
         return None
 
 
-def _freeze(study: Study, trial: Trial) -> FrozenTrial:
+def _to_frozen_trial(study: Study, trial: Trial) -> FrozenTrial:
     """Return a trial as Optuna has it."""
-    params, distributions, attributes = _write_point(study, trial)
+    params, distributions, attributes = _write_parameters(study, trial)
     has_stopped = "stopped_at" in trial.info
     states = {"running": TrialState.RUNNING, "completed": TrialState.PRUNED if has_stopped else TrialState.COMPLETE}
     frozen = create_trial(
@@ -190,7 +203,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
         values=list(trial.values) or None,
         params=params,
         distributions=distributions,
-        user_attrs=attributes | {MIRRORED: _describe(trial)},
+        user_attrs=attributes | {MIRRORED: _mirrored_attributes(trial)},
         intermediate_values={int(step): float(value) for step, value in trial.info.get("reports", ())},
         constraints={
             limit.name: limit.slack(trial.constraints[limit.name]) for limit in study.goals.limits if trial.values
@@ -201,7 +214,7 @@ def _freeze(study: Study, trial: Trial) -> FrozenTrial:
     return frozen
 
 
-def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
+def _write_parameters(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, Any], dict[str, ParsedJson]]:
     """Return the parameters of a trial, their distributions, and its user attributes, none of one that is no data."""
     if (x := _parse_point(study, trial)) is None:
         return {}, {}, {}
@@ -211,9 +224,125 @@ def _write_point(study: Study, trial: Trial) -> tuple[dict[str, Any], dict[str, 
     return params, distributions, encode_structures(study.domain, x)
 
 
-def _describe(trial: Trial) -> dict[str, ParsedJson]:
+def _mirrored_attributes(trial: Trial) -> dict[str, ParsedJson]:
     """Return what Optuna has no place for; what says nothing is left out."""
     told = {"status": trial.status, "reason": trial.reason, "origin": trial.origin, "unread": trial.unread}
     told |= {"constraints": dict(trial.constraints), "sd": trial.sd, "repeats": list(trial.repeats)}
     kept = {name: one for name, one in told.items() if one not in (None, {}, [])}
     return {"number": trial.number, "finished": trial.finished, **kept}
+
+
+def import_study(
+    make: type[AnyStudy], given: OptunaStudy, space: Domain | Mapping[str, object] | None, **settings: Any
+) -> AnyStudy:
+    """Make a study of the finished trials of a study of Optuna: see `Study.from_optuna`, whose arguments these are.
+
+    make: the class of the study.
+    given: the study of Optuna.
+    space: None for the one that the distributions tell.
+    settings: of `Study`.
+    """
+    if not isinstance(given, OptunaStudy):
+        raise TypeError(f"optuna_study: expected a study of Optuna, optuna.load_study(...), got {short_repr(given)}")
+    trials = _drop_superseded([one for one in given.get_trials(deepcopy=False) if one.state.is_finished()])
+    own: Mapping[str, ParsedJson] = given.user_attrs.get(MIRRORED, {})
+    is_mirror = bool(own) and all(MIRRORED in one.user_attrs for one in trials)
+    domain = as_domain(space) if space is not None else _infer_space(own, trials)
+    limits = sorted(count_limits(trials) or ())
+    goals = Goals.from_json(own["goals"]) if is_mirror else declare(given.directions, limits)
+    is_same_space = json.loads(json.dumps(domain.to_json())) == own.get("space")
+    moved = own.get("moved", {}) if is_same_space else {}
+    points = [_read_point(domain, one, moved) for one in trials]
+    outcomes = [_read_mirrored(one) if is_mirror else read_outcome(one, limits) for one in trials]
+    study = make(domain, **goals.to_arguments(), **settings)
+    if study.trials:
+        study.close()
+        raise BostructError(f"storage: expected none that holds study {study.name!r} already; Study.load opens it")
+    for point, outcome in zip(points, outcomes, strict=True):
+        if point is not None:
+            study.add(point, outcome)
+    return study
+
+
+def _drop_superseded(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """Return trials without those of a mirror that were handed out again: the last one of each number counts."""
+    last = {one.user_attrs[MIRRORED]["number"]: one.number for one in trials if MIRRORED in one.user_attrs}
+    return [
+        one
+        for one in trials
+        if MIRRORED not in one.user_attrs or last[one.user_attrs[MIRRORED]["number"]] == one.number
+    ]
+
+
+def _infer_space(own: Mapping[str, ParsedJson], trials: Sequence[FrozenTrial]) -> Domain:
+    """Return the space of a mirrored study as it was, and of any other the one that its distributions tell.
+
+    own: what the mirror wrote of the study, empty for another one.
+    trials: finished ones.
+
+    Raises DomainError where that takes knowledge that the storage does not hold.
+    """
+    if "space" in own:
+        try:
+            return domain_from_json(own["space"])
+        except DomainError as error:
+            raise DomainError(
+                f"space: the storage does not hold the space of the study: {error}; give it as space="
+            ) from error
+    told = [one for one in trials if has_values(one)]
+    distributions: dict[str, Any] = {}
+    for trial in told:
+        for name, one in trial.distributions.items():
+            if distributions.setdefault(name, one) != one:
+                raise DomainError(
+                    f"{name}: trial {trial.number} has {one}, an earlier one {distributions[name]}; give space= with a "
+                    f"variable {name!r} that has the values of both"
+                )
+    several = {name: one for name, one in distributions.items() if not one.single()}
+    if not several:
+        raise DomainError("space: no trial with values has a parameter of several values; give space=")
+    conditions = infer_conditions([one.params for one in told], several)
+    for name in [one for one in several if one not in conditions]:
+        absent = [one.number for one in told if name not in one.params]
+        raise DomainError(
+            f"{name}: {len(absent)} of {len(told)} trials with values lack it, such as trial {absent[0]}, and no other "
+            f"parameter tells when; give space= with all variables, {name!r} with when={{...}}"
+        )
+    return Space(add_conditions({name: read_distribution(name, one) for name, one in several.items()}, conditions))
+
+
+def _read_point(domain: Domain, trial: FrozenTrial, moved: Mapping[str, ParsedJson]) -> Presented | None:
+    """Return the point of a trial; None for a failed one that ended before its point was known.
+
+    domain: of the point.
+    trial: of Optuna.
+    moved: what the space of a mirrored study made of trials from before it changed, by their number there.
+
+    Raises PointError for a trial with values whose point the domain has not.
+    """
+    own = trial.user_attrs.get(MIRRORED, {})
+    own = own | moved.get(str(own.get("number")), {})
+    if own.get("unread"):
+        return None
+    try:
+        if "point" in own:  # numbers stay as they were evaluated
+            point = drop_inactive(domain, assemble_point(domain, trial.params, {}, own["point"]))
+        else:
+            point = read_trial_point(domain, trial)
+        domain.parse(point)
+    except PointError as error:
+        if has_values(trial):
+            raise PointError(f"trial {trial.number} of the study of Optuna: {error}") from error
+        return None
+    return point
+
+
+def _read_mirrored(trial: FrozenTrial) -> Outcome:
+    """Return the outcome of a trial as our study had it."""
+    own = trial.user_attrs[MIRRORED]
+    if not has_values(trial):
+        reason = {"infeasible" if own["status"] == "infeasible" else "failed": own["reason"]}
+        return Outcome(**reason)
+    parts = {name: own.get(name) for name in ("constraints", "sd")}
+    outcome = outcome_of({"value": read_value(trial), **parts})
+    return replace(outcome, repeats=tuple(own.get("repeats", ())))

@@ -1,1 +1,0 @@
-"""Parts that other packages bring, by name."""
