@@ -14,7 +14,7 @@ import bostruct as bo
 from bostruct.contracts import Array
 from bostruct.kernels.otmann.settings import REFERENCE
 from bostruct.kernels.spectrum_clip import NEGLIGIBLE
-from bostruct.methods.default_kernels import N_SCALE_POINTS, scaled_otmann
+from bostruct.methods.defaults import N_SCALE_POINTS, scaled_otmann
 from bostruct.problems.registry import load
 
 

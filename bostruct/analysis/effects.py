@@ -18,8 +18,7 @@ from bostruct.contracts import Array, BostructError, IntArray
 from bostruct.display import show_count
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
-from bostruct.surrogates.conditional_fanova import mean_of_draws
-from bostruct.surrogates.fanova import Feature, grow_forest, mean_effect, scale_to_unit
+from bostruct.surrogates.fanova import Feature, grow_forest, mean_effect, mean_of_draws, scale_to_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

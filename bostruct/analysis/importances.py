@@ -26,7 +26,6 @@ from bostruct.domains.part_choices import DescribedParts
 from bostruct.domains.space.variable import Variable
 from bostruct.domains.structure_choices import MARK, StructureChoices, draw_values
 from bostruct.study.result import Result
-from bostruct.surrogates.conditional_fanova import importances_of_draws, thin_levels
 from bostruct.surrogates.fanova import (
     TREES,
     Effect,
@@ -36,8 +35,10 @@ from bostruct.surrogates.fanova import (
     fill_design,
     grow_forest,
     importances,
+    importances_of_draws,
     join_features,
     scale_to_unit,
+    thin_levels,
 )
 
 if TYPE_CHECKING:

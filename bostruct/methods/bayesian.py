@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bostruct.acquisition.annealed_search import AnnealedSearch
+from bostruct.acquisition.bounded_search import Sampling
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
-from bostruct.acquisition.joint_ascent import JointAscent
-from bostruct.acquisition.local_search import LocalSearch
-from bostruct.acquisition.sampling import Sampling
+from bostruct.acquisition.local_search import JointAscent, LocalSearch
 from bostruct.checks import check_domain, list_wide
 from bostruct.contracts import (
     AcquisitionFunction,
@@ -19,16 +18,14 @@ from bostruct.contracts import (
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedules
-from bostruct.methods.initial_designs import initial_design
+from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
-from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
-from bostruct.searchers.proposals import mutations_of, neighbors_of, nothing_around
+from bostruct.searchers.proposals import initial_design, mutations_of, neighbors_of, nothing_around
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.output_warping import OutputWarping
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.warping import OutputWarping
 
 MOST_LISTED = 10_000  # points of which each is scored, where descriptors say how alike choices are
 MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together

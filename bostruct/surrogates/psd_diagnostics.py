@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Info, Kernel, State, Surrogate
-from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
 
 GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection

@@ -9,7 +9,7 @@ from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.kernels.space.factor import Factor
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import VariableKernels, product_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_domain, check_kernel
 
 

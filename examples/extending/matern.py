@@ -8,7 +8,7 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Kernel, Parameter
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_kernel
 
 ROOT_5 = math.sqrt(5.0)

@@ -9,7 +9,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import LocalDomain, PointError
 from bostruct.kernels.distance import DistanceKernel
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_domain, check_kernel
 
 

@@ -11,9 +11,9 @@ from bostruct.kernels.space.diffusion import ard_diffusion
 from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.methods.combo import ComboPriors
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.priors import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import SMALL_CNN
 

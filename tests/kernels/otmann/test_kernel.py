@@ -8,7 +8,7 @@ from bostruct.kernels.otmann import distance, table
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 

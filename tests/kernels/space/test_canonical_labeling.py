@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from bostruct.kernels.space.canonical_labeling import label_canonically
 from bostruct.kernels.space.permutation import OrderShape, PermutationEffect, compare_queues
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from tests.strategies import rngs
 
 

@@ -33,7 +33,7 @@ from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
 from bostruct.kernels.space.sequence import SequenceEffect
 from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor
 from bostruct.kernels.space.tables import TableFactor
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.common import check_defaults
 from bostruct.testing.kernel_laws import check_kernel
 from tests.wide_variable import ORDERS, OrderFactor

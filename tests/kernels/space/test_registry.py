@@ -25,7 +25,7 @@ from bostruct.kernels.space.registry import (
     number_parameters,
     product_kernel,
 )
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
 from bostruct.testing.kernel_laws import check_gram, check_kernel

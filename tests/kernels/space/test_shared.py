@@ -18,8 +18,8 @@ from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.shared import HammingFactor, SharedFactor, share_parameters
 from bostruct.kernels.space.tables import TableFactor
-from bostruct.methods.default_kernels import MOST_APART, space_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.methods.defaults import MOST_APART, space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 
 MIXED = {

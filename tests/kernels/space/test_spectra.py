@@ -22,7 +22,7 @@ from bostruct.kernels.space.spectra import (
 )
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.study.threads import ThreadLimit
-from bostruct.surrogates.priors import LogHorseshoe, Normal, TruncatedNormal
+from bostruct.surrogates.hyperparameters import LogHorseshoe, Normal, TruncatedNormal
 
 
 @pytest.fixture(autouse=True, scope="module")
