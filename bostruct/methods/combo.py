@@ -12,7 +12,7 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array
 from bostruct.domains.space.space import Space
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
-from bostruct.kernels.space.links import LogEdgeWeight
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods.defaults import variable_graphs
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import Improvement

@@ -34,11 +34,11 @@ from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.permutation import number_names
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.kernels.traces import TraceKernel, is_compared
 from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
 from bostruct.surrogates.hyperparameters import Normal, bounded_normal

@@ -12,9 +12,9 @@ from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.checks import check_domain
 from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods.defaults import architecture_kernel, joint_kernel, success_model
 from bostruct.methods.refusals import domain_label
 from bostruct.searchers.bayesian import BayesianSearch

@@ -11,7 +11,7 @@ import numpy as np
 
 from bostruct.checks import ROUNDING, first_occurrences
 from bostruct.contracts import Array, Batch, Domain, DomainError, Kernel, Searcher
-from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import PoolFirst

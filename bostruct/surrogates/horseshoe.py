@@ -21,6 +21,9 @@ from bostruct.contracts import Array, Batch, DomainError, Info, IntArray, Numeri
 from bostruct.surrogates.hyperparameters import check_values
 from bostruct.surrogates.standardization import standardize
 
+SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
+MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
+
 
 class GibbsState(NamedTuple):
     """The state of the sampler.
@@ -207,10 +210,6 @@ def decode_state(state: State) -> GibbsState:
     state: as JSON, local scales as thousandths of their decadic logarithms.
     """
     return GibbsState(10.0 ** (np.array(state["local"]) / 1_000), state["overall"], state["noise"])
-
-
-SMALLEST_SQUARED_SCALE, LARGEST_SQUARED_SCALE = 1e-10, 1e6  # of squared scales, in units of the standardized values
-MAX_MONOMIALS = 50_000  # a sweep of the sampler then takes about a second at 300 points
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import ChoiceVariable, check_choices
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.registry import VariableKernels, product_kernel
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_domain, check_kernel
 

@@ -24,7 +24,7 @@ from bostruct.acquisition.local_search import (
 from bostruct.checks import first_occurrences
 from bostruct.contracts import Score
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods import auto, combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.defaults import variable_graphs

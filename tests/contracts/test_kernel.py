@@ -15,8 +15,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Kernel, Parameter, Prior
 from bostruct.contracts.kernel import differentiate
-from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
-from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.kernels.algebra import PartKernel, Product, SpectrumClip, WeightedSum
 from bostruct.kernels.tasks import TaskKernel
 from bostruct.surrogates.hyperparameters import Bounded, LogHorseshoe, Normal, TruncatedNormal
 from bostruct.surrogates.map_gp import MAPGP

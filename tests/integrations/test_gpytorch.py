@@ -19,8 +19,8 @@ from bostruct.contracts import Parameter, Prior
 from bostruct.domains.space.space import Space
 from bostruct.integrations.gpytorch import BlockPrior, GramKernel, diffusion_kernel
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.defaults import default_kernel, space_kernel, variable_graphs

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
-from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods import map_surrogate, marginalized_surrogate
 from bostruct.methods.defaults import architecture_kernel
 from bostruct.surrogates.hyperparameters import Hyperparameters, bounded_normal

@@ -14,8 +14,8 @@ import bostruct as bo
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
 from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit

@@ -16,7 +16,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.methods.defaults import variable_graphs
 from bostruct.surrogates.chain import block_evidence
 from bostruct.surrogates.hyperparameters import Normal

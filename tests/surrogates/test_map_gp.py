@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal
 import bostruct as bo
 from bostruct.contracts import NumericalError
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogLengthscale
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Normal

@@ -20,10 +20,9 @@ from bostruct.contracts import Array
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, WeightedGraph
 from bostruct.kernels.space import complete
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
-from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import main_effects
-from bostruct.kernels.space.spectra import eigenvalues
+from bostruct.kernels.space.spectra import Link, LogEdgeWeight, LogLengthscale, eigenvalues
 from bostruct.methods import auto
 from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit

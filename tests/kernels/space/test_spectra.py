@@ -12,8 +12,10 @@ from scipy.linalg import expm
 
 from bostruct.contracts import Array
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
-from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.spectra import (
+    Link,
+    LogEdgeWeight,
+    LogLengthscale,
     complete_log_correlation,
     complete_slope,
     diffusion,
