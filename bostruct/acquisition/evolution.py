@@ -152,7 +152,9 @@ class Evolution(Maximizer):
         while left > 0:
             size = min(generation_size, left)
             parents = rng.choice(len(xs), size=size, p=self.selection(scores))
-            born = _drop_duplicates(domain, _mutate_each(domain, xs, parents.tolist(), rng), known)
+            tried = (try_mutation(domain, xs[parent], rng) for parent in parents.tolist())
+            children = domain.join([child for child in tried if child is not None])
+            born = _drop_duplicates(domain, children, known)
             if len(born):
                 xs, scores = domain.join(xs, born), np.concatenate([scores, score(born)])
             left, generations = left - size, generations + 1
@@ -184,8 +186,3 @@ def _drop_duplicates(domain: Domain, xs: Batch, known: set[Hashable]) -> Batch:
             known.add(key)
             fresh.append(position)
     return domain.take(xs, fresh)
-
-
-def _mutate_each(domain: Domain, xs: Batch, parents: list[int], rng: np.random.Generator) -> Batch:
-    tried = (try_mutation(domain, xs[parent], rng) for parent in parents)
-    return domain.join([child for child in tried if child is not None])

@@ -100,7 +100,7 @@ def default_search(domain: Domain) -> SearchSettings:
     if _is_table(domain):
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
         return SearchSettings(listed, 5, neighbors_of)
-    if domain.lists_many and _has_many_choices(domain):
+    if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
@@ -114,10 +114,6 @@ def default_search(domain: Domain) -> SearchSettings:
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
-
-
-def _has_many_choices(domain: Domain) -> bool:
-    return len(domain.variables) > MOST_BY_ONE and not domain.n_continuous
 
 
 def _is_table(domain: Domain) -> bool:

@@ -89,7 +89,7 @@ class HillClimbing(Searcher):
         """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
         x = history.completed[center]
         local = self.domain.traits.local
-        if local is None or self._has_numbers:
+        if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
             return self._unseen_mutation(history, x, rng)
         # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
         for most in (16, len(history.seen) + 1):
@@ -98,11 +98,6 @@ class HillClimbing(Searcher):
             if unseen:
                 return neighbors[unseen[rng.integers(len(unseen))]]
         return None
-
-    @property
-    def _has_numbers(self) -> bool:
-        """True where few neighbors but those by a number would be visited."""
-        return not self.best_improvement and self.domain.n_continuous > 0
 
     def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
         """Draw mutations until one is unseen; return None where none of 100 is."""

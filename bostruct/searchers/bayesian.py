@@ -176,7 +176,8 @@ class BayesianSearch(Searcher):
         try:
             posterior, learned, info = self._condition(history, state, fit_rng)
             believed = posterior.believe(history.running)
-            score, kept = self._build_score(believed, history, state, fit_rng)
+            score, built = self.score.build_from(believed, history, state.get("score"), fit_rng)
+            kept = {} if built is None else {"score": built}
         except NumericalError as error:
             yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
             return
@@ -304,13 +305,6 @@ class BayesianSearch(Searcher):
         if of_outputs:
             values = np.hstack([history.objectives, history.slacks])
         return surrogate.condition(history.completed, values, state["surrogate"], rng)
-
-    def _build_score(
-        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> tuple[Score, dict[str, State]]:
-        """Return the score of a posterior, and what the searcher's state keeps of its builder, empty for nothing."""
-        score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
-        return score, {} if kept is None else {"score": kept}
 
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
         """Return an initial point; None once there are enough, or none is left and told points may be repeated.

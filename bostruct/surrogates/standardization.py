@@ -40,7 +40,7 @@ def standardize(values: Array, rounding: float = 0.0, variances: Array | None = 
     """
     shift = float(np.mean(values))
     if not has_spread(values, rounding):
-        scale = _distance_from_0(shift)
+        scale = abs(shift) if abs(shift) > SMALLEST_SCALE else 1.0
     elif variances is None:
         scale = float(np.std(values))
     else:
@@ -117,7 +117,3 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     else:
         t = least if weigh(least)[1] <= 0.0 else float(root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
     return float(np.mean(values)) + unit * weigh(t)[0], unit * math.sqrt(t)
-
-
-def _distance_from_0(shift: float) -> float:
-    return abs(shift) if abs(shift) > SMALLEST_SCALE else 1.0

@@ -374,7 +374,10 @@ class _Causes:
         self.steps = np.array(codes.steps, dtype=np.int64).reshape(-1, 2)
         self.step_starts, self.n = self._number_rows(end)
         self.step_widths = sizes[self.steps[:, 0]]
-        self.prior = self._spread_prior(end)
+        prior = np.full(self.n, PRIOR_COUNT * SINGLE / len(self.codes.sizes))
+        prior[self.n_single : end] = PRIOR_COUNT * PAIR / max(len(self.pairs), 1)
+        prior[end:] = PRIOR_COUNT * STEP / max(len(self.steps), 1)
+        self.prior = prior
 
     def list_all(self, codes: IntArray) -> IntArray:
         """Return the causes that each of n points has, some twice (n, k).
@@ -403,13 +406,6 @@ class _Causes:
                 starts[k] = start
                 start += self.codes.sizes[left] ** 2
         return starts, start
-
-    def _spread_prior(self, first_step: int) -> Array:
-        """Return the count of firings that is expected of each cause before any point is known (n,)."""
-        prior = np.full(self.n, PRIOR_COUNT * SINGLE / len(self.codes.sizes))
-        prior[self.n_single : first_step] = PRIOR_COUNT * PAIR / max(len(self.pairs), 1)
-        prior[first_step:] = PRIOR_COUNT * STEP / max(len(self.steps), 1)
-        return prior
 
 
 def _number(counts: IntArray, start: int) -> tuple[IntArray, int]:

@@ -161,11 +161,8 @@ def profile(architecture: Architecture, settings: Otmann) -> Profile:
     family = architecture.family
     table = cost_table(family, settings)
     labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
-    block, masses, codes = (
-        table.block[labels],
-        layer_masses(architecture, settings),
-        _attribute_codes(architecture, settings),
-    )
+    block = table.block[labels]
+    masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
     paths = path_lengths(architecture).reshape(len(labels), -1)
     columns = (block, labels, masses, paths, codes)
     looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable

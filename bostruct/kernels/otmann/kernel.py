@@ -175,7 +175,10 @@ class DistanceTable:
         if not all(y in self.row for y in ys):
             return both_distances(xs, ys, self.settings)
         if self.candidates != list(xs):
-            self.candidates, self.candidate_distances = list(xs), self._known_rows(xs)
+            known = [i for i, x in enumerate(xs) if x in self.row]
+            found = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
+            found[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
+            self.candidates, self.candidate_distances = list(xs), found  # NaN where not computed yet
         rows = np.array([self.row[y] for y in ys], dtype=np.int64)
         self._fill_between(np.unique(rows))
         return self.candidate_distances[:, :, rows]
@@ -197,13 +200,6 @@ class DistanceTable:
         self.distances, self.architectures = grown, [*kept, *new]
         self.row = {x: row for row, x in enumerate(self.architectures)}
         self.candidates = []
-
-    def _known_rows(self, xs: Sequence[Architecture]) -> Array:
-        """Return the distances from candidates to the rows of the table, NaN where not computed yet."""
-        known = [i for i, x in enumerate(xs) if x in self.row]
-        rows = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
-        rows[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
-        return rows
 
     def _fill_among(self, rows: IntArray) -> None:
         missing = np.isnan(self.distances[0][rows[:, None], rows])
