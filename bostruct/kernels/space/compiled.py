@@ -19,11 +19,8 @@ from numba import njit
 from bostruct.contracts import Array, IntArray
 
 # error_model="numpy": without a check of each division, which keeps a loop from being vectorized
-REASSOCIATED = {
-    "reassoc",
-    "contract",
-    "nsz",
-}  # sums in any order; infinities and numbers that are none keep their rules
+# Sums in any order; infinities and numbers that are none keep their rules.
+REASSOCIATED = {"reassoc", "contract", "nsz"}
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -160,9 +160,8 @@ class FeatureFactor(Factor):
     def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> FeatureChanges:
         w = self.features.width
         before = changes.before[:, :w]
-        is_new = np.append(True, (before[1:] != before[:-1]).any(axis=1))[
-            : len(before)
-        ]  # changes of one value in a row
+        # Changes of one value stand in a row.
+        is_new = np.append(True, (before[1:] != before[:-1]).any(axis=1))[: len(before)]
         known = self.features.encode(before[is_new])[np.cumsum(is_new) - 1]
         return FeatureChanges(changes.which, known, self.features.encode(changes.after[:, :w]), self._encode(ys))
 
