@@ -12,9 +12,9 @@ import numpy as np
 
 import bostruct as bo
 from bostruct.contracts import Array
+from bostruct.kernels.algebra import NEGLIGIBLE
 from bostruct.kernels.otmann.settings import REFERENCE
-from bostruct.kernels.spectrum_clip import NEGLIGIBLE
-from bostruct.methods.default_kernels import N_SCALE_POINTS, scaled_otmann
+from bostruct.methods.defaults import N_SCALE_POINTS, scaled_otmann
 from bostruct.problems.registry import load
 
 

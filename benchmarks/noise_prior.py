@@ -26,7 +26,7 @@ import numpy as np
 import bostruct as bo
 from bostruct import methods, problems
 from bostruct.contracts import Array
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 
 MARKS = (30, 60)  # trials
 WHAT = ("told", "recommended")

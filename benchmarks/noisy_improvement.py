@@ -22,7 +22,7 @@ from bostruct import methods, problems
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.contracts import Array
 from bostruct.problems.contamination import contamination
-from bostruct.searchers.noisy_improvement import NoisyImprovement
+from bostruct.searchers.scores import NoisyImprovement
 from bostruct.surrogates.latent_draws import LatentSampler
 
 LEAST_NOISE = 0.1  # share of the variance of a value

@@ -18,7 +18,7 @@ class Exemplar(NamedTuple):
 EXEMPLARS = (
     Exemplar("kind of variable", "bostruct.domains.space.numeric"),
     Exemplar("factor of the product kernel", "bostruct.kernels.space.complete"),
-    Exemplar("method", "bostruct.methods.tpe"),
+    Exemplar("method", "bostruct.methods.combo"),
     Exemplar("searcher", "bostruct.searchers.tpe"),
     Exemplar("storage back end", "bostruct.storage.memory"),
     Exemplar("problem", "bostruct.problems.ising"),

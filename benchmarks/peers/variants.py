@@ -13,9 +13,8 @@ from benchmarks.peers.tasks import Point, Task
 from bostruct import methods
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.kernels.space.registry import has_order_to_doubt
-from bostruct.methods.branches import BranchExploration
-from bostruct.methods.default_kernels import space_kernel
-from bostruct.methods.success import success_model
+from bostruct.methods.defaults import space_kernel, success_model
+from bostruct.methods.exploration import BranchExploration
 from bostruct.searchers.scores import best_observed
 
 FEW = 5  # points before the model is asked, as where there is a prior

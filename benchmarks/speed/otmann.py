@@ -24,8 +24,7 @@ from benchmarks.speed.report import Row, at_most, main, median, plain_row
 from bostruct.contracts import Array
 from bostruct.domains.architecture.domain import ArchitectureDomain, Bounds, cnn_domain, mlp_domain
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.profile import Profile, cached_profile, profile
+from bostruct.kernels.otmann.distance import Profile, cached_profile, otmann_distances, profile
 from bostruct.kernels.otmann.settings import REFERENCE, cost_table
 
 N_PAIRS = 400

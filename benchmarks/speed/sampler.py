@@ -23,9 +23,9 @@ from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import Row, at_least, main, median, plain_row, time_call
 from bostruct.kernels.space import complete
 from bostruct.methods import combo
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.methods.defaults import variable_graphs
 from bostruct.problems.contamination import contamination
-from bostruct.surrogates import block_evidence, gaussian
+from bostruct.surrogates import chain, gaussian
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.hyperparameters import Hyperparameters
 
@@ -129,7 +129,7 @@ def _clock_cholesky() -> Iterator[Callable[[], float]]:
     """Counts the seconds spent inside LAPACK's Cholesky factorization, and inside the two steps between its blocks."""
     places: list[tuple[Any, str]] = [
         (gaussian, "dpotrf"),
-        *((block_evidence, name) for name in ("dpotrf", "dtrsm", "dsyrk")),
+        *((chain, name) for name in ("dpotrf", "dtrsm", "dsyrk")),
     ]
     originals, spent = [getattr(module, name) for module, name in places], [0.0]
 

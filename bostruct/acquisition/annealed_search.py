@@ -12,7 +12,7 @@ import numpy.typing as npt
 from bostruct.acquisition.bounded_search import best_of_each_unpruned
 from bostruct.acquisition.local_search import draw_with_neighbors
 from bostruct.checks import check_integer, check_number, first_occurrences
-from bostruct.contracts import Array, Batch, Domain, Info, IntArray, LocalDomain, Maximizer, Score
+from bostruct.contracts import Array, Batch, Domain, Info, LocalDomain, Maximizer, Score
 
 MOST_SPRAYED = 5  # starts whose neighbors are candidates
 ELITE = 0.25  # share of the starts that walks begin from
@@ -77,7 +77,10 @@ class AnnealedSearch(Maximizer):
         met = [walkers]
         for step in range(self.steps):
             neighbors, of = domain.change_each(walkers.points, self.neighbors, rng)
-            found, has = _find_best(score, domain, neighbors, of, len(walkers.scores))
+            n_walks = len(walkers.scores)
+            winner, top = best_of_each_unpruned(score, neighbors, of, n_walks, np.full(n_walks, -np.inf))
+            has = winner >= 0  # which walks have a neighbor above -inf
+            found = Scored(domain.take(neighbors, winner[has]), top[has])
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
             walkers = _move(domain, walkers, found, has, heat, rng)
             met.append(found)
@@ -104,15 +107,6 @@ class AnnealedSearch(Maximizer):
         points = domain.join(domain.take(candidates, chosen), domain.take(starts, elite))
         of_elite = score(points[len(chosen) :]) if len(elite) else np.zeros(0)
         return Scored(points, np.concatenate([scores[chosen], of_elite]))
-
-
-def _find_best(
-    score: Score, domain: Domain, neighbors: Batch, of: IntArray, n_walks: int
-) -> tuple[Scored, npt.NDArray[np.bool_]]:
-    """Return the best neighbor of each walk that has one above -inf, and which walks have."""
-    winner, top = best_of_each_unpruned(score, neighbors, of, n_walks, np.full(n_walks, -np.inf))
-    has = winner >= 0
-    return Scored(domain.take(neighbors, winner[has]), top[has]), has
 
 
 def _move(

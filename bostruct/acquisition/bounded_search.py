@@ -6,10 +6,13 @@ index. What is returned is what scoring every point would return, ties by lowest
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
-from bostruct.contracts import Array, Batch, Domain, Score
+from bostruct.checks import check_integer, first_occurrences
+from bostruct.contracts import Array, Batch, Domain, Info, Maximizer, Score
 
 FIRST_BLOCK = 32
 BLOCK_GROWTH = 4
@@ -136,3 +139,35 @@ def _could_win(
     """Tell of points whether they could still win; winner, top: the best of the group of each so far."""
     own = bounds[points]
     return (own > top) | ((own == top) & (points < winner))
+
+
+@dataclass(frozen=True)
+class Sampling(Maximizer):
+    """A search for the best of random points.
+
+    random: number of points drawn as the domain draws, at least 1.
+    kept: how many of them are returned, the best ones, at least 1.
+
+    Raises TypeError, ValueError.
+    """
+
+    random: int = 1_000
+    kept: int = 20
+
+    def __post_init__(self) -> None:
+        check_integer("random", self.random, 1)
+        check_integer("kept", self.kept, 1)
+
+    def __call__(self, score: Score, domain: Domain, starts: Batch, rng: np.random.Generator) -> tuple[Batch, Info]:
+        """Return the best points, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: any.
+        starts: unused.
+        rng: the only source of chance.
+        """
+        del starts  # nothing leads from one point to another
+        drawn = domain.sample(self.random, rng)
+        distinct = domain.take(drawn, first_occurrences(domain, drawn))
+        chosen, scores = best(score, domain, distinct, self.kept)
+        return domain.take(distinct, chosen), {"candidates": len(distinct), "best_score": float(scores[0])}

@@ -1,4 +1,8 @@
-"""Breadth-first local search over a domain with neighbors (Oh et al. 2019, Algorithm 1 and section 3)."""
+"""Local searches over a domain with neighbors: breadth-first, by pairs of changes, and by many changes at once.
+
+`LocalSearch` is that of Oh et al. 2019 (Algorithm 1 and section 3). `PairSearch` goes on from its maxima, and
+`JointAscent` is for domains of so many variables that single changes take too long.
+"""
 
 from __future__ import annotations
 
@@ -155,3 +159,150 @@ def ascend(
     ends = domain.join([points[i] for i in np.flatnonzero(~merged)])
     first = first_occurrences(domain, ends)  # some arrive where others ended before
     return domain.take(ends, first), scores[~merged][first], steps
+
+
+ASCENT = 10  # times as many neighbors as pairs are looked at by single changes after a step
+
+
+@dataclass(frozen=True)
+class PairSearch(Maximizer):
+    """Another search, whose best maximum climbs on by pairs of changes, as long as one is better.
+
+    Under a limit single changes lead nowhere: one more item breaks the limit, and one less is worse. One for another is
+    a pair of changes.
+
+    begin: the other search.
+    most: pairs of changes of one point that a step looks at, at least 1. Where there are more, about as many are drawn.
+    steps: by pairs, at least 1.
+    kept: how many of the best points of a step are returned, at least 1: the best of all may have been told.
+
+    Raises TypeError, ValueError.
+    """
+
+    begin: Maximizer
+    most: int = 4_000
+    steps: int = 10
+    kept: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("most", "steps", "kept"):
+            check_integer(name, getattr(self, name), 1)
+
+    def __call__(
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """Return the maxima and the best of the points looked at, best first, each once, and what goes on record.
+
+        score: the function to maximize.
+        domain: with neighbors.
+        starts: good points to start from; may be empty.
+        rng: the only source of chance.
+        """
+        maxima, info = self.begin(score, domain, starts, rng)
+        scores, n_pairs = score(maxima), 0
+        x, value, looked_at = maxima[0], float(scores[0]), [(maxima, scores)]
+        for _ in range(self.steps):
+            pairs = self._draw_pairs(domain, x, rng)
+            n_pairs += len(pairs)
+            chosen, scores = best(score, domain, pairs, self.kept)
+            looked_at.append((domain.take(pairs, chosen), scores))
+            if not len(scores) or scores[0] <= value:
+                break
+            top = domain.take(pairs, chosen[:1])
+            ends, scores, _ = ascend(score, domain, top, scores[:1], rng, True, ASCENT * self.most, self.most)
+            looked_at.append((ends, scores))
+            x, value = ends[0], float(scores[0])
+        points, scores = domain.join(*(one for one, _ in looked_at)), np.concatenate([one for _, one in looked_at])
+        order = np.argsort(-scores, kind="stable")
+        ranked = domain.take(points, order)
+        pairs_info = {"pairs": n_pairs, "best_score": float(scores[order[0]])}
+        return domain.take(ranked, first_occurrences(domain, ranked)), info | pairs_info
+
+    def _draw_pairs(self, domain: LocalDomain, x: Point, rng: np.random.Generator) -> Batch:
+        """Return the neighbors of the neighbors of a point, each once; the point is one of them."""
+        near, _ = domain.sample_neighborhoods(domain.join([x]), self.most, rng)
+        if not len(near):
+            return near
+        far, _ = domain.sample_neighborhoods(near, -(-self.most // len(near)), rng)
+        return domain.take(far, first_occurrences(domain, far))
+
+
+LOCAL_SEARCH = LocalSearch()
+COUNT_RATIO = 1.5  # of the numbers of changes that one step tries
+
+
+@dataclass(frozen=True)
+class JointAscent(Maximizer):
+    """Ascents of a score in steps that make many changes together.
+
+    A step orders the neighbors of a point by the upper bounds of their scores, which cost no variance. It makes the
+    first 1, 2, 3, 4, 6, 9 ... changes together, and moves to the best of these points, as long as that is better. Where
+    the score is a sum over variables one step finds its maximum, however many variables have to change.
+
+    random: number of random points to climb from beside the starts, at least 1.
+    most_steps: of one ascent, at least 1.
+    instead: searches where no start has a neighbor, because constraints forbid every single change.
+
+    Raises TypeError, ValueError.
+    """
+
+    random: int = 1
+    most_steps: int = 30
+    instead: LocalSearch = LOCAL_SEARCH
+
+    def __post_init__(self) -> None:
+        check_integer("random", self.random, 1)
+        check_integer("most_steps", self.most_steps, 1)
+
+    def __call__(
+        self, score: Score, domain: LocalDomain, starts: Batch, rng: np.random.Generator
+    ) -> tuple[Batch, Info]:
+        """Return the ends of the ascents, best first, and what goes on record.
+
+        score: the function to maximize.
+        domain: whose changes can be combined.
+        starts: good points to climb from; may be empty.
+        rng: the only source of chance.
+        """
+        first = domain.join(starts, domain.sample(self.random, rng))
+        scores, steps, ends = score(first), 0, list[Point]()
+        for i, x in enumerate(first):
+            end, scores[i], taken = self._climb(score, domain, x, float(scores[i]), rng)
+            ends.append(end)
+            steps += taken
+        if not steps and not len(domain.sample_neighborhoods(first, 1, rng)[0]):
+            return self.instead(score, domain, starts, rng)
+        order = np.argsort(-scores, kind="stable")
+        info: Info = {"candidates": len(first), "steps": steps, "best_score": float(scores[order[0]])}
+        return domain.take(domain.join(ends), order), info
+
+    def _climb(
+        self, score: Score, domain: LocalDomain, x: Point, value: float, rng: np.random.Generator
+    ) -> tuple[Point, float, int]:
+        """Return the end of the ascent from a point, its score, and the number of steps."""
+        for step in range(self.most_steps):
+            near, _ = domain.sample_neighborhoods(domain.join([x]), MAX_NEIGHBORS, rng, leaps=True)
+            if not len(near):
+                return x, value, step
+            bounds = score.upper_bounds(near)
+            if np.all(bounds == np.inf):  # of a score without bounds
+                bounds = score(near)
+            order = np.argsort(-bounds, kind="stable")
+            tried = domain.combine(x, domain.take(near, order), list_counts(len(near)))
+            found = score(tried) if len(tried) else np.empty(0)
+            if not len(found) or not found.max() > value:
+                return x, value, step
+            best = int(np.argmax(found))
+            x, value = tried[best], float(found[best])
+        return x, value, self.most_steps
+
+
+def list_counts(most: int) -> list[int]:
+    """Return numbers of changes from 1 to a number, each about 1.5 times the one before it.
+
+    most: the last of them, at least 1.
+    """
+    counts = [1]
+    while counts[-1] < most:
+        counts.append(min(most, max(counts[-1] + 1, round(counts[-1] * COUNT_RATIO))))
+    return counts

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, IntArray
 
-PseudoBoolean: TypeAlias = Any  # a `Polynomial` in `surrogates/monomials.py`, as `BOCS` draws it
+PseudoBoolean: TypeAlias = Any  # a `Polynomial` in `surrogates/horseshoe.py`, as `BOCS` draws it
 Vertices: TypeAlias = Any  # a `Space`, whose points are rows of integers
 
 

@@ -30,7 +30,6 @@ from bostruct.display import show_count
 from bostruct.domains.part_choices import MARK, DescribedParts, StructureChoices, draw_values
 from bostruct.domains.space.variable import Variable
 from bostruct.study.result import Result
-from bostruct.surrogates.conditional_fanova import importances_of_draws, mean_of_draws, thin_levels
 from bostruct.surrogates.fanova import (
     TREES,
     Effect,
@@ -40,9 +39,12 @@ from bostruct.surrogates.fanova import (
     fill_design,
     grow_forest,
     importances,
+    importances_of_draws,
     join_features,
     mean_effect,
+    mean_of_draws,
     scale_to_unit,
+    thin_levels,
 )
 
 if TYPE_CHECKING:

@@ -135,7 +135,7 @@ def _write_goals(facts: Facts) -> str:
 
 def _shape(domain: Domain) -> Facts:
     from bostruct.domains.space.space import Space
-    from bostruct.methods.default_kernels import stands_for_architectures
+    from bostruct.methods.defaults import stands_for_architectures
 
     if not isinstance(domain, Space):
         return {"points": "architectures" if stands_for_architectures(domain) else type(domain).__name__}

@@ -17,7 +17,7 @@ from bostruct.contracts import Array, Batch, IntArray, Parameter, Pullback
 from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.product import SpaceKernel
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 
 if TYPE_CHECKING:
     from torch.distributions.constraints import Constraint

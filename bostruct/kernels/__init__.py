@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from bostruct.kernels.space.effects import EffectKernel as EffectKernel
     from bostruct.kernels.space.factor import Factor as Factor
     from bostruct.kernels.space.factor import VariableChanges as VariableChanges
-    from bostruct.kernels.space.links import LogLengthscale as LogLengthscale
     from bostruct.kernels.space.registry import ON_GRAPHS as ON_GRAPHS
     from bostruct.kernels.space.registry import VariableKernels as VariableKernels
     from bostruct.kernels.space.registry import product_kernel as product_kernel
+    from bostruct.kernels.space.spectra import LogLengthscale as LogLengthscale
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
@@ -24,7 +24,7 @@ else:
             "bostruct.kernels.space.diffusion": "FactorSettings",
             "bostruct.kernels.space.effects": "EffectKernel",
             "bostruct.kernels.space.factor": "Factor VariableChanges",
-            "bostruct.kernels.space.links": "LogLengthscale",
             "bostruct.kernels.space.registry": "ON_GRAPHS VariableKernels product_kernel",
+            "bostruct.kernels.space.spectra": "LogLengthscale",
         },
     )

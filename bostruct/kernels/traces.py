@@ -24,8 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Choice, IntArray, Parameter, Point, Prior
-from bostruct.kernels.distance import ExponentialKernel
-from bostruct.kernels.precedence import compare_precedence
+from bostruct.kernels.distance import ExponentialKernel, compare_precedence
 
 ABSENT = -1.0
 

@@ -11,16 +11,13 @@ from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.methods.bayesian import bayesian
-from bostruct.methods.bocs import bocs
 from bostruct.methods.combo import combo
-from bostruct.methods.deeparchitect import mcts, smbo, smbo_mcts
-from bostruct.methods.default_kernels import default_kernel
+from bostruct.methods.defaults import default_kernel
 from bostruct.methods.hyperband import hyperband, model_based_hyperband, successive_halving, successive_narrowing
 from bostruct.methods.nasbot import map_surrogate, marginalized_surrogate, nasbot, published_nasbot
+from bostruct.methods.published import bocs, mcts, smbo, smbo_mcts, tpe, wrs
 from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
-from bostruct.methods.tpe import tpe
-from bostruct.methods.wrs import wrs
 from bostruct.searchers.wrs import wrs_trials
 
 NO_SEARCHER = "no searcher: expected a bostruct.contracts.Searcher (subclass it)"

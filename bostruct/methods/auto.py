@@ -35,27 +35,24 @@ from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import has_extents, has_order_to_doubt, main_effects
 from bostruct.methods.baselines import evolution, random
 from bostruct.methods.bayesian import MOST_BY_ONE, bayesian, default_search
-from bostruct.methods.branches import explore_branches
-from bostruct.methods.default_kernels import (
+from bostruct.methods.defaults import (
     find_part_without_kernel,
     has_distance,
     has_nasbot_kernel,
     has_schedules,
     program_kernel,
     space_kernel,
+    success_model,
     with_schedules,
 )
+from bostruct.methods.exploration import escape_plateaus, explore_branches, select_operators
 from bostruct.methods.nasbot import nasbot
-from bostruct.methods.operator_selection import select_operators
-from bostruct.methods.plateaus import escape_plateaus
-from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import mutations_of, random_design
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
-from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.noise_selection import NoiseSelection
-from bostruct.surrogates.output_warping import OutputWarping
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
+from bostruct.surrogates.warping import OutputWarping
 
 TOLERANCE = 1e-6  # of fits: half the likelihoods, and less than 0.002 nats lost
 GROWTH = 0.02  # of the data, before the next fit

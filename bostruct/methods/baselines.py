@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from bostruct.acquisition.selection import Aging, ByRank, uniform
+from bostruct.acquisition.evolution import Aging, ByRank, uniform
 from bostruct.checks import require
 from bostruct.contracts import Domain, LocalDomain, Searcher
-from bostruct.methods.initial_designs import initial_design
-from bostruct.searchers.annealing import Annealing
-from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.hill_climbing import HillClimbing
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import Annealing, EvolutionSearch, HillClimbing, RandomSearch
+from bostruct.searchers.proposals import initial_design
 
 
 def evolution(domain: Domain) -> Searcher:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bostruct.acquisition.annealed_search import AnnealedSearch
+from bostruct.acquisition.bounded_search import Sampling
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
-from bostruct.acquisition.joint_ascent import JointAscent
-from bostruct.acquisition.local_search import LocalSearch
-from bostruct.acquisition.sampling import Sampling
+from bostruct.acquisition.local_search import JointAscent, LocalSearch
 from bostruct.checks import check_domain, list_wide
 from bostruct.contracts import (
     AcquisitionFunction,
@@ -19,16 +18,14 @@ from bostruct.contracts import (
     Maximizer,
 )
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.methods.default_kernels import default_kernel, find_part_without_kernel, has_schedules
-from bostruct.methods.initial_designs import initial_design
+from bostruct.methods.defaults import default_kernel, find_part_without_kernel, has_schedules, success_model
 from bostruct.methods.nasbot import map_surrogate
-from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch, Neighborhood
-from bostruct.searchers.proposals import mutations_of, neighbors_of, nothing_around
+from bostruct.searchers.proposals import initial_design, mutations_of, neighbors_of, nothing_around
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.output_warping import OutputWarping
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.warping import OutputWarping
 
 MOST_LISTED = 10_000  # points of which each is scored, where descriptors say how alike choices are
 MOST_BY_ONE = 100  # variables that a search changes one by one; among more of them it makes many changes together
@@ -103,7 +100,7 @@ def default_search(domain: Domain) -> SearchSettings:
     if _is_table(domain):
         listed = LocalSearch(MOST_LISTED, spray=20, ascents=10, leaps=True, most=20_000, neighbors=200, distinct=True)
         return SearchSettings(listed, 5, neighbors_of)
-    if domain.lists_many and _has_many_choices(domain):
+    if domain.lists_many and len(domain.variables) > MOST_BY_ONE and not domain.n_continuous:
         return SearchSettings(JointAscent(instead=wide), 1, neighbors_of)
     if has_schedules(domain):
         return SearchSettings(AnnealedSearch(), None, neighbors_of)
@@ -117,10 +114,6 @@ def default_search(domain: Domain) -> SearchSettings:
     if domain.traits.mutable:
         return SearchSettings(Evolution(domain.pool), None, mutations_of)
     return SearchSettings(Sampling(), 0, nothing_around)
-
-
-def _has_many_choices(domain: Domain) -> bool:
-    return len(domain.variables) > MOST_BY_ONE and not domain.n_continuous
 
 
 def _is_table(domain: Domain) -> bool:

@@ -12,13 +12,12 @@ from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import Array
 from bostruct.domains.space.space import Space
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
-from bostruct.kernels.space.links import LogEdgeWeight
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.kernels.space.spectra import LogEdgeWeight
+from bostruct.methods.defaults import variable_graphs
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import Improvement
-from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, ScalePriors
+from bostruct.surrogates.hyperparameters import LOG_HIGH, LOG_LOW, LogHorseshoe, ScalePriors, TruncatedNormal
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.priors import LogHorseshoe, TruncatedNormal
 
 LOG_EDGE_WEIGHT_HIGH = math.log(100.0)
 NOISE_SCALE = math.sqrt(0.005)  # 2 scale^2 = 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bostruct.acquisition.functions import ProbabilityOfImprovement
-from bostruct.acquisition.pair_search import PairSearch
+from bostruct.acquisition.local_search import PairSearch
 from bostruct.contracts import (
     Domain,
     DomainError,
@@ -15,22 +15,16 @@ from bostruct.contracts import (
 )
 from bostruct.goals.hypervolume import LogHypervolumeImprovement
 from bostruct.methods.auto import Explained
+from bostruct.searchers.baselines import EvolutionSearch, RandomSearch
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.hyperband import Hyperband
-from bostruct.searchers.hypervolume import HypervolumeImprovement
+from bostruct.searchers.hyperband import Hyperband, SuccessiveNarrowing
 from bostruct.searchers.limits import WithinLimits
-from bostruct.searchers.noisy_improvement import NoisyImprovement
-from bostruct.searchers.random import RandomSearch
-from bostruct.searchers.scalarized import Scalarized
-from bostruct.searchers.scores import Feasible
-from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
-from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.noise_selection import NoiseSelection
-from bostruct.surrogates.output_warping import OutputWarping
+from bostruct.searchers.multi_objective import HypervolumeImprovement, Scalarized
+from bostruct.searchers.scores import Feasible, NoisyImprovement
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.slack_warping import SlackWarping
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
+from bostruct.surrogates.warping import OutputWarping, SlackWarping
 
 FAR_ABOVE = 10.0  # scales above the median from which on one of several objectives is compressed
 SORTS = (EvolutionSearch, RandomSearch, SuccessiveNarrowing)  # only the order of the values counts, if they do

@@ -9,9 +9,8 @@ from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.hyperband import Hyperband
+from bostruct.searchers.hyperband import Hyperband, SuccessiveNarrowing
 from bostruct.searchers.scores import Feasible, Improvement, best_predicted
-from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 

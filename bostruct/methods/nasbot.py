@@ -7,28 +7,24 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bostruct.acquisition.evolution import Evolution
+from bostruct.acquisition.evolution import Evolution, by_fitness
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
-from bostruct.acquisition.selection import by_fitness
 from bostruct.checks import check_domain
 from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.domains.architecture.domain import ArchitectureDomain
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.spectrum_clip import SpectrumClip
-from bostruct.methods.default_kernels import architecture_kernel, joint_kernel
-from bostruct.methods.initial_designs import initial_design
+from bostruct.methods.defaults import architecture_kernel, joint_kernel, success_model
 from bostruct.methods.refusals import domain_label
-from bostruct.methods.success import success_model
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.proposals import mutations_of
+from bostruct.searchers.proposals import initial_design, mutations_of
 from bostruct.searchers.scores import Feasible, Improvement
-from bostruct.surrogates.hyperparameters import ScalePriors
+from bostruct.surrogates.hyperparameters import Normal, ScalePriors, bounded_normal, match_log_uniform
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.output_warping import OutputWarping
-from bostruct.surrogates.priors import Normal, bounded_normal, match_log_uniform
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
+from bostruct.surrogates.warping import OutputWarping
 
 NOISE_SHARES = (0.005, 0.2)  # of the variance of the values
 AMPLITUDE_SHARES = (0.02, 200.0)  # two amplitudes of 0.01 to 100 each, added

@@ -11,17 +11,16 @@ import numpy as np
 
 from bostruct.checks import ROUNDING, first_occurrences
 from bostruct.contracts import Array, Batch, Domain, DomainError, Kernel, Searcher
-from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.proposals import PoolFirst
-from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.noise_selection import NoiseSelection
-from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
 from bostruct.surrogates.standardization import standardize
 from bostruct.surrogates.transfer import TaskModel, TransferLearning
+from bostruct.surrogates.warping import OutputWarping, compress_upper_tail
 
 CORRELATION = Normal(1.0, 1.5)  # log odds of the correlation of an earlier task with the target
 LOG_SCALE = Normal(0.0, 0.5)  # of an earlier task, in units of the target's

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from bostruct.checks import (
     check_bool,
@@ -21,6 +24,7 @@ from bostruct.checks import (
 from bostruct.contracts import (
     ADDED_LATER,
     Appraisal,
+    Array,
     Batch,
     BostructError,
     Domain,
@@ -44,16 +48,19 @@ from bostruct.contracts import (
     Surrogate,
 )
 from bostruct.goals.pareto import is_feasible
-from bostruct.searchers.joint import choose_beside
 from bostruct.searchers.limits import find_kept
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, neighbors_of, random_design
 from bostruct.searchers.regret import ToldChance, bound_regret_probability
-from bostruct.searchers.repeats import choose_repeat
 from bostruct.searchers.views import keep
 
 MAX_FALLBACK_DRAWS = 1_000  # random points, where all maxima and their neighbors were seen
 KEPT_MEMORY = 8 * 2**20  # bytes: a matrix of 1,000 points; glibc then keeps twice as many that are free
-
+MOST_JOINT = 8  # points of one search; a choice, as are the next two
+MOST_AROUND = 200  # points around one that are looked at in a step
+MOST_STEPS = 5  # of a climb
+LEAST_GAIN = 1e-3  # of a value that is asked again, in units of the spread of the posterior means told
+MOST = 16  # of the told points, those of the best means
+ROOT_TWO_PI = math.sqrt(2.0 * math.pi)
 Neighborhood = Callable[[Any, Point, np.random.Generator], Batch]
 
 
@@ -169,7 +176,8 @@ class BayesianSearch(Searcher):
         try:
             posterior, learned, info = self._condition(history, state, fit_rng)
             believed = posterior.believe(history.running)
-            score, kept = self._build_score(believed, history, state, fit_rng)
+            score, built = self.score.build_from(believed, history, state.get("score"), fit_rng)
+            kept = {} if built is None else {"score": built}
         except NumericalError as error:
             yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
             return
@@ -298,13 +306,6 @@ class BayesianSearch(Searcher):
             values = np.hstack([history.objectives, history.slacks])
         return surrogate.condition(history.completed, values, state["surrogate"], rng)
 
-    def _build_score(
-        self, posterior: Posterior, history: HistoryView, state: State, rng: np.random.Generator
-    ) -> tuple[Score, dict[str, State]]:
-        """Return the score of a posterior, and what the searcher's state keeps of its builder, empty for nothing."""
-        score, kept = self.score.build_from(posterior, history, state.get("score"), rng)
-        return score, {} if kept is None else {"score": kept}
-
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
         """Return an initial point; None once there are enough, or none is left and told points may be repeated.
 
@@ -377,3 +378,139 @@ def _find_learned(domain: Domain, completed: Batch, learned: Batch) -> tuple[Int
 
 def _best(xs: Batch, score: Score) -> Point:
     return xs[int(np.argmax(score(xs)))]
+
+
+def choose_beside(
+    x: Point,
+    maxima: Batch,
+    score: Score,
+    domain: Domain,
+    seen: AbstractSet[Hashable],
+    surroundings: Callable[[Point], Batch],
+) -> Iterator[Point]:
+    """Yield up to seven points to evaluate beside x: each by a climb once x, and those before it, are believed.
+
+    A climb begins at the best of the maxima and of the points around those before, and steps to the best point around
+    for as long as that is better. A score that cannot believe leads to none.
+
+    x: the first point.
+    maxima: of the search that found it.
+    score: of that search.
+    domain: of the points.
+    seen: keys of points that are not chosen; it may grow between two points.
+    surroundings: a point -> points around it; of more than 200 the same share is looked at everywhere.
+    """
+    candidates, chosen = maxima, {domain.key(x)}
+
+    def drop_known(xs: Batch) -> Batch:
+        return domain.take(xs, [i for i, key in enumerate(domain.keys(xs)) if key not in seen and key not in chosen])
+
+    def look_around(x: Point) -> Batch:
+        around = surroundings(x)
+        return drop_known(domain.take(around, range(0, len(around), -(-len(around) // MOST_AROUND) or 1)))
+
+    for _ in range(MOST_JOINT - 1):
+        believing = score.believe(domain.join([x]))
+        if believing is None:
+            return
+        score = believing
+        candidates = drop_known(domain.join(candidates, look_around(x)))
+        if not len(candidates):
+            return
+        x = _climb(candidates, score, look_around)
+        chosen.add(domain.key(x))
+        yield x
+
+
+def _climb(xs: Batch, score: Score, look_around: Callable[[Point], Batch]) -> Point:
+    worths = score(xs)
+    x, worth = xs[int(np.argmax(worths))], np.max(worths)
+    for _ in range(MOST_STEPS):
+        around = look_around(x)
+        worths = score(around) if len(around) else np.array([-np.inf])
+        if np.max(worths) <= worth:
+            break
+        x, worth = around[int(np.argmax(worths))], np.max(worths)
+    return x
+
+
+def choose_repeat(domain: Domain, posterior: Posterior, history: HistoryView, x: Point | None) -> Point | None:
+    """Return the told point that is worth more to ask again than a new point is to ask; None where there is none.
+
+    Both are judged by the knowledge gradient: by how much the best posterior mean among the told points of the best
+    means and the new point is expected to fall with one more value.
+
+    domain: of the points.
+    posterior: of the objective, with the running points believed; one without covariances or noise repeats nothing.
+    history: at least one completed point; with several objectives, or limits, nothing is repeated.
+    x: the new point; None where none is left: then the told point of the largest gain is returned, however small that
+        is. Whether values are noisy, repeats alone can tell.
+
+    Source: Frazier, Powell and Dayanik 2009, section 2.
+    """
+    n_outputs = history.objectives.shape[1] + history.slacks.shape[1]
+    if n_outputs > 1 or posterior.noise is None:
+        return None
+    firsts = first_occurrences(domain, history.completed)
+    told = domain.take(history.completed, firsts)
+    means = posterior.predict(told).mean.mean(axis=0)
+    order = np.argsort(means, kind="stable")[:MOST]
+    some: Batch = domain.join([*(told[int(i)] for i in order), *([] if x is None else [x])])
+    if (covariance := posterior.covariance(some)) is None:
+        return None
+    gains = knowledge_gradients(posterior.predict(some).mean, covariance, posterior.noise)
+    again = gains[: len(order)]
+    if history.variances is not None:
+        keys = domain.keys(history.completed)
+        exact = {key for key, variance in zip(keys, history.variances, strict=True) if variance == 0.0}
+        again = np.where([keys[firsts[i]] in exact for i in order], -np.inf, again)  # an exact value stays as it is
+    least = -np.inf if x is None else max(gains[-1], LEAST_GAIN * float(np.std(means)))
+    best = int(np.argmax(again))
+    return some[best] if again[best] > least else None
+
+
+def knowledge_gradients(mean: Array, covariance: Array, noise: Array) -> Array:
+    """Return by how much the smallest posterior mean of m points is expected to fall with one more value at each (m,).
+
+    mean: (s, m), of posterior samples, over which the fall is averaged.
+    covariance: among the points (s, m, m).
+    noise: variance of the noise of a value (s, 1).
+
+    Source: Frazier, Powell and Dayanik 2009.
+    """
+    falls = [
+        expected_falls(one, among / np.sqrt(among.diagonal() + of_noise))  # column j: the means' change by a value at j
+        for one, among, of_noise in zip(mean, covariance, noise, strict=True)
+    ]
+    return np.mean(falls, axis=0)
+
+
+def expected_falls(starts: Array, slopes: Array) -> Array:
+    """Return min(a) - E[min(a + b Z)] for each column b of the slopes (k,), exactly, where Z is standard normal.
+
+    A line a + b z is the lowest on one interval of z, between its crossings with other lines. So the expectation is a
+    sum of normal integrals, one over the interval of each line. The line that is lowest at 0 is subtracted from all
+    lines. The interval of any other line is then on one side of 0, and gains in the far tails keep their digits.
+
+    starts: a, of m lines (m,).
+    slopes: b, of the same lines in each of k cases (m, k).
+
+    Source: Frazier, Powell and Dayanik 2009, whose Algorithm 1 finds the intervals one after the other.
+    """
+    lowest = int(np.argmin(starts))
+    a, b = (starts - starts[lowest])[:, None], slopes - slopes[lowest]
+    steeper, higher = b[:, None] - b[None], a[None] - a[:, None]  # line i against line l (m, m, k), (m, m, 1)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        crossing = higher / steeper
+    end = np.where(steeper > 0.0, crossing, np.inf).min(axis=1)
+    begin = np.where(steeper < 0.0, crossing, -np.inf).max(axis=1)
+    earlier = np.tri(len(a), k=-1, dtype=np.bool_)[:, :, None]  # of two equal lines, the first is kept
+    is_above = ((steeper == 0.0) & ((higher < 0.0) | (higher == 0.0) & earlier)).any(axis=1)
+    near, far = np.where(b < 0.0, begin, -end), np.where(b < 0.0, end, -begin)  # as distances from 0, on its side
+    parts = np.abs(b) * (_density(near) - _density(far)) - a * (ndtr(-near) - ndtr(-far))
+    return np.where((near < far) & ~is_above, np.maximum(parts, 0.0), 0.0).sum(axis=0)
+
+
+def _density(z: Array) -> Array:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(-0.5 * np.square(z)) / ROOT_TWO_PI

@@ -1,4 +1,4 @@
-"""Monte Carlo tree search over the decisions that make a point: UCT, as in Negrinho et al. 2019, section 7.2."""
+"""Tree search over the decisions that make a point: UCT on the objective and on predictions (Negrinho et al. 2019)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bostruct.checks import check_integer, check_number
-from bostruct.contracts import Array, HistoryView, Infeasible, Json, Point, Searcher, State, Suggestion, TreeDomain
+from bostruct.contracts import (
+    Array,
+    Batch,
+    HistoryView,
+    Infeasible,
+    Json,
+    Point,
+    Searcher,
+    State,
+    Suggestion,
+    TreeDomain,
+)
 from bostruct.searchers.proposals import fall_back
 
 COPIES_PER_TRY = 10  # walks to points that were seen by other decisions, which are new to the tree
@@ -238,3 +249,70 @@ def _backpropagate(root: TreeNode, decisions: tuple[int, ...], reward: float | N
 
 def _count_nodes(root: TreeNode) -> int:
     return 1 + sum(_count_nodes(child) for child in (root.children or {}).values())
+
+
+Predict = Callable[[Batch], Array]  # points (m,) -> predicted values (m,), in standard deviations of those told
+
+
+@dataclass(frozen=True)
+class TreeSearch:
+    """Monte Carlo tree search for points with small predicted values.
+
+    Each walk goes down a tree of decisions by UCT, draws the decisions below it, and leaves on its way a reward between
+    0 and 1: how little is predicted, by the logistic function of the predicted value in standard deviations of the
+    values told. The published rewards are predicted accuracies, which are between 0 and 1 without it. A tree begins
+    with nothing at every suggestion (published: after every evaluation), so there is nothing to store. The tree
+    does not go to an end again; where draws do, its reward counts again.
+
+    exploration: weight of the second term of UCT, at least 0; 1 is published for this use.
+
+    Raises TypeError, ValueError.
+    """
+
+    exploration: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("exploration", self.exploration, 0.0)
+
+    def __call__(self, domain: TreeDomain, m: int, predict: Predict, rng: np.random.Generator) -> tuple[Batch, Array]:
+        """Return the ends of the walks, fewer than m where some met, and their predicted values.
+
+        domain: of decisions one after another.
+        m: number of walks, at least 1.
+        predict: points -> predicted values, in standard deviations of those told.
+        rng: the only source of chance.
+        """
+        options = CachedDecisions(domain).options
+        root, exhausted = TreeNode(), ExhaustedPrefixes(options)
+        found: list[Point] = []
+        values: dict[tuple[int, ...], float] = {}
+        for _ in range(m):
+            if () in exhausted.prefixes:
+                break
+            made = descend(root, options, exhausted, self.exploration, rng)
+            x = roll_out(domain, made, rng)
+            if x is None:  # the visits that it left make the next walk go elsewhere
+                if not options(made):
+                    exhausted.add(made)
+                continue
+            way = domain.decisions(x)
+            if way not in values:
+                found.append(x)
+                values[way] = float(predict(domain.join([x]))[0])
+                exhausted.add(way)
+            _leave_reward(root, way, len(made), 1.0 / (1.0 + np.exp(np.clip(values[way], -500.0, 500.0))))
+        return domain.join(found), np.array([*values.values()])
+
+
+def _leave_reward(root: TreeNode, way: tuple[int, ...], depth: int, reward: float) -> None:
+    """Add a reward to the nodes that a walk went through, which count its visit, and to a new one below them."""
+    path = [root]
+    for choice in way[:depth]:
+        path.append((path[-1].children or {})[choice])
+    if depth < len(way):
+        child = TreeNode(visits=1)
+        path[-1].children = {way[depth]: child}
+        path.append(child)
+    for node in path:
+        node.told += 1
+        node.total += reward

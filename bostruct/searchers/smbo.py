@@ -21,8 +21,8 @@ from bostruct.contracts import (
     Surrogate,
     TreeDomain,
 )
+from bostruct.searchers.mcts import TreeSearch
 from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
-from bostruct.searchers.tree_search import TreeSearch
 
 
 @dataclass(frozen=True)

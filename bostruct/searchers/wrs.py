@@ -89,7 +89,7 @@ class WeightedRandomSearch(Searcher):
             points = [self.domain.coordinates(x) for x in history.completed]
             seed = int(rng.integers(2**31))
             state = dict(self.effects(points, history.values, seed, self._draw(points, seed)))
-        best = _last_best(history.values)
+        best = len(history.values) - 1 - int(np.argmin(history.values[::-1]))  # of equals, the one observed last
         for _ in range(MAX_CHANGES):
             x = self._change(history.completed[best], state, n_told, len(history.values) - 1 - best, rng)
             if self.domain.key(x) not in history.seen:
@@ -143,8 +143,3 @@ def wrs_trials(n_trials: int) -> int:
     n_trials: trials in all.
     """
     return max(round(n_trials / math.e), 2)
-
-
-def _last_best(values: Array) -> int:
-    """Return the position of the smallest value; among equals, the one told last."""
-    return len(values) - 1 - int(np.argmin(values[::-1]))

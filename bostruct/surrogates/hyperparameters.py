@@ -4,12 +4,123 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from bostruct.checks import check_part
 from bostruct.contracts import Array, Json, Kernel, NumericalError, ParsedJson, Prior
+
+REACH = 50.0  # of a logarithm, from the mean of its prior: exponentials beyond overflow
+
+
+@dataclass(frozen=True)
+class Normal(Prior):
+    """A normal density; of a logarithm, it says that the parameter itself is log-normal.
+
+    mean: of the density.
+    sd: standard deviation, above 0.
+    """
+
+    mean: float
+    sd: float
+
+    def log_density(self, theta: float) -> float:
+        return -0.5 * ((theta - self.mean) / self.sd) ** 2
+
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
+        standard = (theta - self.mean) / self.sd
+        return float(-0.5 * np.sum(standard**2)), -standard / self.sd
+
+
+@dataclass(frozen=True)
+class TruncatedNormal(Prior):
+    """A normal density on [low, high], and 0 elsewhere.
+
+    mean, sd: of the density without its bounds.
+    low, high: bounds of the support.
+    """
+
+    mean: float
+    sd: float
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        if not self.low <= theta <= self.high:
+            return -math.inf
+        return -math.log(self.sd) - 0.5 * ((theta - self.mean) / self.sd) ** 2
+
+
+@dataclass(frozen=True)
+class LogHorseshoe(Prior):
+    """The upper bound of the horseshoe density of exp(theta), taken as a density of theta on [low, high].
+
+    log log(1 + 2 (scale / exp(theta))^2): Carvalho, Polson and Scott 2010, Theorem 1, as COMBO uses it, that is
+    without the Jacobian of the logarithm; as a density of theta it is proper only through its bounds.
+
+    scale: of the horseshoe, above 0.
+    low, high: bounds of theta.
+    """
+
+    scale: float
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        if not self.low <= theta <= self.high:
+            return -math.inf
+        return math.log(math.log1p(2.0 * (self.scale * math.exp(-theta)) ** 2))
+
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
+        u = 2.0 * np.square(self.scale * np.exp(-theta))
+        inside = (self.low <= theta) & (theta <= self.high)
+        total = float(np.sum(np.log(np.log1p(u)))) if inside.all() else -math.inf
+        return total, np.where(inside, -2.0 * u / ((1.0 + u) * np.log1p(u)), 0.0)
+
+
+@dataclass(frozen=True)
+class Bounded(Prior):
+    """A prior restricted to [low, high], where its density stays what it is.
+
+    prior: the one to restrict.
+    low, high: bounds of the support.
+    """
+
+    prior: Prior
+    low: float
+    high: float
+
+    def log_density(self, theta: float) -> float:
+        return self.prior.log_density(theta) if self.low <= theta <= self.high else -math.inf
+
+    def value_and_grad(self, theta: Array) -> tuple[float, Array]:
+        """Return the sum of log densities, -inf outside the support, and the gradient of `prior`, outside too (k,).
+
+        theta: (k,).
+        """
+        total, slope = self.prior.value_and_grad(theta)
+        inside = bool(np.all((self.low <= theta) & (theta <= self.high)))
+        return (total if inside else -math.inf), slope
+
+
+def bounded_normal(mean: float, sd: float) -> Bounded:
+    """Return a normal prior of a logarithm, cut off `REACH` away from its mean, where exponentials overflow.
+
+    mean: of the logarithm.
+    sd: standard deviation of the logarithm, above 0.
+    """
+    return Bounded(Normal(mean, sd), mean - REACH, mean + REACH)
+
+
+def match_log_uniform(low: float, high: float) -> Bounded:
+    """Return the normal prior of a logarithm with the mean and variance of a log-uniform range.
+
+    low, high: ends of the range, 0 < low < high.
+    """
+    return bounded_normal(0.5 * math.log(low * high), math.log(high / low) / math.sqrt(12.0))
+
 
 LOG_LOW, LOG_HIGH = -12.0, math.log(1e4)  # of amplitude and noise, on the scale of the values
 LARGEST_VALUE = 1e150  # whose square is finite

@@ -21,12 +21,13 @@ from bostruct.contracts import (
     Prediction,
     VariedPrediction,
 )
-from bostruct.surrogates.members import Member, member_from_gram
 from bostruct.surrogates.posterior import (
     SCREEN_ROUNDING,
     SMALLEST_VARIANCE,
     GaussianPosterior,
+    Member,
     explained_variance,
+    member_from_gram,
 )
 
 REST = 1e-6  # of the amplitude: the noise that a drawn value keeps, for the Gram matrix to be factored

@@ -1,4 +1,7 @@
-"""A Gaussian process at the mode of its hyperparameters (maximum a posteriori), found with closed-form gradients."""
+"""Gaussian processes at the mode of their hyperparameters (maximum a posteriori), found with closed-form gradients.
+
+`NoiseSelection` takes one of two: one expects noise, the other next to none.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part
+from bostruct.checks import ROUNDING, SMALLEST_SCALE, check_integer, check_number, check_part, has_hardly_grown
 from bostruct.contracts import (
     ADDED_LATER,
     Array,
     Batch,
     Info,
+    IntArray,
     Kernel,
     NumericalError,
     Prepared,
@@ -25,15 +29,19 @@ from bostruct.contracts import (
 )
 from bostruct.surrogates.gaussian import cholesky, evidence_from, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters, check_kernel_base, check_values, make_initial_theta
-from bostruct.surrogates.known_noise import check_variances, find_known_variances, standardize_variances
-from bostruct.surrogates.local_data import choose_local
-from bostruct.surrogates.members import Member, member_from_gram
-from bostruct.surrogates.posterior import GaussianPosterior, TrainingMeans
-from bostruct.surrogates.standardization import standardize
+from bostruct.surrogates.posterior import GaussianPosterior, Member, TrainingMeans, member_from_gram
+from bostruct.surrogates.standardization import (
+    check_variances,
+    find_known_variances,
+    standardize,
+    standardize_variances,
+)
 
 LOG_NOISE_RANGE = (math.log(1e-6), math.log(10.0))  # of standardized values
 THETA_REACH = 8.0  # how far a kernel parameter may stray from its initial value
 LBFGSB_TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # its own, for moderate accuracy
+BLOCK_NUMBERS = 2**25  # of points compared at a time: a kernel may hold each in double precision
+CENTERS = 5  # of the best points: as many as an acquisition search starts from
 
 
 class TrainingData(NamedTuple):
@@ -273,6 +281,129 @@ class MAPGP(Surrogate):
         except NumericalError as error:
             return prior_mode, {"fit": f"prior mode, because {error}", "likelihoods": calls}
         return found.x, {"fit": "mode", "likelihoods": calls, "log_posterior": -float(found.fun)}
+
+
+@dataclass(frozen=True)
+class NoiseSelection(Surrogate):
+    """A choice between two models, each fitted at its mode: the one whose posterior density is higher.
+
+    This is the mode under a prior that mixes those of the two models: one model climbs from either part of the mixture,
+    so that neither hides the other.
+
+    quiet: expects next to no noise.
+    noisy: the same kernel; its noise prior has the sd of the quiet one's, since densities are compared without their
+        constants.
+    log_odds: of `noisy` before any data, finite.
+    growth: the last model and mode serve until the data have grown by this share since they were fitted, at least 0;
+        with 0 each call fits both models.
+
+    Raises TypeError or ValueError for `log_odds` and `growth`.
+    """
+
+    quiet: MAPGP
+    noisy: MAPGP
+    log_odds: float = 0.0
+    growth: float = field(default=0.0, metadata=ADDED_LATER)
+
+    def __post_init__(self) -> None:
+        check_number("log_odds", self.log_odds, -math.inf)
+        check_number("growth", self.growth, 0.0)
+        if self.quiet.kernel is not self.noisy.kernel and self.quiet.kernel != self.noisy.kernel:
+            raise ValueError("noisy: expected a model with the kernel of the quiet one, for they share their data")
+
+    def with_variances(self, variances: Array) -> NoiseSelection:
+        """Return the choice between models that know the noise of the values that they are conditioned on next.
+
+        Where the noise of all values is known, the two models are one: the quiet one is fitted, and serves.
+
+        variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
+        """
+        return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
+
+    def initial_state(self) -> State:
+        return [self.quiet.initial_state(), self.noisy.initial_state()]
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[GaussianPosterior, State, Info]:
+        """Fit both models, each from its own last mode, and keep the more probable model.
+
+        A fit that failed counts as improbable. Where the data have hardly grown since the last fit, nothing is fitted.
+
+        xs: n points.
+        values: (n,), in the user's units, minimized.
+        state: of `initial_state`, or what the last call returned.
+        rng: unused; the climbs are deterministic.
+
+        Returns the posterior, the state for the next call, and what goes on record. Raises NumericalError.
+        """
+        del rng  # the climbs are deterministic
+        fit = self.quiet.prepare(xs, values)  # serves both, which have the same kernel
+        if isinstance(state, dict) and has_hardly_grown([len(values)], [state["n"]], self.growth):
+            model, last = self.noisy if state["is_noisy"] else self.quiet, state["modes"][int(state["is_noisy"])]
+            if model.accepts(last):
+                posterior, info = model.posterior_at(fit, Mode(np.array(last), {"fit": "kept", "likelihoods": 0}))
+                return posterior, state, info
+        last = self._last_modes(state)
+        if fit.usual_noise is not None:
+            mode = self.quiet.find_mode(fit, last[0])
+            posterior, info = self.quiet.posterior_at(fit, mode)
+            return posterior, self._learned([mode.packed.tolist(), last[1]], len(values), False), info
+        quiet, noisy = self.quiet.find_mode(fit, last[0]), self.noisy.find_mode(fit, last[1])
+        gain = noisy.info.get("log_posterior", -math.inf) + self.log_odds - quiet.info.get("log_posterior", -math.inf)
+        is_noisy = gain > 0.0
+        model, mode = (self.noisy, noisy) if is_noisy else (self.quiet, quiet)
+        posterior, info = model.posterior_at(fit, mode)
+        likelihoods = quiet.info["likelihoods"] + noisy.info["likelihoods"]
+        learned = self._learned([quiet.packed.tolist(), noisy.packed.tolist()], len(values), is_noisy)
+        return posterior, learned, info | {"likelihoods": likelihoods}
+
+    def _learned(self, modes: State, n: int, is_noisy: bool) -> State:
+        return {"modes": modes, "n": n, "is_noisy": is_noisy} if self.growth else modes
+
+    def _last_modes(self, state: State) -> list[State]:
+        """Return the last mode of each model; a study of version 0.1.0 had one model, whose mode serves both."""
+        if state is None:
+            return self.initial_state()
+        if isinstance(state, dict):
+            return state["modes"]
+        is_pair = len(state) == 2 and all(mode is None or isinstance(mode, list) for mode in state)
+        return state if is_pair else [state, state]
+
+
+def choose_local(
+    kernel: Kernel, join: Callable[..., Batch], xs: Batch, values: Array, most: int, latest: int = 0
+) -> IntArray:
+    """Return the positions of the points to learn from, ascending: the best half, and those nearest to the best five.
+
+    Near means a large correlation under the kernel at its initial parameters. The best half tells the large effects;
+    the neighbors of the best five tell what a small change does, which is what an acquisition search asks most.
+
+    kernel: of the points.
+    join: the domain's.
+    xs: n points.
+    values: (n,), minimized.
+    most: how many points to keep, at least 2 and at most n.
+    latest: how many of the last points are kept in any case, at most `most` // 2. Where suggestions go far from the
+        best points and fail, only these say so.
+    """
+    order = np.argsort(values, kind="stable")
+    centers = join([xs[i] for i in order[:CENTERS]])
+    theta = make_initial_theta(kernel)
+    of_centers = kernel.diag(theta, centers)
+    nearness = np.empty(len(values))
+    block = max(1, BLOCK_NUMBERS // max(1, np.size(centers[0])))
+    for first in range(0, len(values), block):
+        some = xs[first : first + block]
+        near = kernel.gram(theta, kernel.prepare(some, centers))
+        near /= np.sqrt(np.outer(kernel.diag(theta, some), of_centers))
+        nearness[first : first + block] = near.max(axis=1)
+    is_kept = np.zeros(len(values), dtype=np.bool_)
+    is_kept[order[: most - most // 2]] = True
+    is_kept[len(values) - latest :] = True
+    by_nearness = np.argsort(-nearness, kind="stable")
+    is_kept[by_nearness[~is_kept[by_nearness]][: most - np.count_nonzero(is_kept)]] = True
+    return np.flatnonzero(is_kept)
 
 
 def _profile_mean(one: Member, values: Array) -> Member:

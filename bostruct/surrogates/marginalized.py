@@ -20,9 +20,8 @@ from bostruct.surrogates.hyperparameters import (
     check_values,
     make_initial_theta,
 )
-from bostruct.surrogates.known_noise import check_variances, find_known_variances
-from bostruct.surrogates.members import member_from_gram
-from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, member_from_gram
+from bostruct.surrogates.standardization import check_variances, find_known_variances
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,10 @@
-"""The posterior of a Gaussian process under several samples of its hyperparameters."""
+"""The posterior of a Gaussian process under several samples of its hyperparameters, its members.
+
+Bounds in single precision: with k the covariances of a point with n training points, S = K + ratio I and weights w, the
+mean is w'k, and the variance explained is k'S^-1 k. Rounding changes a sum of n products by at most n + 4 roundings of
+the sum of their magnitudes, which is computed, too. And k'S^-1 k is at least |B k|^2 for rows B with B S B' = I: what r
+components explain, all of them explain.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +14,12 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrmm  # pyright: ignore[reportAttributeAccessIssue]
 
 from bostruct.contracts import (
+    SINGLE_ROUNDING,
     Array,
     Batch,
     HeldOut,
@@ -21,35 +30,13 @@ from bostruct.contracts import (
     SingleGram,
     VariedPrediction,
 )
-from bostruct.surrogates.leave_one_out import predict_left_out, read_values
-from bostruct.surrogates.members import Member, fit_member
-from bostruct.surrogates.single_bounds import SingleMember, bound_member, prepare_member
+from bostruct.surrogates.gaussian import cholesky, inverse_lower
+from bostruct.surrogates.hyperparameters import Hyperparameters
 
 SMALLEST_VARIANCE = 1e-8  # of the latent value, on the scale of the model: as published
 SCREEN_ROUNDING = 1e-13
 SINGLE_BLOCK = 2**18  # covariances at a time in single precision
 BLOCK = 1024  # candidates at a time: their covariances with the training points stay in cache
-
-
-class TrainingMeans(NamedTuple):
-    """The posterior mean at the points that a model learned from.
-
-    all_points: that the surrogate was conditioned on.
-    means: at those that it learned from (s, k), on the scale of the model.
-    """
-
-    all_points: Batch
-    means: Array
-
-
-def explained_variance(one: Member, gram: Array) -> Array:
-    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
-
-    one: a member.
-    gram: of m points with the training points (m, n).
-    """
-    white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
-    return np.einsum("nm,nm->m", white, white)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,6 +306,199 @@ class FantasizedPosterior(Posterior):
             return self
         believed = self.augmented.xs[len(self.observed.xs) :]
         return self.observed.believe(self.observed.join(believed, xs))
+
+
+class TrainingMeans(NamedTuple):
+    """The posterior mean at the points that a model learned from.
+
+    all_points: that the surrogate was conditioned on.
+    means: at those that it learned from (s, k), on the scale of the model.
+    """
+
+    all_points: Batch
+    means: Array
+
+
+class Member(NamedTuple):
+    """One sample of the hyperparameters, with what prediction needs.
+
+    hyper: the sample.
+    weights: (K + ratio I)^-1 (y - mean), (n,); empty where no values were given.
+    whitener: inverse of the Cholesky factor of K + ratio I, (n, n).
+    reach: 1 / sqrt of the diagonal of K + ratio I, (n,): the share of a prior variance that one point explains.
+    jitter: added to the diagonal of K, 0 where none was needed.
+    """
+
+    hyper: Hyperparameters
+    weights: Array
+    whitener: Array
+    reach: Array
+    jitter: float
+
+
+def fit_member(
+    kernel: Kernel,
+    xs: Batch,
+    residual: Array | None,
+    hyper: Hyperparameters,
+    nugget: float,
+    known: Array | None = None,
+) -> Member:
+    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
+
+    kernel: of the points.
+    xs: n points.
+    residual: values less the mean (n,); None leaves the weights empty.
+    hyper: the sample.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    known: as of `Hyperparameters.ratio`.
+    """
+    return member_from_gram(kernel.gram(hyper.theta, kernel.prepare(xs)), residual, hyper, nugget, known)
+
+
+def member_from_gram(
+    gram: Array, residual: Array | None, hyper: Hyperparameters, nugget: float, known: Array | None = None
+) -> Member:
+    """Factor the Gram matrix of training points under one sample of the hyperparameters; raises NumericalError.
+
+    gram: K (n, n) at the sample's theta, which is only read.
+    residual: values less the mean (n,); None leaves the weights empty.
+    hyper: the sample.
+    nugget: share of the amplitude added to the diagonal of K, at least 0.
+    known: as of `Hyperparameters.ratio`.
+    """
+    ratio = hyper.ratio(nugget, known)
+    lower, jitter = cholesky(gram.copy, ratio)
+    whitener = inverse_lower(lower)
+    weights = np.empty(0) if residual is None else whitener.T @ (whitener @ residual)
+    return Member(hyper, weights, whitener, 1.0 / np.sqrt(gram.diagonal() + ratio + jitter), jitter)
+
+
+def predict_left_out(one: Member) -> Prediction:
+    """Return mean and variance of each training value given all others, (n,) each, on the scale of the model.
+
+    one: a member with the weights of n values. Its hyperparameters, the mean of the process among them, stay.
+
+    The variance includes the noise of the value. With C = K + ratio I and the residual r = C w, the mean is
+    value - w_i / (C^-1)_ii and the variance amplitude / (C^-1)_ii. Source: Rasmussen and Williams 2006, (5.10) to
+    (5.12).
+    """
+    precision = np.square(one.whitener).sum(axis=0)
+    return Prediction(read_values(one) - one.weights / precision, np.exp(one.hyper.log_amplitude) / precision)
+
+
+def read_values(one: Member) -> Array:
+    """Return the n values that a member has the weights of (n,), on the scale of the model, up to rounding.
+
+    They are its mean plus C w, where its whitener is the inverse of the lower Cholesky factor of C.
+
+    one: a member with the weights of n values.
+    """
+    half = solve_triangular(one.whitener, one.weights, lower=True, trans=1)
+    return one.hyper.mean + solve_triangular(one.whitener, half, lower=True)
+
+
+MAX_COMPONENTS = 32
+FEWEST_COMPONENTS = 24  # from some 200 training points on; of fewer points an exact variance costs as little
+POINTS_PER_COMPONENT = 8  # training points: what a component costs, and an exact variance saves
+POWER_ITERATIONS = 2
+LEAST_EIGENVALUE = 0.3  # of a component that is worth its product, in units of a variance
+NEGLIGIBLE = 1e-11  # a coefficient that counts as 0: times the smallest covariance it would be slow to multiply
+COMPONENT_ROUNDING = 1e-6  # relative: rounding leaves B S B' within that of I
+
+
+class SingleMember(NamedTuple):
+    """One member of a posterior in single precision.
+
+    rows: the weights over their scale, the magnitudes of these, ones, and the components B (3 + r, n).
+    scale: the largest weight.
+    spread: the Frobenius norm of B.
+    reach: as of `Member`, a column, of one number where all are equal.
+    """
+
+    rows: npt.NDArray[np.float32]
+    scale: float
+    spread: float
+    reach: npt.NDArray[np.float32]
+
+
+def prepare_member(build: Callable[[], Array], one: Member, nugget: float, known: Array | None = None) -> SingleMember:
+    """Return what the bounds need of a member.
+
+    build: makes K of the training points under it (n, n); asked only where components pay.
+    one: the member.
+    nugget: share of the amplitude added to the diagonal of K.
+    known: as of `Hyperparameters.ratio`.
+    """
+    n = len(one.weights)
+    most = min(MAX_COMPONENTS, n // POINTS_PER_COMPONENT)
+    components = np.empty((0, n))
+    if most >= FEWEST_COMPONENTS:
+        components = leading_components(build(), one.hyper.ratio(nugget, known) + one.jitter, most)
+    scale = float(np.max(np.abs(one.weights))) or 1.0
+    weights = one.weights / scale
+    rows = np.vstack([weights, np.abs(weights), np.ones(n), components])
+    rows[np.abs(rows) < NEGLIGIBLE] = 0.0
+    is_level = float(np.ptp(one.reach)) <= SINGLE_ROUNDING * float(one.reach[0])
+    reach = (one.reach[:1] if is_level else one.reach).astype(np.float32)
+    return SingleMember(rows.astype(np.float32), scale, float(np.linalg.norm(components)), reach[:, None])
+
+
+def leading_components(gram: Array, ridge: float | Array, most: int) -> Array:
+    """Return rows B (r, n) with B (K + ridge I) B' = I that span about the leading eigenvectors of K.
+
+    gram: K (n, n).
+    ridge: added to the diagonal, at least 0; a number, or (n,).
+    most: the most that r may be, in 1..n.
+
+    Source: Halko, Martinsson and Tropp 2011, algorithm 4.4, begun at columns of K.
+    """
+    n = len(gram)
+    basis = gram[:, np.linspace(0, n - 1, most).astype(np.int64)]
+    for _ in range(POWER_ITERATIONS):
+        basis = gram @ np.linalg.qr(basis)[0]
+    basis = np.linalg.qr(basis)[0]
+    among = basis.T @ (gram @ basis)
+    if isinstance(ridge, np.ndarray):
+        among += (basis.T * ridge) @ basis
+    values, vectors = np.linalg.eigh(among)
+    if not isinstance(ridge, np.ndarray):
+        values += ridge
+    kept = values >= LEAST_EIGENVALUE * (float(np.mean(gram.diagonal())) + float(np.mean(ridge)))
+    return ((basis @ vectors[:, kept]) / np.sqrt(values[kept])).T
+
+
+def bound_member(one: SingleMember, single: SingleGram) -> tuple[Array, Array]:
+    """Return the least that the weighted sum w'k, and the variance explained, can be at m points, (m,) each.
+
+    one: the member.
+    single: covariances of the n training points with the m points (n, m).
+    """
+    gram, n = single.gram, len(single.gram)
+    share = (n + 4) * SINGLE_ROUNDING + single.error
+    share = share / (1.0 - share) if share < 0.5 else 2.0 * share  # of what was computed, no longer of what is true
+    found = one.rows @ gram
+    weighted, magnitude, total = found[:3].astype(np.float64)
+    nearest = gram.max(axis=0).astype(np.float64)
+    reached = nearest * one.reach[0] if len(one.reach) == 1 else (gram * one.reach).max(axis=0)
+    lowest = weighted - share * (1.0 + share) * magnitude - NEGLIGIBLE * (1.0 + share) * total
+    explained = max(1.0 - share - 4.0 * SINGLE_ROUNDING, 0.0) * reached
+    if len(components := found[3:]):
+        length = np.sqrt(nearest * total) * (1.0 + share)  # at least |k|
+        projected = np.sqrt(np.einsum("rm,rm->m", components, components, dtype=np.float64))
+        projected -= (share * one.spread + NEGLIGIBLE * n) * length
+        np.maximum(explained, (1.0 - COMPONENT_ROUNDING) * projected, out=explained)
+    return one.scale * lowest, np.square(explained)
+
+
+def explained_variance(one: Member, gram: Array) -> Array:
+    """Return the prior variance that the training points explain (m,); a triangle is half the work of a product.
+
+    one: a member.
+    gram: of m points with the training points (m, n).
+    """
+    white = dtrmm(1.0, one.whitener.T, gram.T, lower=0, trans_a=1)  # views in Fortran's order; (n, m)
+    return np.einsum("nm,nm->m", white, white)
 
 
 def _positive_part(matrix: Array) -> Array:

@@ -9,9 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from bostruct.contracts import Array, Batch, Info, Kernel, State, Surrogate
-from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.noise_selection import NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
 
 GaussianSurrogate: TypeAlias = MAPGP | MarginalizedGP | NoiseSelection
@@ -41,15 +40,6 @@ class PSDDiagnostics(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
-        """Learn as the surrogate itself does.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: of `initial_state`, or what the last call returned.
-        rng: the only source of chance.
-
-        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
-        """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         prepared = self.similarity.prepare(xs)
         grams = [self.similarity.gram(one.hyper.theta, prepared) for one in posterior.members]

@@ -1,4 +1,4 @@
-"""The scale on which models see values: mean 0 and standard deviation 1."""
+"""The scale on which models see values: mean 0 and standard deviation 1; and their noise, if it is known."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import root_scalar
 
-from bostruct.checks import SMALLEST_SCALE, has_spread
+from bostruct.checks import SMALLEST_SCALE, has_spread, short_repr
 from bostruct.contracts import Array
-from bostruct.surrogates.known_noise import standardize_variances
 
 USUAL = 0.25  # quantile of the variances of noise: what all values have in common belongs to their scale
 LEAST_SHARE = 1e-6  # of the variance of the values: that of the objective, where all else is noise
@@ -41,7 +40,7 @@ def standardize(values: Array, rounding: float = 0.0, variances: Array | None = 
     """
     shift = float(np.mean(values))
     if not has_spread(values, rounding):
-        scale = _distance_from_0(shift)
+        scale = abs(shift) if abs(shift) > SMALLEST_SCALE else 1.0
     elif variances is None:
         scale = float(np.std(values))
     else:
@@ -49,6 +48,47 @@ def standardize(values: Array, rounding: float = 0.0, variances: Array | None = 
         usual = np.quantile(known, USUAL, method="lower")
         shift, scale = _separate_noise(values, np.maximum(known - usual, 0.0))
     return Standardized((values - shift) / scale, shift, scale)
+
+
+MOST_NOISE = 1e12  # of standardized values: such a value tells nothing, and its reciprocal is still a number
+
+
+def check_variances(variances: Array) -> Array:
+    """Return variances of noise as an array (n,); raise ValueError for others than numbers from 0 on, or NaN.
+
+    variances: of the noise of each value.
+    """
+    array = np.asarray(variances, dtype=np.float64)
+    if array.ndim != 1 or np.any(array < 0.0) or np.any(np.isinf(array)):
+        raise ValueError(
+            f"variances: expected numbers of at least 0, or NaN, one for each value, got {short_repr(variances)}"
+        )
+    return array
+
+
+def find_known_variances(variances: Array | None, n: int) -> Array | None:
+    """Return the variances that are known of n values; None where none is.
+
+    variances: as of `Surrogate.with_variances`, or None.
+    n: number of values.
+
+    Raises ValueError where there are not as many variances as values.
+    """
+    if variances is None:
+        return None
+    if len(variances) != n:
+        raise ValueError(f"variances: expected one for each of {n} values, got {len(variances)}")
+    return None if np.isnan(variances).all() else variances
+
+
+def standardize_variances(variances: Array, scale: float) -> Array:
+    """Return variances of noise on the scale of standardized values (n,), at most 1e12.
+
+    variances: (n,), in the user's units squared; NaN where unknown.
+    scale: standard deviation of the values, > 0.
+    """
+    with np.errstate(over="ignore"):
+        return np.minimum(variances / scale / scale, MOST_NOISE)
 
 
 def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
@@ -77,7 +117,3 @@ def _separate_noise(values: Array, variances: Array) -> tuple[float, float]:
     else:
         t = least if weigh(least)[1] <= 0.0 else float(root_scalar(lambda t: weigh(t)[1], bracket=(least, 1.0)).root)
     return float(np.mean(values)) + unit * weigh(t)[0], unit * math.sqrt(t)
-
-
-def _distance_from_0(shift: float) -> float:
-    return abs(shift) if abs(shift) > SMALLEST_SCALE else 1.0

@@ -45,15 +45,6 @@ class AtTargetFidelity(Surrogate):
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[Posterior, State, Info]:
-        """Learn from n points at their own fidelities.
-
-        xs: n points.
-        values: (n,), in the user's units.
-        state: of `initial_state`, or what the last call returned.
-        rng: the only source of chance.
-
-        Returns the posterior, the state for the next call, and what goes on record. Raises what `surrogate` raises.
-        """
         posterior, state, info = self.surrogate.condition(xs, values, state, rng)
         return TargetFidelityPosterior(posterior, self.to_target), state, info
 

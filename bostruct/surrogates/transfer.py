@@ -11,12 +11,10 @@ import numpy as np
 from bostruct.checks import ROUNDING
 from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, State, Surrogate
 from bostruct.surrogates.gaussian import evidence
-from bostruct.surrogates.known_noise import find_known_variances, standardize_variances
-from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.noise_selection import NoiseSelection
+from bostruct.surrogates.map_gp import MAPGP, NoiseSelection
 from bostruct.surrogates.posterior import GaussianPosterior
 from bostruct.surrogates.psd_diagnostics import PSDDiagnostics
-from bostruct.surrogates.standardization import standardize
+from bostruct.surrogates.standardization import find_known_variances, standardize, standardize_variances
 
 TaskModel = MAPGP | NoiseSelection | PSDDiagnostics
 

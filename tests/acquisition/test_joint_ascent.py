@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 import bostruct as bo
-from bostruct.acquisition.joint_ascent import JointAscent, list_counts
-from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.local_search import JointAscent, LocalSearch, list_counts
 from bostruct.contracts import Score
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs

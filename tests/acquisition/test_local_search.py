@@ -24,15 +24,14 @@ from bostruct.acquisition.local_search import (
 from bostruct.checks import first_occurrences
 from bostruct.contracts import Score
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods import auto, combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.methods.defaults import variable_graphs
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from tests.fakes import TablePosterior, TableScore, Unpruned
 from tests.permutations import Swaps
 from tests.strategies import constrained_spaces, rngs, spaces

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 import bostruct as bo
-from bostruct.acquisition.local_search import LocalSearch
-from bostruct.acquisition.pair_search import PairSearch
+from bostruct.acquisition.local_search import LocalSearch, PairSearch
 from bostruct.contracts import Score
 from tests.fakes import TableScore
 from tests.strategies import constrained_spaces, rngs

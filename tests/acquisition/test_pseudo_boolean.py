@@ -15,7 +15,7 @@ from bostruct.acquisition.pseudo_boolean import (
     solve_relaxation,
 )
 from bostruct.domains.space.call_limit import limit_calls
-from bostruct.surrogates.monomials import Polynomial
+from bostruct.surrogates.horseshoe import Polynomial
 from tests.surrogates.polynomials import BITS, MIXED, random_polynomial
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bostruct.acquisition.sampling import Sampling
+from bostruct.acquisition.bounded_search import Sampling
 from tests.acquisition.test_local_search import Order
 from tests.permutations import Permutations
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bostruct.acquisition.selection import Aging, ByRank, by_fitness, uniform
+from bostruct.acquisition.evolution import Aging, ByRank, by_fitness, uniform
 
 SELECTIONS = [ByRank(), ByRank(0.02), by_fitness, uniform, Aging(), Aging(5, 2)]
 

@@ -16,7 +16,7 @@ from benchmarks.speed.__main__ import PAGE, SCRIPTS, with_table
 from benchmarks.speed.datasets import search_data
 from benchmarks.speed.report import at_least, at_most, table
 from bostruct.methods import combo
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.methods.defaults import variable_graphs
 from bostruct.problems.contamination import contamination
 from bostruct.surrogates.chain import ChainData, ChainTally, sweep
 from bostruct.surrogates.gaussian import evidence

@@ -130,7 +130,7 @@ def test_ctrl_c_ends_lines_too_while_a_client_is_waited_for(tmp_path, default_si
 @pytest.mark.slow
 def test_a_slow_suggestion_does_not_hold_the_end_up(tmp_path):
     (tmp_path / "slow.py").write_text(
-        "import time, bostruct as bo\nfrom bostruct.searchers.random import RandomSearch\n"
+        "import time, bostruct as bo\nfrom bostruct.searchers.baselines import RandomSearch\n"
         "class Slow(RandomSearch):\n"
         "    def suggest(self, history, state, rng):\n"
         "        time.sleep(600)\n"

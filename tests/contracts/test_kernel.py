@@ -15,12 +15,11 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Kernel, Parameter, Prior
 from bostruct.contracts.kernel import differentiate
-from bostruct.kernels.algebra import PartKernel, Product, WeightedSum
-from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.kernels.algebra import PartKernel, Product, SpectrumClip, WeightedSum
 from bostruct.kernels.tasks import TaskKernel
+from bostruct.surrogates.hyperparameters import Bounded, LogHorseshoe, Normal, TruncatedNormal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.priors import Bounded, LogHorseshoe, Normal, TruncatedNormal
 from bostruct.testing.kernel_laws import LAWS, check_kernel
 
 SPACE = bo.Space({"a": bool, "b": list("pqrs"), "c": range(6)})

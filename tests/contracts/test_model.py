@@ -11,7 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct import contracts
 from bostruct.acquisition.functions import LogAugmentedExpectedImprovement, LogExpectedImprovement
-from bostruct.acquisition.joint_ascent import JointAscent
+from bostruct.acquisition.local_search import JointAscent
 from bostruct.checks import check_part
 from bostruct.contracts.model import (
     AcquisitionFunction,

@@ -20,7 +20,7 @@ from bostruct.domains.mixed import MixedSpace
 from bostruct.domains.space.space import Space
 from bostruct.language import D, SearchSpace, siso_module, siso_optional, siso_sequential
 from bostruct.methods import METHODS
-from bostruct.searchers.hill_climbing import HillClimbing
+from bostruct.searchers.baselines import HillClimbing
 from bostruct.testing import check_domain
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.searcher_laws import check_searcher

@@ -19,14 +19,13 @@ from bostruct.contracts import Parameter, Prior
 from bostruct.domains.space.space import Space
 from bostruct.integrations.gpytorch import BlockPrior, GramKernel, diffusion_kernel
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods import combo
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import default_kernel, space_kernel, variable_graphs
+from bostruct.methods.defaults import default_kernel, space_kernel, variable_graphs
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 
 SPACE = Space({"a": bool, "b": ["x", "y", "z"], "c": range(4), "d": bo.Graph(nx.cycle_graph(5)), "e": bool})
 NAME = "log_edge_weight"

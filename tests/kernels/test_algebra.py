@@ -5,15 +5,16 @@ import pytest
 
 import bostruct as bo
 from bostruct.kernels.algebra import PartKernel, Product
-from bostruct.kernels.otmann import distance, table
+from bostruct.kernels.otmann import distance
+from bostruct.kernels.otmann import kernel as otmann_kernel
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.methods.combo import ComboPriors
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
-from bostruct.surrogates.priors import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import SMALL_CNN
 
@@ -98,7 +99,7 @@ def test_no_distance_is_computed_twice(monkeypatch, rng):
         counted.append(len(xs) * (len(xs) - 1) // 2 if ys is None else len(xs) * len(ys))
         return distance.otmann_distances(xs, ys, settings)
 
-    monkeypatch.setattr(table, "otmann_distances", counting)
+    monkeypatch.setattr(otmann_kernel, "otmann_distances", counting)
     otmann = OtmannKernel(OTMANN.distance, OTMANN.normalized)
     kernel = seen_through(NETWORKS, "architecture", otmann)
     networks = list(dict.fromkeys(SMALL_CNN.sample(12, rng)))[:6]

@@ -5,8 +5,8 @@ import pytest
 
 from bostruct.contracts import DomainError
 from bostruct.kernels.distance import DistanceKernel, FeatureDistance
-from bostruct.methods.default_kernels import distance_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.methods.defaults import distance_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.permutations import Described, Distant
 

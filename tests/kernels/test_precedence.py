@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bostruct.kernels.precedence import MOST_PAIRED, compare_precedence
+from bostruct.kernels.distance import MOST_PAIRED, compare_precedence
 
 THREE = np.array(list(permutations(range(3))))  # abc, acb, bac, bca, cab, cba
 

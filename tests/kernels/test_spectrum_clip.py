@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from bostruct.domains.architecture.value import Architecture
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
-from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.methods import map_surrogate, marginalized_surrogate
-from bostruct.methods.default_kernels import architecture_kernel
-from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import GaussianPosterior
-from bostruct.surrogates.priors import bounded_normal
+from bostruct.methods.defaults import architecture_kernel
+from bostruct.surrogates.hyperparameters import Hyperparameters, bounded_normal
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member
 from bostruct.testing.kernel_laws import check_gram, check_line
 from tests.architectures import SMALL_CNN
 

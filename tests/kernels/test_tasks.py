@@ -11,8 +11,8 @@ from bostruct.domains.space.single_changes import SingleChanges
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.kernels.tasks import TaskBatch, TaskJoin, TaskKernel, TaskPoint
-from bostruct.methods.default_kernels import space_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.methods.defaults import space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_kernel
 from bostruct.testing.gradient_laws import check_input_gradient
 from bostruct.testing.kernel_laws import check_pullback, near_initial

@@ -23,8 +23,8 @@ from bostruct.language import (
     siso_sequential,
     substitution_module,
 )
-from bostruct.methods.default_kernels import program_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.methods.defaults import program_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.strategies import rngs
 

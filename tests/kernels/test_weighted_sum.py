@@ -11,7 +11,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import Array, IntArray, Kernel, Parameter
 from bostruct.kernels.algebra import WeightedSum
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_gram, check_pullback, near_initial
 
 SPACE = bo.Space({"a": ["x", "y", "z"], "b": bool, "c": range(4)})

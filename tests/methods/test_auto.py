@@ -10,18 +10,16 @@ import pytest
 
 import bostruct as bo
 from bostruct.acquisition.annealed_search import AnnealedSearch
+from bostruct.acquisition.bounded_search import Sampling
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
-from bostruct.acquisition.joint_ascent import JointAscent
-from bostruct.acquisition.local_search import LocalSearch
+from bostruct.acquisition.local_search import JointAscent, LocalSearch
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.acquisition.sampling import Sampling
 from bostruct.contracts import ChoiceDomain, DistanceDomain, DomainError
 from bostruct.domains.space.choices import coordinate
 from bostruct.methods import auto, bayesian, model_based_hyperband
+from bostruct.searchers.baselines import EvolutionSearch, RandomSearch
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.random import RandomSearch
 from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.map_gp import MAPGP

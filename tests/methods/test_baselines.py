@@ -8,13 +8,11 @@ from scipy.stats import wilcoxon
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.acquisition.selection import Aging, ByRank, uniform
+from bostruct.acquisition.evolution import Aging, ByRank, uniform
 from bostruct.contracts import DomainError
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
 from bostruct.problems.landscape import landscape
-from bostruct.searchers.annealing import Annealing
-from bostruct.searchers.evolution import EvolutionSearch
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import Annealing, EvolutionSearch, RandomSearch
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.architectures import SMALL_CNN, SMALL_MLP
 from tests.laws.maxsat import bits

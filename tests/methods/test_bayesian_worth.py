@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, wilcoxon
 
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.random import RandomSearch
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import Schedule, play

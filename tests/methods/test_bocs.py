@@ -10,7 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
 from bostruct.contracts import DomainError
-from bostruct.methods.bocs import bocs
+from bostruct.methods.published import bocs
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from tests.surrogates.polynomials import BITS, MIXED
 

@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import auto
-from bostruct.methods.branches import BranchExploration, has_conditions, label_branches
+from bostruct.methods.exploration import BranchExploration, has_conditions, label_branches
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
 from tests.wide_variable import Order

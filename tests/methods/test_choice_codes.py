@@ -3,7 +3,7 @@
 import numpy as np
 
 import bostruct as bo
-from bostruct.methods.success import find_codes
+from bostruct.methods.defaults import find_codes
 
 
 def test_columns_of_choices_have_codes_and_numbers_have_none():

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.language import SearchSpace
-from bostruct.methods.deeparchitect import mcts, smbo
+from bostruct.methods.published import mcts, smbo
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 from examples.language_figures import figure_4
 

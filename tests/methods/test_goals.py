@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct import problems
-from bostruct.acquisition.pair_search import PairSearch
+from bostruct.acquisition.local_search import PairSearch
 from bostruct.contracts import SpaceExhausted
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import hypervolume, is_feasible, merit
@@ -17,11 +17,11 @@ from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, ra
 from bostruct.methods.auto import Explained
 from bostruct.methods.goals import FAR_ABOVE, serve_goals
 from bostruct.searchers.bayesian import BayesianSearch
-from bostruct.searchers.scalarized import Scalarized
+from bostruct.searchers.multi_objective import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.study.history import History
-from bostruct.surrogates.output_warping import OutputWarping
 from bostruct.surrogates.outputs import Outputs
+from bostruct.surrogates.warping import OutputWarping
 from tests.architectures import SMALL_MLP
 from tests.laws.maxsat import bits
 

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.methods import auto, nasbot
-from bostruct.methods.initial_designs import initial_design
+from bostruct.searchers.proposals import initial_design
 from bostruct.study.threads import ThreadLimit
 from bostruct.testing.searcher_laws import check_searcher
 from tests.architectures import SMALL_CNN, SMALL_MLP

@@ -16,9 +16,9 @@ from bostruct import methods
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import DomainError
-from bostruct.kernels.otmann import distance, table
+from bostruct.kernels.otmann import distance, kernel
 from bostruct.kernels.otmann.settings import PAPER
-from bostruct.methods import default_kernels
+from bostruct.methods import defaults
 from bostruct.problems.landscape import landscape
 from bostruct.problems.registry import load
 from bostruct.searchers import regret
@@ -65,7 +65,7 @@ def quick_published(domain: Any) -> BayesianSearch:
 
 def make_searchers_cheap(monkeypatch):
     """Let each of twenty searchers draw few networks for its scale, and for bounds of the regret."""
-    monkeypatch.setattr(default_kernels, "N_SCALE_POINTS", 8)
+    monkeypatch.setattr(defaults, "N_SCALE_POINTS", 8)
     for name, value in (("N_RANDOM", 20), ("N_CANDIDATES", 10), ("ROUNDS", 1), ("CENTERS", 1), ("N_AROUND", 5)):
         monkeypatch.setattr(regret, name, value)
 
@@ -99,7 +99,7 @@ def test_a_candidate_costs_its_distances_to_the_points_told_and_running(monkeypa
         return distance.otmann_distances(xs, ys, settings)
 
     search = methods.nasbot(SMALL_CNN)
-    monkeypatch.setattr(table, "otmann_distances", counting)
+    monkeypatch.setattr(kernel, "otmann_distances", counting)
     history = some_data(20 + n_failed, 3)
     failed, told = history.completed[:n_failed], history.completed[n_failed:]
     history = History.of(SMALL_CNN, told, history.values[n_failed:], history.running, failed)

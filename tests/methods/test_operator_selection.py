@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import auto
-from bostruct.methods.operator_selection import OperatorSelection, select_operators
+from bostruct.methods.exploration import OperatorSelection, select_operators
 from bostruct.study.history import History
 
 ORDERS = bo.Space({"p": bo.Permutation(range(6)), "b": bool})

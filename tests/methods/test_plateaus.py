@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import auto
-from bostruct.methods.plateaus import PlateauEscape, escape_plateaus
+from bostruct.methods.exploration import PlateauEscape, escape_plateaus
 from bostruct.study.history import History
 
 SHOP = bo.Space({"p": bo.Permutation({"a": 3, "b": 3, "c": 3}, resources={"a": [1, 2, 3], "b": [2, 3, 1], "c": 3})})

@@ -19,7 +19,7 @@ from bostruct.language import (
     siso_sequential,
     substitution_module,
 )
-from bostruct.methods.default_kernels import program_kernel
+from bostruct.methods.defaults import program_kernel
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.testing.change_laws import check_crossover, check_mutation
 from bostruct.testing.domain_laws import check_domain

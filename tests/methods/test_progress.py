@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bostruct.methods.progress import recall_best
+from bostruct.methods.exploration import recall_best
 
 
 def test_the_best_of_the_values_told_then_is_taken_anew():

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.cli.catalog import methods as command
 from bostruct.contracts import BostructError, Domain, Suggestion
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 
 SPACE = bo.Space({"a": bool, "b": range(9)})
 

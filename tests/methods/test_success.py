@@ -9,9 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods.auto import auto
-from bostruct.methods.success import success_model
-from bostruct.surrogates.noisy_or import NoisyOr
-from bostruct.surrogates.success import AveragedSuccess, RegressedSuccess
+from bostruct.methods.defaults import success_model
+from bostruct.surrogates.success import AveragedSuccess, NoisyOr, RegressedSuccess
 
 LETTERS = list("abcdefgh")
 BANNED = {("a", "c"), ("d", "b"), ("f", "g"), ("h", "a"), ("c", "h"), ("b", "e"), ("g", "d")}

@@ -8,7 +8,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.language import D, SearchSpace, siso_module, substitution_module
-from bostruct.methods.tpe import tpe
+from bostruct.methods.published import tpe
 from bostruct.searchers.tpe import TPE
 from tests.methods.mixed_space import NESTED, SPACE, nested_objective, objective
 

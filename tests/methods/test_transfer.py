@@ -11,12 +11,12 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, DomainError, IntArray, Kernel
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.kernels.distance import DistanceKernel
-from bostruct.kernels.spectrum_clip import SpectrumClip
 from bostruct.language import D, SearchSpace, siso_module, siso_or, siso_repeat
 from bostruct.methods.transfer import N_BEST, N_INITIAL, PriorTask, learn_from
 from bostruct.study.history import History
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_searcher
 from bostruct.testing.kernel_laws import check_line
 from tests.architectures import SMALL_CNN

@@ -6,9 +6,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.methods.wrs import wrs
+from bostruct.methods.published import wrs
 from bostruct.searchers.wrs import WeightedRandomSearch
-from bostruct.surrogates.conditional_fanova import VarianceShares
+from bostruct.surrogates.fanova import VarianceShares
 from tests.methods.mixed_space import NESTED, nested_objective
 
 SPACE = bo.Space({"a": range(5), "b": bool})

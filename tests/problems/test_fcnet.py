@@ -12,7 +12,7 @@ import pytest
 import bostruct as bo
 from bostruct import problems
 from bostruct.domains.architecture.layers import MLP
-from bostruct.kernels.otmann.table import both_distances
+from bostruct.kernels.otmann.kernel import both_distances
 from bostruct.problems.fcnet import FCNetError, fcnet
 from tests.problems.tables import DATA, needs_data
 
@@ -88,7 +88,7 @@ class TestPerceptrons:
             measured.append(len(xs))
             return both_distances(xs, ys, settings)
 
-        monkeypatch.setattr("bostruct.kernels.otmann.table.both_distances", counted)
+        monkeypatch.setattr("bostruct.kernels.otmann.kernel.both_distances", counted)
         result = bo.minimize(joint, joint.space, method="nasbot", n_trials=14, seed=0)
         assert measured
         assert {t.origin for t in result.trials} >= {"model"}

@@ -7,8 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import searcher
-from bostruct.searchers.annealing import Annealing, interquartile_range, metropolis_accepts
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import Annealing, RandomSearch, interquartile_range, metropolis_accepts
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.laws.maxsat import best_so_far, bits, max3sat

@@ -22,17 +22,16 @@ from bostruct.acquisition.functions import (
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.contracts import DomainError, NumericalError, SpaceExhausted, Surrogate, describe_part
 from bostruct.methods import auto, combo, searcher
-from bostruct.methods.default_kernels import space_kernel
-from bostruct.methods.success import success_model
+from bostruct.methods.defaults import space_kernel, success_model
 from bostruct.searchers import bayesian
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.scores import AcquisitionScore, FeasibleScore, Improvement, best_observed, best_predicted
 from bostruct.study.history import History
 from bostruct.study.threads import ThreadLimit
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP
 from bostruct.surrogates.marginalized import MarginalizedGP
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.priors import Normal
 from bostruct.surrogates.success import RegressedChance
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.fakes import TablePosterior

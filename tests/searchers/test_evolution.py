@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bostruct.acquisition.selection import ByRank, uniform
-from bostruct.searchers.evolution import EvolutionSearch
+from bostruct.acquisition.evolution import ByRank, uniform
+from bostruct.searchers.baselines import EvolutionSearch
 from bostruct.searchers.proposals import PoolFirst
 from bostruct.study.history import History
 from tests.architectures import SMALL_CNN, SMALL_MLP

@@ -5,8 +5,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import searcher
-from bostruct.searchers.hill_climbing import HillClimbing
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import HillClimbing, RandomSearch
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import Schedule, check_exhausts, check_searcher, play
 from tests.laws.maxsat import best_so_far, bits

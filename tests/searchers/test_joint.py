@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Array, Batch, Score
-from bostruct.searchers.joint import MOST_JOINT, choose_beside
+from bostruct.searchers.bayesian import MOST_JOINT, choose_beside
 from bostruct.searchers.proposals import neighbors_of
 
 SPACE = bo.Space({f"x{i}": bool for i in range(6)})

@@ -12,8 +12,7 @@ import bostruct as bo
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
 from bostruct.contracts import Array, Posterior
 from bostruct.methods import auto
-from bostruct.searchers.noisy_improvement import NoisyImprovement, noise_share
-from bostruct.searchers.scores import AcquisitionScore, Improvement, best_predicted
+from bostruct.searchers.scores import AcquisitionScore, Improvement, NoisyImprovement, best_predicted, noise_share
 from bostruct.study.history import History
 from bostruct.surrogates.latent_draws import LatentPosterior, LatentSampler
 from bostruct.testing.searcher_laws import check_searcher

@@ -8,7 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.methods import searcher
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing.common import no_global_randomness
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher

@@ -15,8 +15,8 @@ from scipy.stats import norm
 import bostruct as bo
 from bostruct.contracts import Array, Suggestion
 from bostruct.methods import auto, smac
-from bostruct.searchers.random import RandomSearch
-from bostruct.searchers.repeats import choose_repeat, expected_falls, knowledge_gradients
+from bostruct.searchers.baselines import RandomSearch
+from bostruct.searchers.bayesian import choose_repeat, expected_falls, knowledge_gradients
 from bostruct.study.history import History
 
 SPACE = bo.Space({f"x{i}": bool for i in range(4)})

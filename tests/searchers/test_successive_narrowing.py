@@ -9,7 +9,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.domains.fidelity import FidelityLevels
-from bostruct.searchers.successive_narrowing import SuccessiveNarrowing
+from bostruct.searchers.hyperband import SuccessiveNarrowing
 from bostruct.study.history import History
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 

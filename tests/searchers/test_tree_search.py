@@ -7,7 +7,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.language import D, Infeasible, SearchSpace, siso_module, substitution_module
-from bostruct.searchers.tree_search import TreeSearch
+from bostruct.searchers.mcts import TreeSearch
 
 SPACE = bo.Space({f"x{i}": range(4) for i in range(5)})
 WEIGHTS = np.array([3.0, 1.0, 2.0, 1.5, 2.5])

@@ -92,7 +92,11 @@ def test_weights_are_learned_once_and_find_what_matters():
 def test_choices_that_no_trial_had_are_drawn():
     space = SearchSpace(layers_of_kinds)
     result = bo.minimize(
-        lambda p: -len(p) - sum(n.values.get("units", 0) for n in p.nodes), space, 40, method=wrs(space, 12), seed=0
+        lambda p: -len(p) - sum(n.values.get("units", 0) for n in p.nodes),
+        space,
+        40,
+        method=wrs(space, 12),
+        seed=0,
     )
     assert result.best_value <= -11
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.locks import StudyLocked
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from tests.programs import finish

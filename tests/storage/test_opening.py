@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage import opening
 from bostruct.storage.database import Database
 from bostruct.storage.protocol import StorageError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import BostructError, DomainError, Searcher, Suggestion
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.sqlite import SqliteStorage
 from tests.programs import finish, start
 
@@ -248,7 +248,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(tmp_path, workers):
 
 KILLED = """
 import random
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 
 path, kills = sys.argv[1], int(sys.argv[2])
 space = bo.Space({f"v{i}": bo.Binary() for i in range(60)})

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 
 BITS = {name: bool for name in "abcdef"}
 SPACE = bo.Space({"x": bo.Integer(0, 9)})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import Trial
 from bostruct.study.suggestion import PATIENCE, find_haste
 

@@ -15,7 +15,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Appraisal, BostructError, NumericalError, Prediction
 from bostruct.goals.declared import Goals
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.predictions import Recommendation
 from tests.stored import forge
 

@@ -14,7 +14,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import NotWanted, SpaceExhausted, Suggestion
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.seats import Seat
 from bostruct.study import loop

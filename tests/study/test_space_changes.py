@@ -13,7 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
 from bostruct.domains.space.rereading import read_contents
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import StorageError, StudyMismatch

@@ -14,7 +14,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError, NumericalError, Searcher, Suggestion
 from bostruct.goals.declared import Goals
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import History
 from bostruct.study.suggestion import FallbackWarning, FallbackWatch, next_points
 from tests.permutations import Permutations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import bostruct as bo
-from bostruct.surrogates.monomials import Monomials, Polynomial
+from bostruct.surrogates.horseshoe import Monomials, Polynomial
 
 BITS = bo.Space({f"b{i}": bool for i in range(7)})
 MIXED = bo.Space({"a": ["x", "y", "z"], "b": bool, "c": range(4), "d": bool})

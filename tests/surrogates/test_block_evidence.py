@@ -14,8 +14,7 @@ from bostruct.contracts import BlockGram
 from bostruct.kernels.space import complete
 from bostruct.kernels.space.complete import BLOCKS_FROM
 from bostruct.methods import combo
-from bostruct.surrogates.block_evidence import block_evidence
-from bostruct.surrogates.chain import ChainData, ChainTally, sweep
+from bostruct.surrogates.chain import ChainData, ChainTally, block_evidence, sweep
 
 N = BLOCKS_FROM + 5
 

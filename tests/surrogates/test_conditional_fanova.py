@@ -10,8 +10,7 @@ import pytest
 import bostruct as bo
 from bostruct import language as lang
 from bostruct.analysis.importances import importance, read_design
-from bostruct.surrogates.conditional_fanova import importances_of_draws, number_levels, predict_by_tree
-from bostruct.surrogates.fanova import grow_forest, scale_to_unit
+from bostruct.surrogates.fanova import grow_forest, importances_of_draws, number_levels, predict_by_tree, scale_to_unit
 
 BASE = {"gbm": 0.0, "svm": 2.0, "knn": 6.0, "linear": 3.0}
 VARIABLES = {

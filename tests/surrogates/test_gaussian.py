@@ -14,15 +14,14 @@ import bostruct as bo
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.contracts import Array, NumericalError
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogEdgeWeight
 from bostruct.kernels.space.product import SpaceKernel
+from bostruct.kernels.space.spectra import LogEdgeWeight
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit
 from bostruct.surrogates.gaussian import JITTER_LADDER, cholesky, evidence, inverse_from_cholesky, log_determinant
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior
+from bostruct.surrogates.posterior import SMALLEST_VARIANCE, GaussianPosterior, fit_member
 from tests.kernels.space.test_diffusion import GOLDEN_POINTS
 from tests.strategies import rngs, spaces
 

@@ -14,6 +14,7 @@ from bostruct.surrogates.horseshoe import (
     SMALLEST_SQUARED_SCALE,
     GibbsState,
     HorseshoeRegression,
+    Monomials,
     NormalEquations,
     decode_state,
     encode_state,
@@ -22,7 +23,6 @@ from bostruct.surrogates.horseshoe import (
     sample_inverse_gamma,
     standardize_columns,
 )
-from bostruct.surrogates.monomials import Monomials
 from tests.surrogates.polynomials import BITS
 
 

@@ -16,14 +16,14 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogLengthscale
-from bostruct.methods.default_kernels import variable_graphs
-from bostruct.surrogates.block_evidence import block_evidence
-from bostruct.surrogates.known_noise import check_variances
+from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods.defaults import variable_graphs
+from bostruct.surrogates.chain import block_evidence
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import MAPGP, Mode
-from bostruct.surrogates.output_warping import Compression, OutputWarping
 from bostruct.surrogates.posterior import GaussianPosterior
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.standardization import check_variances
+from bostruct.surrogates.warping import Compression, OutputWarping
 from bostruct.testing.model_laws import check_posterior
 from tests.surrogates.test_block_evidence import line_of
 

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct import methods
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.contracts import Array
-from bostruct.kernels.spectrum_clip import SpectrumClip
+from bostruct.kernels.algebra import SpectrumClip
 from bostruct.searchers.scores import AcquisitionScore
 from bostruct.surrogates.latent_draws import LatentPosterior, LatentSampler
 from bostruct.surrogates.posterior import GaussianPosterior

@@ -9,10 +9,8 @@ import pytest
 
 from bostruct.contracts import Prediction
 from bostruct.methods import nasbot
-from bostruct.surrogates.leave_one_out import predict_left_out
 from bostruct.surrogates.map_gp import MAPGP
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import GaussianPosterior
+from bostruct.surrogates.posterior import GaussianPosterior, fit_member, predict_left_out
 from tests.architectures import SMALL_MLP
 from tests.surrogates.test_posterior import SPACE, chain, mode, told
 
@@ -42,7 +40,7 @@ def with_known_noise() -> GaussianPosterior:
 
 
 def noise_prior():
-    from bostruct.surrogates.priors import Normal
+    from bostruct.surrogates.hyperparameters import Normal
 
     return Normal(-3.0, 1.0), -3.0
 

@@ -9,9 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct import methods
-from bostruct.surrogates import local_data
-from bostruct.surrogates.local_data import CENTERS, choose_local
-from bostruct.surrogates.map_gp import MAPGP
+from bostruct.surrogates import map_gp
+from bostruct.surrogates.map_gp import CENTERS, MAPGP, choose_local
 
 BITS = bo.Space({f"b{i}": bool for i in range(20)})
 MIXED = bo.Space(
@@ -43,7 +42,7 @@ def test_the_best_half_and_the_nearest_to_the_best_five_are_kept():
 def test_points_compared_in_blocks_are_chosen_as_all_at_once(space, monkeypatch):
     xs, values = make_data(space, 90)
     expected = choose_local(model_of(space).kernel, space.join, xs, values, 31)
-    monkeypatch.setattr(local_data, "BLOCK_NUMBERS", 7 * space.n_columns)
+    monkeypatch.setattr(map_gp, "BLOCK_NUMBERS", 7 * space.n_columns)
     np.testing.assert_array_equal(choose_local(model_of(space).kernel, space.join, xs, values, 31), expected)
 
 

@@ -14,11 +14,11 @@ from scipy.stats import multivariate_normal
 import bostruct as bo
 from bostruct.contracts import NumericalError
 from bostruct.kernels.space.diffusion import ard_diffusion
-from bostruct.kernels.space.links import LogLengthscale
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.map_gp import LOG_NOISE_RANGE, MAPGP, THETA_REACH, TrainingData
-from bostruct.surrogates.priors import Normal
 from tests.strategies import rngs, spaces
 
 NOISE = Normal(-5.0, 1.0)

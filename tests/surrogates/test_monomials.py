@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import bostruct as bo
 from bostruct.contracts import DomainError
-from bostruct.surrogates.monomials import Monomials, Polynomial, indicator_count
+from bostruct.surrogates.horseshoe import Monomials, Polynomial, indicator_count
 from tests.surrogates.polynomials import MIXED, random_polynomial
 
 SIZES = st.lists(st.integers(2, 5), min_size=1, max_size=5)

@@ -13,8 +13,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Array, IntArray, Json
-from bostruct.surrogates.map_gp import MAPGP, Mode
-from bostruct.surrogates.noise_selection import NoiseSelection
+from bostruct.surrogates.map_gp import MAPGP, Mode, NoiseSelection
 
 SPACE = bo.Space({f"b{i}": bool for i in range(10)} | {f"o{i}": bo.Ordinal(range(5)) for i in range(3)})
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.methods.success import find_codes
-from bostruct.surrogates import noisy_or
-from bostruct.surrogates.noisy_or import PRIOR_COUNT, ChoiceCodes, NoisyOr
+from bostruct.methods.defaults import find_codes
+from bostruct.surrogates import success
+from bostruct.surrogates.success import PRIOR_COUNT, ChoiceCodes, NoisyOr
 
 LETTERS = list("abcdef")
 
@@ -24,21 +24,21 @@ def test_costs_of_all_causes_add_up():
     """Single choices, all pairs, and the steps of two rows, with codes of absence among them."""
     codes = ChoiceCodes((0, 1, 2, 3, 4, 5), (3, 3, 3, 4, 4, 2), ((0, 1), (1, 2), (3, 4)))
     rng = np.random.default_rng(0)
-    causes = noisy_or._Causes(codes)
+    causes = success._Causes(codes)
     assert causes.n == 19 + sum(a * b for a, b in combinations(codes.sizes, 2)) + 9 + 16
     costs = rng.exponential(size=causes.n)
     xs = np.column_stack([rng.integers(size, size=50) for size in codes.sizes])
     listed = causes.list_all(xs)
     assert listed.shape == (50, 6 + 15 + 3)
     assert np.unique(causes.list_all(xs)).max() < causes.n
-    found = noisy_or.BlamedChoices(causes, costs).log_chance(xs)
+    found = success.BlamedChoices(causes, costs).log_chance(xs)
     assert_allclose(found, -costs[listed].sum(axis=1), rtol=1e-5)
 
 
 def test_each_cause_has_a_number_of_its_own():
     codes = ChoiceCodes((0, 1, 2), (3, 3, 3), ((0, 1), (1, 2)))
     xs = np.array(np.meshgrid(*[np.arange(3)] * 3)).reshape(3, -1).T
-    listed = noisy_or._Causes(codes).list_all(xs)
+    listed = success._Causes(codes).list_all(xs)
     meaning = [
         *[{("one", c, x[c]) for x in xs.tolist()} for c in range(3)],
         *[{("two", a, b, x[a], x[b]) for x in xs.tolist()} for a, b in combinations(range(3), 2)],
@@ -51,8 +51,8 @@ def test_each_cause_has_a_number_of_its_own():
 
 
 def test_one_pair_and_one_step_have_the_whole_prior_of_their_kind():
-    prior = noisy_or._Causes(ChoiceCodes((0, 1), (3, 3), ((0, 1),))).prior
-    parts = [[noisy_or.SINGLE / 2] * 6, [noisy_or.PAIR] * 9, [noisy_or.STEP] * 9]
+    prior = success._Causes(ChoiceCodes((0, 1), (3, 3), ((0, 1),))).prior
+    parts = [[success.SINGLE / 2] * 6, [success.PAIR] * 9, [success.STEP] * 9]
     assert_allclose(prior, PRIOR_COUNT * np.concatenate(parts))
 
 
@@ -68,7 +68,7 @@ def test_expected_firings_are_a_fixed_point():
     fired = np.zeros(model.causes.n)
     for row in listed[~succeeded]:
         fired[row] += chance[row] / -np.expm1(np.log1p(-chance[row]).sum())
-    cleared = np.bincount(listed[succeeded].ravel(), minlength=model.causes.n) >= noisy_or.CLEARED
+    cleared = np.bincount(listed[succeeded].ravel(), minlength=model.causes.n) >= success.CLEARED
     expected = (model.causes.prior + np.where(cleared, 0.0, fired)) / (PRIOR_COUNT + model.causes.prior + seen)
     assert_allclose(chance, expected, atol=1e-3)
 
@@ -105,7 +105,7 @@ def test_many_choices_have_no_pairs(monkeypatch):
     xs = space.sample(60, rng)
     succeeded = xs[:, 5] == 0
     with_pairs = learn(space, xs, succeeded).causes
-    monkeypatch.setattr(noisy_or, "MOST_PAIRED", 15)
+    monkeypatch.setattr(success, "MOST_PAIRED", 15)
     model = learn(space, xs, succeeded)
     assert with_pairs.n > model.causes.n == 16
     chance = np.exp(model.log_chance(xs))
@@ -117,6 +117,6 @@ def test_points_are_scored_in_batches(monkeypatch):
     xs = space.sample(50, np.random.default_rng(0))
     model = learn(space, xs, xs[:, 0] != 1)
     expected = model.log_chance(xs)
-    monkeypatch.setattr(noisy_or, "BATCH", 7)
+    monkeypatch.setattr(success, "BATCH", 7)
     assert_allclose(model.log_chance(xs), expected, rtol=1e-5)
     assert model.log_chance(xs[:0]).shape == (0,)

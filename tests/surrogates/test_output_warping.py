@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import Prediction, Surrogate
-from bostruct.surrogates.output_warping import OutputWarping, compress_upper_tail
+from bostruct.surrogates.warping import OutputWarping, compress_upper_tail
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ import pytest
 from bostruct.contracts import Surrogate
 from bostruct.methods import auto
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.slack_warping import SlackWarping
+from bostruct.surrogates.warping import SlackWarping
 from bostruct.testing.model_laws import check_posterior
 from tests.laws.maxsat import bits
 

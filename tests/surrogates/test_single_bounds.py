@@ -9,9 +9,13 @@ import bostruct as bo
 from bostruct.contracts import SingleGram
 from bostruct.methods import combo
 from bostruct.surrogates.hyperparameters import Hyperparameters
-from bostruct.surrogates.members import fit_member
-from bostruct.surrogates.posterior import GaussianPosterior
-from bostruct.surrogates.single_bounds import bound_member, leading_components, prepare_member
+from bostruct.surrogates.posterior import (
+    GaussianPosterior,
+    bound_member,
+    fit_member,
+    leading_components,
+    prepare_member,
+)
 
 SPACE = bo.Space({f"b{i}": bool for i in range(12)} | {"c": list("pqrs"), "o": range(9)})
 

@@ -13,7 +13,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.contracts import Surrogate
 from bostruct.methods import auto
-from bostruct.surrogates.slack_warping import ROUNDING, SlackWarping, compress_far
+from bostruct.surrogates.warping import ROUNDING, SlackWarping, compress_far
 from tests.fakes import TablePosterior
 from tests.laws.maxsat import bits
 

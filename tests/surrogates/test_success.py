@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.contracts import Feasibility, Posterior, SuccessModel, Surrogate
 from bostruct.methods import auto
-from bostruct.methods.success import success_model
+from bostruct.methods.defaults import success_model
 from bostruct.surrogates.success import AveragedChance, AveragedSuccess, RegressedSuccess, _keep_last
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Appraisal, BostructError, LeftOut, NumericalError, Predicted, Prediction, Searcher
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.study.history import History
 from bostruct.testing import check_searcher
 from bostruct.testing.searcher_laws import MEMBER_LAWS, check_appraisal, check_cross_validation, check_predicted

@@ -15,9 +15,9 @@ from bostruct.contracts import Feasibility, Kernel, Prediction, WorthSlopes
 from bostruct.kernels.algebra import Product, WeightedSum
 from bostruct.kernels.space.registry import main_effects
 from bostruct.methods.auto import for_space
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 from bostruct.searchers.scores import AcquisitionScore, CautiousChance, FeasibleScore
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.surrogates.success import AveragedChance, RegressedChance
 from bostruct.testing.gradient_laws import (
     check_input_gradient,

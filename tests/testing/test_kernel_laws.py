@@ -9,8 +9,8 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Kernel, Parameter, Prior, SingleGram
-from bostruct.kernels.spectrum_clip import SpectrumClip
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.algebra import SpectrumClip
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import LAWS, KernelCase, check_kernel
 from tests.permutations import Distant
 

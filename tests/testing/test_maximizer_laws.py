@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import bostruct as bo
+from bostruct.acquisition.bounded_search import Sampling
 from bostruct.acquisition.evolution import Evolution
-from bostruct.acquisition.local_search import LocalSearch
-from bostruct.acquisition.pair_search import PairSearch
-from bostruct.acquisition.sampling import Sampling
+from bostruct.acquisition.local_search import LocalSearch, PairSearch
 from bostruct.contracts import Maximizer
 from bostruct.testing.acquisition_laws import RandomScore, check_maximizer
 from tests.permutations import Distant, Permutations, Swaps

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bostruct.contracts import Prior
-from bostruct.surrogates.priors import (
+from bostruct.surrogates.hyperparameters import (
     Bounded,
     LogHorseshoe,
     Normal,

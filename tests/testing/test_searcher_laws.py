@@ -10,7 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import Searcher, SpaceExhausted, Suggestion
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 from bostruct.testing.searcher_laws import check_exhausts, check_searcher
 
 VARIABLES = {"a": bool, "b": ["p", "q", "r", "s"], "c": range(6)}

@@ -1,10 +1,17 @@
-"""Distances between architectures, one pair or all pairs of two batches."""
+"""OTMANN distances between architectures, one pair or all pairs of two batches, and the profiles that they compare.
+
+A profile holds the masses and path lengths of an architecture's layers (Kandasamy et al. 2018, section 3).
+"""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import math
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import chain
+from operator import add
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -13,10 +20,13 @@ import numpy as np
 from bostruct.checks import short_repr
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.architecture.layers import Family
+from bostruct.domains.architecture.measures import all_masses
+from bostruct.domains.architecture.validity import MAX_MASS, AdjacencyLists
 from bostruct.domains.architecture.value import Architecture
 from bostruct.execution.interrupts import defer_signals
-from bostruct.kernels.otmann.profile import Profile, cached_profile, layer_masses, profile
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann, cost_table
+
+PATH_KINDS = ("shortest", "longest", "random walk")
 
 
 class Distances(NamedTuple):
@@ -124,3 +134,123 @@ def _common_family(architectures: Sequence[Architecture]) -> Any:
                 f"expected architectures of one family, got {architectures[0].family.name} and {x.family.name}"
             )
     return architectures[0].family if architectures else None
+
+
+class Profile(NamedTuple):
+    """An architecture of l layers, in the order of its blocks of labels (`MatchingCosts.block`).
+
+    layers: (l,) its own number of each layer; in all else isomorphic architectures agree to the last bit. labels: (l,).
+    masses: (l,). paths: (k, l), in units of 1/k hops, so that a sum of absolute differences is their mean. codes: (l,
+    q) one number for each value of each attribute with a cost. starts: (blocks + 1,) where each block begins.
+    """
+
+    layers: IntArray
+    labels: IntArray
+    masses: Array
+    paths: Array
+    codes: IntArray
+    starts: IntArray
+
+
+def profile(architecture: Architecture, settings: Otmann) -> Profile:
+    """Compute all of an architecture that distances to others depend on.
+
+    architecture: of any family.
+    settings: of the distance.
+    """
+    family = architecture.family
+    table = cost_table(family, settings)
+    labels = np.array([family.index[layer.label] for layer in architecture.layers], dtype=np.int64)
+    block = table.block[labels]
+    masses, codes = layer_masses(architecture, settings), _attribute_codes(architecture, settings)
+    paths = path_lengths(architecture).reshape(len(labels), -1)
+    columns = (block, labels, masses, paths, codes)
+    looks = list(zip(*(column.tolist() for column in columns), strict=True))  # layers that tie are interchangeable
+    order = np.array(sorted(range(len(looks)), key=looks.__getitem__), dtype=np.int64)
+    starts = np.searchsorted(block[order], np.arange(table.n_blocks + 1))
+    paths = np.ascontiguousarray(paths[order].T) / paths.shape[1]
+    return Profile(order, labels[order], masses[order], paths, codes[order], starts)
+
+
+@lru_cache(maxsize=4096)
+def cached_profile(architecture: Architecture, settings: Otmann) -> Profile:
+    """Return a cached `profile`, for distances alone: isomorphic architectures share one, `layers` included.
+
+    architecture: of any family; `layers` may be the numbers of an isomorphic one.
+    settings: of the distance.
+    """
+    return profile(architecture, settings)
+
+
+def layer_masses(architecture: Architecture, settings: Otmann) -> Array:
+    """Return the mass of each layer: `Architecture.masses`, those of group ``fc`` scaled by `dense_factor` (l,).
+
+    The input, the output, and the decision layers together get what `Otmann.end_share` and `end_floor` say.
+
+    architecture: of l layers.
+    settings: of the distance.
+
+    Raises ValueError where they are above 1e150 together, PointError where those of the architecture are.
+    """
+    factors = {"end_share": settings.end_share, "end_floor": settings.end_floor, "dense_factor": settings.dense_factor}
+    masses = np.array(all_masses(architecture, **factors))
+    total = float(masses.sum())
+    if not total <= MAX_MASS:
+        told = ", ".join(f"{name}={value:g}" for name, value in factors.items())
+        raise ValueError(f"settings: expected masses of at most {MAX_MASS:g} together, got {total:g} by {told}")
+    return masses
+
+
+def path_lengths(architecture: Architecture) -> Array:
+    """Return the hops of each layer to the output and from the input (l, 2, 3, 1 + groups).
+
+    Axis 2: `PATH_KINDS`, the least and the greatest number of hops and the mean over uniform random walks (along the
+    edges to the output; against them to the input). Axis 3: all layers count, then only those of each group of the
+    family.
+
+    architecture: of l layers.
+    """
+    steps = _hop_lengths(architecture.family)
+    hops = [steps[layer.label] for layer in architecture.layers]
+    down = _accumulate(hops, architecture.children, range(len(hops) - 1, -1, -1))
+    up = _accumulate(hops, architecture.parents, range(len(hops)))
+    both = chain.from_iterable(chain.from_iterable(zip(down, up, strict=True)))
+    return np.fromiter(both, np.float64).reshape(len(hops), 2, len(PATH_KINDS), -1)  # quicker than an array of lists
+
+
+@lru_cache(maxsize=64)
+def _hop_lengths(family: Family) -> dict[str, list[float]]:
+    """Return by label what a hop from such a layer counts, for each kind and group."""
+    return {
+        label.name: [1.0, *(float(label.group == group) for group in family.groups)] * len(PATH_KINDS)
+        for label in family.labels
+    }
+
+
+def _accumulate(hops: Sequence[list[float]], nearer: AdjacencyLists, order: Sequence[int]) -> list[list[float]]:
+    """Add each layer's hop to the lengths of the layers one hop nearer to the end, which has 0."""
+    lengths: list[list[float]] = [[]] * len(hops)
+    third = len(hops[0]) // len(PATH_KINDS)
+    for u in order:
+        ahead = nearer[u]
+        if len(ahead) == 1:
+            lengths[u] = list(map(add, hops[u], lengths[ahead[0]]))
+        elif ahead:
+            columns = list(zip(*(lengths[v] for v in ahead), strict=True))
+            gathered = [min(c) for c in columns[:third]] + [max(c) for c in columns[third : 2 * third]]
+            gathered += [math.fsum(c) / len(ahead) for c in columns[2 * third :]]  # whatever the order of c
+            lengths[u] = list(map(add, hops[u], gathered))
+        else:
+            lengths[u] = [0.0] * len(hops[u])
+    return lengths
+
+
+def _attribute_codes(architecture: Architecture, settings: Otmann) -> IntArray:
+    names = [name for name, _ in settings.attribute_costs]
+    codes = np.zeros((len(architecture), len(names)), dtype=np.int64)
+    for u, layer in enumerate(architecture.layers if names else ()):
+        values = {"stride": layer.stride, **dict(layer.attributes)}
+        for column, name in enumerate(names):
+            digest = hashlib.blake2b(repr(values.get(name)).encode(), digest_size=8).digest()
+            codes[u, column] = int.from_bytes(digest, "little", signed=True)
+    return codes

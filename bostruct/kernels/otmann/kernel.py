@@ -1,24 +1,27 @@
 """Kernels over architectures from OTMANN distances (Kandasamy et al. 2018, section 4).
 
-With powers 1 the exponent is a sum of distances; published is the square of the normalized one, of which Gram matrices
-are indefinite: in every one of 300 draws of parameters from the published ranges, on 100 networks. OTMANN is no metric
-of negative type by proof either, and on cells powers 1 are indefinite too: `SpectrumClip` makes kernels of these.
+Distances between the architectures that a model was trained on are asked for again and again, and kept in a table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
-from bostruct.contracts import Array, Kernel, Parameter, Prior, Pullback
+from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prior, Pullback
 from bostruct.domains.architecture.value import Architecture
 from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
 from bostruct.kernels.distance import ExponentialKernel
+from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.otmann.table import DistanceTable
+
+BoolArray = npt.NDArray[np.bool_]
+MAX_ROWS = 2000
+SPARE = 1.25  # times a batch: room for what takes turns with it, trials that run and trials that failed
 
 
 @dataclass(frozen=True)
@@ -128,3 +131,113 @@ class OtmannSumKernel(Kernel):
         """Return the kernel of each kind of distance alone, and its pullback."""
         half = len(prepared) // 2
         return [self.both.gram_and_pullback(theta[:-1][own], prepared[own]) for own in np.s_[:half, half:]]
+
+
+@dataclass
+class DistanceTable:
+    """The table of both kinds of distance among architectures; no distance in it is computed twice.
+
+    A batch drops the rows of all other architectures where the table would have more than 2000 rows with them and also
+    more than the batch and a quarter. Another family begins the table anew. Of the last batch of candidates, too, no
+    distance is computed twice: several models may ask for it.
+
+    settings: of the distance.
+    architectures: those with a row, in the order of the rows.
+    row: the row of each architecture.
+    distances: (2 * weights, rows, rows), distances then normalized ones; NaN where not asked for.
+    candidates: the last batch of candidates, m architectures.
+    candidate_distances: (2 * weights, m, rows), from the candidates; NaN where not asked for.
+    """
+
+    settings: Otmann
+    architectures: list[Architecture] = field(default_factory=list)
+    row: dict[Architecture, int] = field(default_factory=dict)
+    distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
+    candidates: list[Architecture] = field(default_factory=list)
+    candidate_distances: Array = field(default_factory=lambda: np.empty((0, 0, 0)))
+
+    def among(self, xs: Sequence[Architecture]) -> Array:
+        """Return the distances at each structural weight, then the normalized ones (2 * weights, n, n).
+
+        xs: n architectures, which get rows of the table.
+        """
+        self._admit(list(dict.fromkeys(xs)))
+        rows = np.array([self.row[x] for x in xs], dtype=np.int64)
+        self._fill_among(np.unique(rows))
+        return self.distances[:, rows[:, None], rows]
+
+    def between(self, xs: Sequence[Architecture], ys: Sequence[Architecture]) -> Array:
+        """Return the distances from candidates to architectures of the table (2 * weights, n, m).
+
+        xs: n candidates.
+        ys: m architectures; where not all of them are in the table, all distances are computed afresh.
+        """
+        if not all(y in self.row for y in ys):
+            return both_distances(xs, ys, self.settings)
+        if self.candidates != list(xs):
+            known = [i for i, x in enumerate(xs) if x in self.row]
+            found = np.full((2 * len(self.settings.weights), len(xs), len(self.architectures)), np.nan)
+            found[:, known] = self.distances[:, [self.row[xs[i]] for i in known]]
+            self.candidates, self.candidate_distances = list(xs), found  # NaN where not computed yet
+        rows = np.array([self.row[y] for y in ys], dtype=np.int64)
+        self._fill_between(np.unique(rows))
+        return self.candidate_distances[:, :, rows]
+
+    def _admit(self, batch: list[Architecture]) -> None:
+        """Give each architecture of a batch a row, NaN where it is new."""
+        new = [x for x in batch if x not in self.row]
+        if not new:
+            return
+        if self.architectures and new[0].family != self.architectures[0].family:
+            self.architectures, self.row = [], {}
+        kept = self.architectures
+        if len(kept) + len(new) > max(MAX_ROWS, SPARE * len(batch)):
+            kept = [x for x in batch if x in self.row]
+        rows = [self.row[x] for x in kept]
+        grown = np.full((2 * len(self.settings.weights), len(kept) + len(new), len(kept) + len(new)), np.nan)
+        if kept:
+            grown[:, : len(kept), : len(kept)] = self.distances[:, np.array(rows)[:, None], rows]
+        self.distances, self.architectures = grown, [*kept, *new]
+        self.row = {x: row for row, x in enumerate(self.architectures)}
+        self.candidates = []
+
+    def _fill_among(self, rows: IntArray) -> None:
+        missing = np.isnan(self.distances[0][rows[:, None], rows])
+        while missing.any():
+            some, lacking = _shared_gap(missing)
+            own, others = rows[some], rows[np.setdiff1d(lacking, some)]
+            if missing[some[0], some[0]]:  # new ones, which lack all
+                self.distances[:, own[:, None], own] = both_distances(self._at(own), None, self.settings)
+            if len(others):
+                across = both_distances(self._at(others), self._at(own), self.settings)
+                self.distances[:, others[:, None], own] = across
+                self.distances[:, own[:, None], others] = across.transpose(0, 2, 1)
+            missing[some[:, None], lacking] = missing[lacking[:, None], some] = False
+
+    def _fill_between(self, rows: IntArray) -> None:
+        missing = np.isnan(self.candidate_distances[0][:, rows])
+        while missing.any():
+            some, lacking = _shared_gap(missing)
+            found = both_distances([self.candidates[i] for i in some], self._at(rows[lacking]), self.settings)
+            self.candidate_distances[:, some[:, None], rows[lacking]] = found
+            missing[some[:, None], lacking] = False
+
+    def _at(self, rows: IntArray) -> list[Architecture]:
+        return [self.architectures[row] for row in rows]
+
+
+def _shared_gap(missing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the rows that lack the same columns as the row that lacks most, and these columns: one call for all."""
+    lacking = missing[np.argmax(missing.sum(axis=1))]
+    return np.flatnonzero((missing == lacking).all(axis=1)), np.flatnonzero(lacking)
+
+
+def both_distances(xs: Sequence[Architecture], ys: Sequence[Architecture] | None, settings: Otmann) -> Array:
+    """Compute the distances, then the normalized ones (2 * weights, n, m).
+
+    xs: n architectures.
+    ys: m architectures; None: xs again.
+    settings: of the distance.
+    """
+    found = otmann_distances(xs, ys, settings)
+    return np.ascontiguousarray(np.concatenate(found, axis=2).transpose(2, 0, 1))

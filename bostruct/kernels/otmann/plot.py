@@ -45,7 +45,7 @@ def plot_transport(
     rows = max(len({y for _, y in places}) for places in (left, right))
     across = 4.0 + 1.6 * (right[-1][0] - left[0][0])
     canvas: Axes = new_axes(across, 1.0 + 0.6 * rows) if axes is None else axes
-    for (u, v), mass in _matches(plan):
+    for (u, v), mass in [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]:
         (x, y), (x2, y2) = left[u], right[v]
         width = WIDEST * mass / plan.max()
         canvas.plot([x, x2], [y, y2], color="#5b8db8", alpha=0.45, linewidth=max(width, 0.5), zorder=1)
@@ -61,10 +61,6 @@ def plot_transport(
     )
     canvas.set_axis_off()
     return canvas
-
-
-def _matches(plan: Array) -> list[tuple[tuple[int, int], float]]:
-    return [((int(u), int(v)), float(plan[u, v])) for u, v in zip(*plan.nonzero(), strict=True)]
 
 
 def _layers_without_match(matched: Array) -> set[int]:

@@ -91,9 +91,6 @@ class Otmann:
         check_number("dense_factor", self.dense_factor, 1e-12, MAX_MASS)
         if not callable(self.costs):
             raise TypeError(f"costs: expected a function from a family to its table, got {short_repr(self.costs)}")
-        self._check_attribute_costs()
-
-    def _check_attribute_costs(self) -> None:
         given = self.attribute_costs
         pairs = isinstance(given, tuple) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in given)
         if not pairs or not all(isinstance(name, str) for name, _ in given):

@@ -15,9 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from bostruct.contracts import SINGLE_ROUNDING, Array, BlockGram, IntArray
-from bostruct.kernels.space.factor import MAX_CODES, Factor, SingleLogGram, SingleLogGrams, VariableChanges
-from bostruct.kernels.space.incremental import disagreement_change
-from bostruct.kernels.space.links import Link
+from bostruct.kernels.space.factor import (
+    MAX_CODES,
+    Factor,
+    SingleLogGram,
+    SingleLogGrams,
+    VariableChanges,
+    disagreement_change,
+)
+from bostruct.kernels.space.spectra import Link
 
 BLOCKS_FROM = 80  # points, of two choices; below, small matrices cost less than setting up smaller ones
 MANY_BLOCKS_FROM = 140  # points, of more choices

@@ -17,8 +17,7 @@ import numpy as np
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.graphs import CompleteGraph, VariableGraph
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.links import LogLengthscale
-from bostruct.kernels.space.spectra import diffusion, eigenvalues
+from bostruct.kernels.space.spectra import LogLengthscale, diffusion, eigenvalues
 
 LENGTHSCALE = 0.5  # of effects along a graph, in units of its length
 RANK_ROUNDING = 4e-15  # an eigenvalue that counts as 0, as a share of the largest

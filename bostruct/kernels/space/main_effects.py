@@ -19,8 +19,7 @@ from bostruct.contracts import Array, IntArray, Kernel, Pullback
 from bostruct.domains.space.scale import NumberGrid
 from bostruct.domains.space.single_changes import Layout, SingleChanges, SpaceBatch
 from bostruct.kernels.space.effects import EffectKernel, GraphEffect
-from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.incremental import LastCall, count_disagreements, disagreement_change, look_up
+from bostruct.kernels.space.factor import LastCall, VariableChanges, count_disagreements, disagreement_change, look_up
 from bostruct.kernels.space.matern import NumberEffect, change_effects, sum_effects, vary_effects
 
 MANY_SIGNS = 1_000  # variables of two choices from which products in single precision pay

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from bostruct.contracts import Array, IntArray
 from bostruct.domains.space.permutation import Permutation
-from bostruct.kernels.precedence import Resources, compare_precedence
-from bostruct.kernels.space.distances import Distances
+from bostruct.kernels.distance import Resources, compare_precedence
 from bostruct.kernels.space.effects import EffectKernel
+from bostruct.kernels.space.likeness import Distances
 
 N_DISTANCES = 3
 MOST_MARKED = 2**26  # bytes of a table that is remembered

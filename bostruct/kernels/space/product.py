@@ -1,11 +1,11 @@
 """The product kernel of a space: one factor for each variable, multiplied as sums of logarithms.
 
-K(x, x') = prod_i F_i(x_i, x'_i) (Oh et al. 2019, equation 3, where the F_i are diffusion on graphs). The product knows
-no kind of variable: variables of one kind share a `Factor`, which sees their columns alone.
+Products in single precision come with a bound of what rounding may do to them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prepared, Prior, Pullback, SingleGram
+from bostruct.contracts import (
+    SINGLE_FLOOR,
+    SINGLE_ROUNDING,
+    Array,
+    IntArray,
+    Kernel,
+    Parameter,
+    Prepared,
+    Prior,
+    Pullback,
+    SingleGram,
+)
 from bostruct.domains.space.single_changes import SingleChanges, SpaceBatch
-from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.incremental import LastCall
-from bostruct.kernels.space.single_precision import multiply_factors
+from bostruct.kernels.space.factor import Factor, LastCall, SingleLogGram, VariableChanges
 
+LOG_FLOOR = math.log(SINGLE_FLOOR)
+LARGEST_LOG = 60.0  # of an entry: sums of many such entries stay finite
+EXPONENTIAL_ROUNDING = 8.0 * SINGLE_ROUNDING  # NumPy's exponential is wrong by at most 2.52 units in the last place
+UNKNOWN = 1e30  # an error that says nothing of the entries
 MANY_COLUMNS = 1_000  # of a point, from which a copy takes long
 MANY_CHANGED_COLUMNS = 128  # of a point, from which single changes are quicker in double precision
 SMALLEST_REUSABLE = 1e-260  # doubles end at 1e-308
@@ -280,3 +293,20 @@ class SpaceKernel(Kernel):
         """The position of each variable's factor, and its own among those of its factor (2, d)."""
         places = {v: (k, j) for k, placed in enumerate(self.factors) for j, v in enumerate(placed.variables)}
         return np.array([places[v] for v in range(len(places))], dtype=np.int64).reshape(-1, 2).T.copy()
+
+
+def multiply_factors(parts: Sequence[SingleLogGram]) -> SingleGram:
+    """Return the product of the factors whose logarithms are given, which are overwritten.
+
+    parts: of every factor, at least one.
+    """
+    total, error, smallest, largest = parts[0]
+    for part in parts[1:]:
+        total += part.log_gram
+        error, smallest, largest = error + part.error, smallest + part.smallest, largest + part.largest
+        error += SINGLE_ROUNDING * (max(abs(smallest), abs(largest)) + error)  # of the sum itself
+    if largest > LARGEST_LOG or error > 0.5:
+        return SingleGram(np.ones_like(total), UNKNOWN)
+    if smallest < LOG_FLOOR:
+        np.maximum(total, np.float32(LOG_FLOOR), out=total)
+    return SingleGram(np.exp(total, out=total), math.expm1(error) + EXPONENTIAL_ROUNDING)

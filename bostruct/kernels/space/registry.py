@@ -21,21 +21,18 @@ from bostruct.domains.space.sequence import Sequence as LetterSequence
 from bostruct.domains.space.single_changes import Layout
 from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import Variable
-from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor
-from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
+from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.diffusion import FactorSettings, graph_factors
-from bostruct.kernels.space.distances import DistanceFactor
 from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.letter_features import SequenceShape
-from bostruct.kernels.space.likeness import ChoiceEffect, LikenessDistances, LikenessEffect
-from bostruct.kernels.space.links import Link, LogLengthscale
+from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.main_effects import MainEffects
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
-from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor
+from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor, SequenceShape
 from bostruct.kernels.space.shared import share_parameters
+from bostruct.kernels.space.spectra import Link, LogLengthscale
 from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor
 
 

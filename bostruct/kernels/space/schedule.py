@@ -1,16 +1,14 @@
 """Orders of items that wait for each other: when each ends and when the last one does, in durations that are learned.
 
-Items of one resource, and occurrences of one item, happen one after the other; others side by side. So an order and a
-duration of each item make a schedule. The end of an item is the longest chain of items, each waiting for the one
-before it, that ends there (Roy and Sussmann 1964). The end of all is the longest chain of all, the makespan.
+Items that share resources and follow each other in chains are labeled canonically, by color refinement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,123 +16,9 @@ import numpy.typing as npt
 from bostruct.contracts import Array, IntArray, Kernel, Parameter, Prior, Pullback
 from bostruct.domains.space.single_changes import SpaceBatch
 from bostruct.kernels.algebra import mix_grams, slope_in_odds, weight_of
-from bostruct.kernels.space.canonical_labeling import label_canonically
 
 N_REFERENCE = 64  # orders drawn at random, whose ends say how far apart schedules are
-
-
-class Waits(NamedTuple):
-    """The items that wait for each other, by what they share.
-
-    resources: the number of the resource of each item (w,), from 0.
-    chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain, in the order of
-        their numbers.
-    """
-
-    resources: tuple[int, ...]
-    chains: tuple[int, ...]
-
-
-class Slots(NamedTuple):
-    """The places of n orders of w items in flat tables: an order has a slot for each resource, then one for each chain.
-
-    orders: the item in each place (n, w).
-    resources: the slot of the resource of the item in each place (w, n).
-    chains: the slot of its chain (w, n).
-    size: the number of slots of all orders.
-    """
-
-    orders: IntArray
-    resources: IntArray
-    chains: IntArray
-    size: int
-
-
-class Schedule(NamedTuple):
-    """The schedules of n orders of w items.
-
-    ends: of each item (n, w).
-    on_resource: whether the item in each place waits longest for its resource, not for its chain (w, n).
-    """
-
-    ends: Array
-    on_resource: npt.NDArray[np.bool_]
-
-
-def find_slots(waits: Waits, orders: IntArray) -> Slots:
-    """Return the slots of orders.
-
-    waits: of the items.
-    orders: the item in each place (n, w).
-    """
-    resources, chains = np.array(waits.resources), np.array(waits.chains)
-    n_resources = int(resources.max()) + 1
-    n_slots = n_resources + int(chains.max()) + 1
-    own = n_slots * np.arange(len(orders))
-    return Slots(orders, resources[orders.T] + own, n_resources + chains[orders.T] + own, n_slots * len(orders))
-
-
-def schedule(slots: Slots, durations: Array) -> Schedule:
-    """Return when each item ends, where it begins once its resource is free and its chain is done so far.
-
-    slots: of n orders.
-    durations: of each item (w,), above 0.
-    """
-    orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
-    lasts = durations[orders.T]
-    ends, on_resource = np.empty_like(lasts), np.empty(lasts.shape, dtype=np.bool_)
-    for place, (resource, chain) in enumerate(zip(slots.resources, slots.chains, strict=True)):
-        ready, done = free.take(resource), free.take(chain)
-        np.greater(ready, done, out=on_resource[place])
-        end = np.add(np.maximum(ready, done), lasts[place], out=ends[place])
-        free[resource] = end
-        free[chain] = end
-    of_items = np.empty(orders.shape)
-    np.put_along_axis(of_items, orders, ends.T, axis=1)
-    return Schedule(of_items, on_resource)
-
-
-def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array) -> Array:
-    """Return the gradient of sum(cotangent * ends) in the durations (w,).
-
-    slots: of n orders.
-    on_resource: of their schedules.
-    cotangent: (n, w).
-    """
-    orders, owed = slots.orders, np.zeros(slots.size)
-    slopes = np.take_along_axis(cotangent, orders, axis=1).T.copy()
-    for place in range(orders.shape[1] - 1, -1, -1):
-        resource, chain, slope = slots.resources[place], slots.chains[place], slopes[place]
-        slope += owed.take(resource)
-        slope += owed.take(chain)
-        to_resource = slope * on_resource[place]
-        owed[resource] = to_resource
-        owed[chain] = slope - to_resource
-    return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1]).astype(np.float64)
-
-
-class OrdersPair(NamedTuple):
-    """Two batches of orders.
-
-    xs: n orders.
-    ys: m orders; None for xs with themselves.
-    """
-
-    xs: Slots
-    ys: Slots | None
-
-
-class Features(NamedTuple):
-    """The features of n orders that the kernel sees.
-
-    ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
-    makespan: the end of all, centered and scaled (n,), its square about 1.
-    schedule: of the orders.
-    """
-
-    ends: Array
-    makespan: Array
-    schedule: Schedule
+Colors: TypeAlias = list[int]
 
 
 @dataclass(frozen=True)
@@ -228,3 +112,193 @@ class ScheduleKernel(Kernel):
         longest = ends.max(axis=1)
         spread, scale = float(np.sqrt(ends.var(axis=0).sum())), float(longest.std())
         return center, spread or 1.0, float(longest.mean()), scale or 1.0
+
+
+class OrdersPair(NamedTuple):
+    """Two batches of orders.
+
+    xs: n orders.
+    ys: m orders; None for xs with themselves.
+    """
+
+    xs: Slots
+    ys: Slots | None
+
+
+class Features(NamedTuple):
+    """The features of n orders that the kernel sees.
+
+    ends: of each item, centered and scaled (n, w); their squares sum to about 1 over orders drawn at random.
+    makespan: the end of all, centered and scaled (n,), its square about 1.
+    schedule: of the orders.
+    """
+
+    ends: Array
+    makespan: Array
+    schedule: Schedule
+
+
+class Waits(NamedTuple):
+    """The items that wait for each other, by what they share.
+
+    resources: the number of the resource of each item (w,), from 0.
+    chains: the number of the chain of each item (w,), from 0: occurrences of one item are a chain, in the order of
+        their numbers.
+    """
+
+    resources: tuple[int, ...]
+    chains: tuple[int, ...]
+
+
+class Slots(NamedTuple):
+    """The places of n orders of w items in flat tables: an order has a slot for each resource, then one for each chain.
+
+    orders: the item in each place (n, w).
+    resources: the slot of the resource of the item in each place (w, n).
+    chains: the slot of its chain (w, n).
+    size: the number of slots of all orders.
+    """
+
+    orders: IntArray
+    resources: IntArray
+    chains: IntArray
+    size: int
+
+
+class Schedule(NamedTuple):
+    """The schedules of n orders of w items.
+
+    ends: of each item (n, w).
+    on_resource: whether the item in each place waits longest for its resource, not for its chain (w, n).
+    """
+
+    ends: Array
+    on_resource: npt.NDArray[np.bool_]
+
+
+def find_slots(waits: Waits, orders: IntArray) -> Slots:
+    """Return the slots of orders.
+
+    waits: of the items.
+    orders: the item in each place (n, w).
+    """
+    resources, chains = np.array(waits.resources), np.array(waits.chains)
+    n_resources = int(resources.max()) + 1
+    n_slots = n_resources + int(chains.max()) + 1
+    own = n_slots * np.arange(len(orders))
+    return Slots(orders, resources[orders.T] + own, n_resources + chains[orders.T] + own, n_slots * len(orders))
+
+
+def schedule(slots: Slots, durations: Array) -> Schedule:
+    """Return when each item ends, where it begins once its resource is free and its chain is done so far.
+
+    slots: of n orders.
+    durations: of each item (w,), above 0.
+    """
+    orders, free = slots.orders, np.zeros(slots.size)  # when each resource and each chain is free
+    lasts = durations[orders.T]
+    ends, on_resource = np.empty_like(lasts), np.empty(lasts.shape, dtype=np.bool_)
+    for place, (resource, chain) in enumerate(zip(slots.resources, slots.chains, strict=True)):
+        ready, done = free.take(resource), free.take(chain)
+        np.greater(ready, done, out=on_resource[place])
+        end = np.add(np.maximum(ready, done), lasts[place], out=ends[place])
+        free[resource] = end
+        free[chain] = end
+    of_items = np.empty(orders.shape)
+    np.put_along_axis(of_items, orders, ends.T, axis=1)
+    return Schedule(of_items, on_resource)
+
+
+def pull_ends(slots: Slots, on_resource: npt.NDArray[np.bool_], cotangent: Array) -> Array:
+    """Return the gradient of sum(cotangent * ends) in the durations (w,).
+
+    slots: of n orders.
+    on_resource: of their schedules.
+    cotangent: (n, w).
+    """
+    orders, owed = slots.orders, np.zeros(slots.size)
+    slopes = np.take_along_axis(cotangent, orders, axis=1).T.copy()
+    for place in range(orders.shape[1] - 1, -1, -1):
+        resource, chain, slope = slots.resources[place], slots.chains[place], slopes[place]
+        slope += owed.take(resource)
+        slope += owed.take(chain)
+        to_resource = slope * on_resource[place]
+        owed[resource] = to_resource
+        owed[chain] = slope - to_resource
+    return np.bincount(orders.T.ravel(), weights=slopes.ravel(), minlength=orders.shape[1]).astype(np.float64)
+
+
+class Labeling(NamedTuple):
+    """A canonical order of w items. Both arrays are only read.
+
+    order: the item in each place (w,).
+    classes: the number of the class of each item (w,): items of one class are alike, as far as refinement can tell.
+    """
+
+    order: IntArray
+    classes: IntArray
+
+
+@lru_cache(maxsize=32)
+def label_canonically(resources: tuple[int, ...], chains: tuple[int, ...]) -> Labeling:
+    """Return items in a canonical order: up to symmetries the same, however items, resources and chains are numbered.
+
+    Color refinement (1-dimensional Weisfeiler and Leman 1968) tells items apart by those before and after them in their
+    chain, and by those of their resource. Where some are still alike, one of them is put first, which tells others
+    apart (individualization, McKay 1981). Refinement can take items for alike that no symmetry exchanges, as in
+    strongly regular structures. There the order depends on the numbers of the items.
+
+    resources: the number of the resource of each item (w,), from 0.
+    chains: the number of the chain of each item (w,), from 0; items of a chain follow each other as they are numbered.
+    """
+    colors = classes = _refine(resources, chains, [0] * len(chains))
+    while (tied := _find_tie(colors)) is not None:
+        colors = [2 * color for color in colors]
+        colors[tied] -= 1
+        colors = _refine(resources, chains, colors)
+    found = Labeling(np.argsort(colors), np.array(classes))
+    for own in found:  # which is remembered
+        own.flags.writeable = False
+    return found
+
+
+def _refine(resources: Sequence[int], chains: Sequence[int], colors: Colors) -> Colors:
+    """Return colors from 0 that tell items apart by the colors of those around them, until none is told apart more."""
+    before, after = _find_neighbors(chains)
+    n, colors = 0, _rank(colors)
+    while n < (n := max(colors) + 1):
+        shared: list[list[int]] = [[] for _ in range(max(resources) + 1)]
+        for color, resource in zip(colors, resources, strict=True):
+            shared[resource].append(color)
+        users = _rank([tuple(sorted(own)) for own in shared])
+        padded = [*colors, -1]  # the color of no item, which ends of chains have beside them
+        colors = _rank(
+            [
+                (color, padded[before[item]], padded[after[item]], users[resources[item]])
+                for item, color in enumerate(colors)
+            ]
+        )
+    return colors
+
+
+def _find_neighbors(chains: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the items before and after each in its chain; -1 where there is none."""
+    before, after, last = [-1] * len(chains), [-1] * len(chains), dict[int, int]()
+    for item, chain in enumerate(chains):
+        if chain in last:
+            before[item], after[last[chain]] = last[chain], item
+        last[chain] = item
+    return before, after
+
+
+def _rank(keys: Sequence[Hashable]) -> Colors:
+    """Return the place of each key among the different ones, ascending."""
+    ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var]
+    return [ranks[key] for key in keys]
+
+
+def _find_tie(colors: Colors) -> int | None:
+    """Return an item of the first color that several items have; None where each has its own."""
+    first: dict[int, int] = {}
+    tied = [(color, first[color]) for item, color in enumerate(colors) if first.setdefault(color, item) != item]
+    return min(tied)[1] if tied else None

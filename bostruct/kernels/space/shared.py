@@ -14,10 +14,9 @@ import numpy as np
 
 from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.kernels.space.complete import CompleteChanges, CompleteFactor
-from bostruct.kernels.space.factor import Factor, VariableChanges
-from bostruct.kernels.space.incremental import count_disagreements, disagreement_change
-from bostruct.kernels.space.links import Link
-from bostruct.kernels.space.tables import TableFactor
+from bostruct.kernels.space.diffusion import TableFactor
+from bostruct.kernels.space.factor import Factor, VariableChanges, count_disagreements, disagreement_change
+from bostruct.kernels.space.spectra import Link
 
 ServedFactor: TypeAlias = tuple[Factor, tuple[int, ...]]
 

@@ -1,30 +1,405 @@
 """Subsets of items: how alike two of them are, as a factor of the product and as a linear effect.
 
-Three kernels are multiplied, each with lengthscales of its own:
-
-- the heat kernel of exchanges, which knows no item from another: of the Johnson graph where all subsets have one size,
-  of the hypercube between allowed sizes where they have several;
-- the heat kernel of the hypercube with a relevance of each item, up to 100 items, and, where sizes vary, a Gaussian of
-  the size;
-- where the items have a graph, the squared distance between subsets that the diffusion on the graph has smoothed.
+Subsets of k of n items have the heat kernel of the Johnson graph: an edge is an exchange of one item for another. By
+symmetry the kernel is a function of the number of exchanges between two subsets. Its eigenvalues j (n + 1 - j) and its
+values, sums of Eberlein polynomials, are known in closed form (Delsarte 1973, section 4.2), but these sums cancel where
+the kernel is small. A random walk knows the same kernel as a series of positive terms, which gives the logarithm of the
+kernel at every distance. `FeatureFactor` adds squared differences of features of a subset, each with a lengthscale.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from bostruct.contracts import Array, IntArray
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import gammaln
+
+from bostruct.contracts import Array, IntArray, Prepared
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.subset import Subset
 from bostruct.kernels.space.effects import EffectKernel
 from bostruct.kernels.space.extent import Extent
-from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
-from bostruct.kernels.space.johnson import JohnsonFactor
-from bostruct.kernels.space.pairs import FactorPair
+from bostruct.kernels.space.factor import Factor, VariableChanges
+from bostruct.kernels.space.spectra import DenseSpectrum, compute_rates, spectrum_of
 
 MOST_RELEVANCES = 100  # items that have a lengthscale each
+KNOTS = 60  # lengthscales at which the kernel is computed; splines are in between
+SMALLEST, LARGEST = -2.1, 3.0  # logarithms of these; beyond, the kernel hardly changes
+TIME = 3.0  # of diffusion on the graph of items, in units of 1 / mean degree
+
+
+@dataclass(frozen=True)
+class SubsetFeatures:
+    """The features of subsets of w items, for `FeatureFactor`: bits of the items, smooth ones on their graph, the size.
+
+    width: w, at least 2.
+    apart: True for a bit of each item with a lengthscale of its own.
+    together: True for bits that share a lengthscale.
+    graph: of the items, for w - 1 features that share a lengthscale; None for none.
+    sizes: the range of the sizes, for a feature of its own; None for none.
+    """
+
+    width: int
+    apart: bool
+    together: bool
+    graph: WeightedGraph | None = None
+    sizes: Extent | None = None
+
+    @property
+    def groups(self) -> IntArray:
+        """The group of each feature (q,)."""
+        parts = [np.arange(self.width)] if self.apart else []
+        parts += [np.zeros(self.width, dtype=np.int64)] if self.together else []
+        parts += [np.zeros(self.width - 1, dtype=np.int64)] if self.graph is not None else []
+        parts += [np.zeros(1, dtype=np.int64)] if self.sizes is not None else []
+        starts = np.cumsum([0, *(int(part[-1]) + 1 for part in parts)])
+        none = np.empty(0, dtype=np.int64)
+        return np.concatenate([none, *(part + start for part, start in zip(parts, starts[:-1], strict=True))])
+
+    def encode(self, xs: IntArray) -> Array:
+        """Return the features of subsets (n, q).
+
+        xs: bits (n, w).
+        """
+        bits = xs.astype(np.float64)
+        parts = [bits] * (self.apart + self.together)
+        if self.graph is not None:
+            parts.append(bits @ _smoother(self.graph))
+        if self.sizes is not None:
+            parts.append(self.sizes.scale(xs)[:, None])
+        return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+@lru_cache(maxsize=16)
+def _smoother(graph: WeightedGraph) -> Array:
+    """Return features whose inner products are the diffusion on a graph, without its constant part (w, w - 1).
+
+    The time is 3 over the mean degree. The mean square of a feature is that of a bit.
+    """
+    spectrum = spectrum_of(graph)
+    assert isinstance(spectrum, DenseSpectrum)
+    decay = np.exp(-TIME * spectrum.values[1:] / spectrum.values.mean())
+    return spectrum.vectors[:, 1:] * np.sqrt(decay * (len(decay) / decay.sum()))
+
+
+class FeaturePair(NamedTuple):
+    """Two batches as features, and the squares of these. xs, x_squares: (n, c q). ys, y_squares: (m, c q)."""
+
+    xs: Array
+    ys: Array
+    x_squares: Array
+    y_squares: Array
+
+
+class FeatureChanges(NamedTuple):
+    """Changes of single variables as features.
+
+    which: the variable of each change (r,). before, after: the features of that variable (r, q). ys: the features of
+    all variables of m points (m, c q).
+    """
+
+    which: IntArray
+    before: Array
+    after: Array
+    ys: Array
+
+
+@dataclass(frozen=True)
+class FeatureFactor(Factor):
+    """The factor exp(-sum_j (z_j - z'_j)^2 / (2 l_j^2)) of variables of one kind, where z are features.
+
+    Each variable has k parameters, the logarithms of l, one for each group of features. All of it is products of
+    matrices: m points take memory (n, m), however many features they have.
+
+    features: of each variable.
+    n_variables: c, each with w columns.
+    """
+
+    features: SubsetFeatures
+    n_variables: int
+    has_unit_diagonal = True
+
+    @property
+    def n_parameters(self) -> int:
+        return self._n_groups * self.n_variables
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> FeaturePair:
+        mine = self._encode(xs)
+        theirs = mine if ys is None else self._encode(ys)
+        squares = np.square(mine)
+        return FeaturePair(mine, theirs, squares, squares if ys is None else np.square(theirs))
+
+    def log_gram(self, theta: Array, prepared: FeaturePair, without: int | None = None) -> Array:
+        rates = compute_rates(theta)
+        if without is not None:
+            rates[without] = 0.0
+        weights = rates[self._groups]
+        gram = (prepared.xs * (2.0 * weights)) @ prepared.ys.T
+        gram -= (prepared.x_squares @ weights)[:, None]
+        gram -= prepared.y_squares @ weights
+        return np.minimum(gram, 0.0, out=gram)  # rounding aside it is at most 0
+
+    def gradient(self, theta: Array, prepared: FeaturePair, weighted: Array) -> Array:
+        squares = weighted.sum(axis=1) @ prepared.x_squares + weighted.sum(axis=0) @ prepared.y_squares
+        squares -= 2.0 * np.einsum("nq,nq->q", prepared.xs, weighted @ prepared.ys)
+        return 2.0 * compute_rates(theta) * np.bincount(self._groups, squares, len(theta))
+
+    def line(
+        self, i: int, theta: Array, prepared: FeaturePair, gram: Array, *, carried: bool
+    ) -> Callable[[float], Array]:
+        own = np.flatnonzero(self._groups == i)
+        squares = -2.0 * prepared.xs[:, own] @ prepared.ys[:, own].T
+        squares += prepared.x_squares[:, own].sum(axis=1)[:, None] + prepared.y_squares[:, own].sum(axis=1)
+        now = compute_rates(theta)[i] if carried else 0.0
+        return lambda t: gram * np.exp((now - compute_rates(t)) * squares)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> FeatureChanges:
+        w = self.features.width
+        before = changes.before[:, :w]
+        # Changes of one value stand in a row.
+        is_new = np.append(True, (before[1:] != before[:-1]).any(axis=1))[: len(before)]
+        known = self.features.encode(before[is_new])[np.cumsum(is_new) - 1]
+        return FeatureChanges(changes.which, known, self.features.encode(changes.after[:, :w]), self._encode(ys))
+
+    def log_change(self, theta: Array, prepared: FeatureChanges) -> Array:
+        which, before, after, ys = prepared
+        q = before.shape[1]
+        change = np.empty((len(which), len(ys)))
+        for v in np.unique(which).tolist():
+            rows = which == v
+            weights = compute_rates(theta)[self._groups[v * q : (v + 1) * q]]
+            change[rows] = (2.0 * (after[rows] - before[rows]) * weights) @ ys[:, v * q : (v + 1) * q].T
+            change[rows] -= ((np.square(after[rows]) - np.square(before[rows])) @ weights)[:, None]
+        return change
+
+    def _encode(self, xs: IntArray) -> Array:
+        """Return the features of all variables, those of the first one first (n, c q)."""
+        return np.hstack([self.features.encode(own) for own in np.split(xs, self.n_variables, axis=1)])
+
+    @property
+    def _n_groups(self) -> int:
+        return int(self.features.groups.max()) + 1
+
+    @cached_property
+    def _groups(self) -> IntArray:
+        """The parameter of each feature of all variables (c q,)."""
+        return np.concatenate([self.features.groups + v * self._n_groups for v in range(self.n_variables)])
+
+
+@dataclass(frozen=True)
+class FactorPair(Factor):
+    """The product of two factors of the same c variables, each with its own number of parameters for a variable.
+
+    Each variable has its parameters of the first factor, then those of the second one.
+
+    first, second: of the same variables.
+    """
+
+    first: Factor
+    second: Factor
+
+    @property
+    def n_variables(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The number of their variables, c."""
+        return self.first.n_variables
+
+    @property
+    def n_parameters(self) -> int:
+        return self.first.n_parameters + self.second.n_parameters
+
+    @property
+    def has_unit_diagonal(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.first.has_unit_diagonal and self.second.has_unit_diagonal
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> tuple[Prepared, Prepared]:
+        return self.first.prepare(xs, ys), self.second.prepare(xs, ys)
+
+    def log_gram(self, theta: Array, prepared: tuple[Prepared, Prepared], without: int | None = None) -> Array:
+        (one, other), (first, second) = self._split(theta), self._place(without)
+        total = self.first.log_gram(one, prepared[0], first)
+        total += self.second.log_gram(other, prepared[1], second)
+        return total
+
+    def log_diag(self, theta: Array, xs: IntArray) -> Array:
+        one, other = self._split(theta)
+        return self.first.log_diag(one, xs) + self.second.log_diag(other, xs)
+
+    def gradient(self, theta: Array, prepared: tuple[Prepared, Prepared], weighted: Array) -> Array:
+        one, other = self._split(theta)
+        slopes = self.first.gradient(one, prepared[0], weighted), self.second.gradient(other, prepared[1], weighted)
+        return np.hstack([slope.reshape(self.n_variables, -1) for slope in slopes]).ravel()
+
+    def line(
+        self, i: int, theta: Array, prepared: tuple[Prepared, Prepared], gram: Array, *, carried: bool
+    ) -> Callable[[float], Array]:
+        (one, other), (first, second) = self._split(theta), self._place(i)
+        if first is not None:
+            return self.first.line(first, one, prepared[0], gram, carried=carried)
+        assert second is not None
+        return self.second.line(second, other, prepared[1], gram, carried=carried)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[Prepared, Prepared]:
+        return self.first.prepare_changes(changes, ys), self.second.prepare_changes(changes, ys)
+
+    def log_change(self, theta: Array, prepared: tuple[Prepared, Prepared]) -> Array:
+        one, other = self._split(theta)
+        return self.first.log_change(one, prepared[0]) + self.second.log_change(other, prepared[1])
+
+    @property
+    def _own(self) -> int:
+        """The number of parameters of a variable in the first factor."""
+        return self.first.n_parameters // self.n_variables
+
+    def _split(self, theta: Array) -> tuple[Array, Array]:
+        rows = theta.reshape(self.n_variables, -1)
+        return rows[:, : self._own].ravel(), rows[:, self._own :].ravel()
+
+    def _place(self, i: int | None) -> tuple[int | None, int | None]:
+        """Return the position of a parameter in the first factor or in the second one, None in the other."""
+        if i is None:
+            return None, None
+        v, place = divmod(i, self.n_parameters // self.n_variables)
+        if place < self._own:
+            return v * self._own + place, None
+        return None, v * (self.second.n_parameters // self.n_variables) + place - self._own
+
+
+class HeatCurves(NamedTuple):
+    """The kernel as a function of the lengthscale.
+
+    lowest, highest: logarithms of the lengthscales between which it is known.
+    log_rates: log lengthscale -> log(-log kernel) at 1, 2, ... exchanges, and with 1 as second argument its derivative.
+    """
+
+    lowest: float
+    highest: float
+    log_rates: CubicSpline
+
+
+def log_heat(n: int, k: int, times: Array) -> Array:
+    """Return the logarithm of the heat kernel, over that of a subset with itself (t, most exchanges + 1).
+
+    n: number of items, at least 2.
+    k: number of items of a subset, from 1 to n - 1.
+    times: of diffusion, > 0 (t,).
+
+    The walk makes m steps, m Poisson distributed (uniformization, Jensen 1953), each of one exchange or none. By
+    symmetry it is enough to follow the chance of one subset at each distance.
+    """
+    most = min(k, n - k)
+    d = np.arange(most + 1)
+    away, back = (k - d) * (n - k - d), d * d
+    rate = float((away + back).max())
+    n_steps = int(rate * times.max() + 12.0 * np.sqrt(rate * times.max())) + most + 40
+    with np.errstate(divide="ignore"):  # logarithms of 0
+        log_away, log_back, log_stay = (np.log(one / rate) for one in (away, back, rate - away - back))
+    steps = np.full((n_steps, most + 1), -np.inf)
+    steps[0, 0] = 0.0
+    for m in range(1, n_steps):
+        before, now = steps[m - 1], steps[m]
+        now[:] = log_stay + before
+        now[:-1] = np.logaddexp(now[:-1], log_away[:-1] + before[1:])
+        now[1:] = np.logaddexp(now[1:], log_back[1:] + before[:-1])
+    m = np.arange(n_steps)
+    found = np.empty((len(times), most + 1))
+    for i, mean in enumerate(rate * times):
+        found[i] = np.logaddexp.reduce((m * np.log(mean) - mean - gammaln(m + 1.0))[:, None] + steps)
+    return found - found[:, :1]
+
+
+@lru_cache(maxsize=16)
+def heat_curves(n: int, k: int) -> HeatCurves:
+    """Return the kernel of J(n, k) as a function of the lengthscale l: one exchange correlates by exp(-1 / l^2).
+
+    n: number of items, at least 2.
+    k: number of items of a subset, from 1 to n - 1.
+
+    That is the correlation of two bits that differ, each with a lengthscale l. The times are those at which two bits
+    of a hypercube would correlate so.
+    """
+    near = np.exp(-0.5 * np.exp(-2.0 * np.linspace(SMALLEST, LARGEST, KNOTS)))
+    log_rates = np.log(-log_heat(n, k, 2.0 / n * np.arctanh(near))[:, 1:])
+    knots = -0.5 * log_rates[:, 0]
+    return HeatCurves(float(knots[0]), float(knots[-1]), CubicSpline(knots, log_rates))
+
+
+@dataclass(frozen=True)
+class JohnsonFactor(Factor):
+    """The factor of subsets of one size: the heat kernel of the Johnson graph, with one lengthscale for each variable.
+
+    n: number of items, at least 2.
+    k: number of items of a subset, from 1 to n - 1.
+    n_variables: c, each with n columns of bits.
+    """
+
+    n: int
+    k: int
+    n_variables: int
+    has_unit_diagonal = True
+
+    def prepare(self, xs: IntArray, ys: IntArray | None = None) -> IntArray:
+        """Count the exchanges between subsets (c, n, m).
+
+        xs: own columns of n points (n, c w).
+        ys: own columns of m points (m, c w); None for xs with themselves.
+        """
+        mine, theirs = (np.split(one, self.n_variables, axis=1) for one in (xs, xs if ys is None else ys))
+        return np.array([_count_exchanges(one, other) for one, other in zip(mine, theirs, strict=True)])
+
+    def log_gram(self, theta: Array, prepared: IntArray, without: int | None = None) -> Array:
+        total = np.zeros(prepared.shape[1:])
+        for v, apart in enumerate(prepared):
+            if v != without:
+                total += self._curve(float(theta[v]))[0].take(apart)
+        return total
+
+    def gradient(self, theta: Array, prepared: IntArray, weighted: Array) -> Array:
+        slopes = [self._curve(one)[1] for one in theta]
+        sums = [np.bincount(apart.ravel(), weighted.ravel(), len(slopes[0])) for apart in prepared]
+        return np.array([slope @ total for slope, total in zip(slopes, sums, strict=True)])
+
+    def line(self, i: int, theta: Array, prepared: IntArray, gram: Array, *, carried: bool) -> Callable[[float], Array]:
+        alone = JohnsonFactor(self.n, self.k, 1)
+        return Factor.line(alone, 0, theta[i : i + 1], prepared[i : i + 1], gram, carried=carried)
+
+    def prepare_changes(self, changes: VariableChanges, ys: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the variable of each change (r,), and the exchanges before and after it (r, m).
+
+        changes: r changes of single variables.
+        ys: own columns of m points (m, c w).
+        """
+        before, after = np.empty((2, len(changes.which), len(ys)), dtype=np.int64)
+        for v, theirs in enumerate(np.split(ys, self.n_variables, axis=1)):
+            rows = changes.which == v
+            before[rows] = _count_exchanges(changes.before[rows, : self.n], theirs)
+            after[rows] = _count_exchanges(changes.after[rows, : self.n], theirs)
+        return changes.which, before, after
+
+    def log_change(self, theta: Array, prepared: tuple[IntArray, IntArray, IntArray]) -> Array:
+        which, before, after = prepared
+        change = np.empty(after.shape)
+        for v in np.unique(which).tolist():
+            curve, rows = self._curve(float(theta[v]))[0], which == v
+            change[rows] = curve.take(after[rows]) - curve.take(before[rows])
+        return change
+
+    def _curve(self, theta: float) -> tuple[Array, Array]:
+        """Return log K by the number of exchanges, and its derivative in theta."""
+        lowest, highest, log_rates = heat_curves(self.n, self.k)
+        inside = min(max(theta, lowest), highest)
+        rates = np.exp(log_rates(inside) - 2.0 * (theta - inside))  # as Hamming distances beyond
+        slope = log_rates(inside, 1) if inside == theta else -2.0
+        return np.append(0.0, -rates), np.append(0.0, -rates * slope)
+
+
+def _count_exchanges(xs: IntArray, ys: IntArray) -> IntArray:
+    """Return how many exchanges two subsets are apart (n, m)."""
+    shared = xs.astype(np.float32) @ ys.T.astype(np.float32)  # whole numbers, which single precision holds
+    return (xs[:1].sum() - shared).astype(np.int64)
 
 
 class SubsetShape(NamedTuple):

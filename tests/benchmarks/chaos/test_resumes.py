@@ -12,7 +12,7 @@ from benchmarks.chaos import resumes
 from benchmarks.chaos.resumes import DOMAINS, TAKEN, compare, run_case, takes
 from benchmarks.chaos.row import Verdict
 from bostruct.methods import METHODS
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 
 
 @pytest.mark.parametrize("kind", DOMAINS)

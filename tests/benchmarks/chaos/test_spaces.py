@@ -15,7 +15,7 @@ from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.spaces import compare, run_case
 from benchmarks.chaos.suggestions import check_exhausted, check_point, try_space
 from bostruct.contracts import DomainError, SpaceExhausted
-from bostruct.searchers.random import RandomSearch
+from bostruct.searchers.baselines import RandomSearch
 
 
 def note() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from bostruct.domains.counts import Exact
 from bostruct.domains.space.candidates import Candidates, RankedGraph
 from bostruct.domains.space.graphs import CompleteGraph
 from bostruct.kernels.space.registry import main_effects
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 from bostruct.testing import check_domain, check_kernel, check_variable
 from tests.strategies import choices, rngs, spaces, variables
 

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from bostruct.contracts import Array
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.profile import layer_masses, path_lengths
+from bostruct.kernels.otmann.distance import layer_masses, path_lengths
 from bostruct.kernels.otmann.settings import Otmann
 
 

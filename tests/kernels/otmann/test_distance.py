@@ -11,8 +11,7 @@ import bostruct as bo
 from bostruct.contracts import DomainError
 from bostruct.domains.architecture.layers import CNN, Family, Label
 from bostruct.domains.architecture.value import Architecture
-from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.profile import cached_profile, layer_masses, path_lengths
+from bostruct.kernels.otmann.distance import cached_profile, layer_masses, otmann_distances, path_lengths
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP, architectures, batches, network, renumbered
 from tests.kernels.otmann.oracle import distance_by_linear_program, hops_to_output_by_enumeration, matching_costs

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.kernels.otmann.distance import otmann_distances
-from bostruct.kernels.otmann.profile import layer_masses, path_lengths
+from bostruct.kernels.otmann.distance import layer_masses, otmann_distances, path_lengths
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE
 from tests.architectures import GOLDEN
 

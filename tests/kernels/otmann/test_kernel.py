@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from bostruct.domains.architecture.domain import Bounds, cnn_domain
-from bostruct.kernels.otmann import distance, table
+from bostruct.kernels.otmann import distance
+from bostruct.kernels.otmann import kernel as otmann_kernel
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel, OtmannSumKernel
 from bostruct.kernels.otmann.settings import PAPER, REFERENCE, Otmann
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 from tests.architectures import GOLDEN, SMALL_CNN, SMALL_MLP
 
@@ -68,7 +69,7 @@ def counted(monkeypatch):
         pairs.append(len(xs) * (len(xs) - 1) // 2 if ys is None else len(xs) * len(ys))
         return distance.otmann_distances(xs, ys, settings)
 
-    monkeypatch.setattr(table, "otmann_distances", counting)
+    monkeypatch.setattr(otmann_kernel, "otmann_distances", counting)
     return pairs
 
 
@@ -96,7 +97,7 @@ def test_a_new_point_costs_its_distances_to_those_known(counted):
 
 
 def test_the_table_of_distances_is_bounded(monkeypatch):
-    monkeypatch.setattr(table, "MAX_ROWS", 5)
+    monkeypatch.setattr(otmann_kernel, "MAX_ROWS", 5)
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     xs = list(GOLDEN.values())[:12]
     for first in range(6):
@@ -108,7 +109,7 @@ def test_the_table_of_distances_is_bounded(monkeypatch):
 
 def test_beyond_its_bound_the_table_keeps_what_is_asked_for(monkeypatch, counted):
     """A batch that grows beyond the bound, with others that take turns with it, costs its new distances alone."""
-    monkeypatch.setattr(table, "MAX_ROWS", 5)
+    monkeypatch.setattr(otmann_kernel, "MAX_ROWS", 5)
     kernel = OtmannKernel(DISTANCE, NORMALIZED)
     xs, out = list(GOLDEN.values())[:12], list(GOLDEN.values())[12]
     candidates = list(GOLDEN.values())[13:15]

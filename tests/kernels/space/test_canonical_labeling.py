@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from bostruct.kernels.space.canonical_labeling import label_canonically
 from bostruct.kernels.space.permutation import OrderShape, PermutationEffect, compare_queues
-from bostruct.kernels.space.schedule import ScheduleKernel, Waits
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.schedule import ScheduleKernel, Waits, label_canonically
+from bostruct.surrogates.hyperparameters import Normal
 from tests.strategies import rngs
 
 

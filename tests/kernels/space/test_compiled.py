@@ -29,7 +29,7 @@ def test_half_of_the_pairs_of_one_batch_are_enough():
 
 
 @pytest.mark.usefixtures("default_sigint")
-@pytest.mark.parametrize("load", [lambda: load_loops.__wrapped__("compiled"), _load_numba.__wrapped__])
+@pytest.mark.parametrize("load", [load_loops.__wrapped__, _load_numba.__wrapped__])
 def test_signals_wait_for_the_import_of_numba(load, monkeypatch):
     imported = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bostruct.kernels.space import compiled_conditional
+from bostruct.kernels.space import compiled
 
 C = np.array([0.2, 0.9, 0.5, 1.0])
 
@@ -26,8 +26,8 @@ def test_half_of_the_pairs_of_one_batch_are_enough(batch):
     found = []
     for is_same in (True, False):
         product, slopes, losses = np.empty((9, 9)), np.empty(4), np.empty(4)
-        compiled_conditional.multiply(xs, has, xs, counts, rates, C, is_same, product)
-        compiled_conditional.sum_slopes(xs, has, xs, counts, rates, C, is_same, weighted, slopes, losses)
+        compiled.multiply_conditional(xs, has, xs, counts, rates, C, is_same, product)
+        compiled.sum_conditional_slopes(xs, has, xs, counts, rates, C, is_same, weighted, slopes, losses)
         found.append((product, slopes, losses))
     for half, whole in zip(*found, strict=True):
         np.testing.assert_allclose(half, whole, rtol=1e-12, atol=1e-12)
@@ -39,8 +39,8 @@ def test_short_lengthscales_do_not_overflow(batch, rate):
     product, out = np.empty((9, 9)), np.empty((9, 4))
     rates = np.full(4, rate)
     with np.errstate(all="raise"):
-        compiled_conditional.multiply(xs, has, xs, counts, rates, C, False, product)
-        compiled_conditional.pull_shares(xs, has, xs, counts, rates, C, np.ones((9, 9)), out)
+        compiled.multiply_conditional(xs, has, xs, counts, rates, C, False, product)
+        compiled.pull_conditional_shares(xs, has, xs, counts, rates, C, np.ones((9, 9)), out)
     a = rate * np.abs(xs[:, :, None] - xs[:, None, :])
     c = C[:, None, None]
     both, one = has[:, :, None] & has[:, None, :], has[:, :, None] ^ has[:, None, :]

@@ -16,11 +16,11 @@ from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalEffect, ConditionalFactor, find_present
 from bostruct.kernels.space.effects import FactorEffect
 from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.matern import MaternFactor
 from bostruct.kernels.space.registry import main_effects, product_kernel
-from bostruct.methods.default_kernels import space_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods.defaults import space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_kernel
 from tests.conditional_spaces import conditional_spaces, training_space
 from tests.wide_variable import ORDERS, OrderFactor

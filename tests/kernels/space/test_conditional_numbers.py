@@ -10,12 +10,11 @@ from scipy.special import expit
 import bostruct as bo
 from bostruct.domains.space.scale import IntegerGrid, RealGrid
 from bostruct.domains.space.variable import ABSENT
-from bostruct.kernels.space.conditional import ConditionalFactor
-from bostruct.kernels.space.conditional_numbers import ConditionalNumbers
+from bostruct.kernels.space.conditional import ConditionalFactor, ConditionalNumbers
 from bostruct.kernels.space.factor import VariableChanges
 from bostruct.kernels.space.matern import MaternFactor, shares_of
 from bostruct.kernels.space.registry import main_effects
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 
 GRIDS = (RealGrid(0.0, 1.0, False), IntegerGrid(0, 2_000, False), IntegerGrid(1, 5_000, True))
 FACTOR = ConditionalNumbers(GRIDS)

@@ -20,14 +20,13 @@ from bostruct.contracts import Array
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, WeightedGraph
 from bostruct.kernels.space import complete
 from bostruct.kernels.space.diffusion import ard_diffusion, extreme_eigenvalues
-from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import main_effects
-from bostruct.kernels.space.spectra import eigenvalues
+from bostruct.kernels.space.spectra import Link, LogEdgeWeight, LogLengthscale, eigenvalues
 from bostruct.methods import auto
-from bostruct.methods.default_kernels import variable_graphs
+from bostruct.methods.defaults import variable_graphs
 from bostruct.study.threads import ThreadLimit
-from bostruct.surrogates.priors import Normal
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_gram, check_kernel, check_pullback, near_initial
 from tests.strategies import graphs as graph_variables
 from tests.strategies import rngs, spaces

@@ -17,23 +17,26 @@ from bostruct.domains.space.subset import Subset
 from bostruct.domains.space.variable import ABSENT
 from bostruct.kernels.space.complete import CompleteFactor
 from bostruct.kernels.space.conditional import ConditionalEffect
-from bostruct.kernels.space.distances import DistanceFactor
+from bostruct.kernels.space.diffusion import TableFactor
 from bostruct.kernels.space.effects import EffectKernel, FactorEffect, GraphEffect
 from bostruct.kernels.space.extent import Extent
 from bostruct.kernels.space.factor import MAX_CODES, Factor, VariableChanges
-from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
-from bostruct.kernels.space.johnson import JohnsonFactor
-from bostruct.kernels.space.letter_features import SequenceShape
-from bostruct.kernels.space.likeness import ChoiceEffect, LikenessDistances, LikenessEffect
-from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.likeness import ChoiceEffect, DistanceFactor, LikenessDistances, LikenessEffect
 from bostruct.kernels.space.matern import NumberEffect
-from bostruct.kernels.space.pairs import FactorPair
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect
 from bostruct.kernels.space.product import PlacedFactor, SpaceKernel
-from bostruct.kernels.space.sequence import SequenceEffect
-from bostruct.kernels.space.subset import SubsetEffect, SubsetShape, subset_factor
-from bostruct.kernels.space.tables import TableFactor
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.sequence import SequenceEffect, SequenceShape
+from bostruct.kernels.space.spectra import Link, LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.subset import (
+    FactorPair,
+    FeatureFactor,
+    JohnsonFactor,
+    SubsetEffect,
+    SubsetFeatures,
+    SubsetShape,
+    subset_factor,
+)
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.common import check_defaults
 from bostruct.testing.kernel_laws import check_kernel
 from tests.wide_variable import ORDERS, OrderFactor

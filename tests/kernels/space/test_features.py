@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
+from bostruct.kernels.space.subset import FeatureFactor, SubsetFeatures
 
 
 class Grid(SubsetFeatures):

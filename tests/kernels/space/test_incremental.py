@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 
-from bostruct.kernels.space.incremental import LastCall, LastThetas
+from bostruct.kernels.space.factor import LastCall, LastThetas
 
 CALLS: list[str] = []
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import expm
 
-from bostruct.kernels.space.johnson import JohnsonFactor, heat_curves, log_heat
+from bostruct.kernels.space.subset import JohnsonFactor, heat_curves, log_heat
 
 
 def subsets(n, k):

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.kernels.space.letter_features import (
+from bostruct.kernels.space.sequence import (
     SequenceShape,
     change_features,
     count_features,

@@ -24,7 +24,7 @@ from bostruct.kernels.space.likeness import (
     find_measures,
 )
 from bostruct.kernels.space.registry import main_effects
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 from bostruct.testing import check_kernel
 from tests.strategies import rngs
 

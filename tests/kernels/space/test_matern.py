@@ -13,11 +13,11 @@ from scipy.special import gamma, kv
 import bostruct as bo
 from bostruct.domains.space.scale import GRID_STEPS, IntegerGrid, RealGrid
 from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.matern import MaternFactor, NumberEffect, change_effects, sum_effects
 from bostruct.kernels.space.registry import main_effects, product_kernel
-from bostruct.methods.default_kernels import space_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.methods.defaults import space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_gram, check_kernel
 from tests.strategies import rngs
 

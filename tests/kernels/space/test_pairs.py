@@ -6,9 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from bostruct.domains.space.subset import Subset
-from bostruct.kernels.space.features import FeatureFactor, SubsetFeatures
-from bostruct.kernels.space.johnson import JohnsonFactor
-from bostruct.kernels.space.pairs import FactorPair
+from bostruct.kernels.space.subset import FactorPair, FeatureFactor, JohnsonFactor, SubsetFeatures
 
 FIRST, SECOND = JohnsonFactor(4, 2, 2), FeatureFactor(SubsetFeatures(4, True, False), 2)
 PAIR = FactorPair(FIRST, SECOND)

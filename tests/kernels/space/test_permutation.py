@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.kernels.precedence import MOST_PAIRED
-from bostruct.kernels.space.distances import DistanceFactor
+from bostruct.kernels.distance import MOST_PAIRED
+from bostruct.kernels.space.likeness import DistanceFactor
 from bostruct.kernels.space.permutation import OrderDistances, OrderShape, PermutationEffect, compare_orders
 from bostruct.kernels.space.registry import main_effects
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 from bostruct.testing import check_kernel
 from tests.strategies import rngs
 

@@ -15,7 +15,6 @@ from bostruct.contracts import DomainError
 from bostruct.domains.registry import domain_from_json
 from bostruct.domains.space.registry import KINDS
 from bostruct.kernels.space.factor import Factor
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.product import PlacedFactor
 from bostruct.kernels.space.registry import (
     KERNELS,
@@ -25,7 +24,8 @@ from bostruct.kernels.space.registry import (
     number_parameters,
     product_kernel,
 )
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.spectra import LogLengthscale
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.change_laws import check_neighbors
 from bostruct.testing.domain_laws import check_description, check_keys, check_points, check_seeding
 from bostruct.testing.kernel_laws import check_gram, check_kernel

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 import bostruct as bo
 from bostruct.kernels.space.permutation import OrderShape, compare_queues
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits, find_slots, pull_ends, schedule
-from bostruct.methods.default_kernels import space_kernel, with_schedules
-from bostruct.surrogates.priors import Normal
+from bostruct.methods.defaults import space_kernel, with_schedules
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing import check_kernel
 from tests.strategies import rngs
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import bostruct as bo
-from bostruct.kernels.space.letter_features import SequenceShape
 from bostruct.kernels.space.registry import main_effects
-from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.kernels.space.sequence import SequenceEffect, SequenceFactor, SequenceShape
+from bostruct.methods.defaults import space_kernel
 from bostruct.testing import check_kernel
 from tests.strategies import rngs
 

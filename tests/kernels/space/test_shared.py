@@ -11,15 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 import bostruct as bo
 from bostruct.domains.space.graphs import PathGraph
 from bostruct.kernels.space.complete import CompleteFactor
-from bostruct.kernels.space.factor import VariableChanges
-from bostruct.kernels.space.incremental import count_disagreements
-from bostruct.kernels.space.links import LogEdgeWeight, LogLengthscale
+from bostruct.kernels.space.diffusion import TableFactor
+from bostruct.kernels.space.factor import VariableChanges, count_disagreements
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.shared import HammingFactor, SharedFactor, share_parameters
-from bostruct.kernels.space.tables import TableFactor
-from bostruct.methods.default_kernels import MOST_APART, space_kernel
-from bostruct.surrogates.priors import Normal
+from bostruct.kernels.space.spectra import LogEdgeWeight, LogLengthscale
+from bostruct.methods.defaults import MOST_APART, space_kernel
+from bostruct.surrogates.hyperparameters import Normal
 from bostruct.testing.kernel_laws import check_kernel
 
 MIXED = {

@@ -9,9 +9,9 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import SINGLE_FLOOR, SingleGram
 from bostruct.kernels.space.factor import SingleLogGram
-from bostruct.kernels.space.single_precision import UNKNOWN, multiply_factors
+from bostruct.kernels.space.product import UNKNOWN, multiply_factors
 from bostruct.methods import combo
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.methods.defaults import space_kernel
 
 KINDS = {
     "bits": {f"b{i}": bool for i in range(40)},

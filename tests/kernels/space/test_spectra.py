@@ -12,8 +12,10 @@ from scipy.linalg import expm
 
 from bostruct.contracts import Array
 from bostruct.domains.space.graphs import CompleteGraph, PathGraph, VariableGraph, WeightedGraph
-from bostruct.kernels.space.links import Link, LogEdgeWeight, LogLengthscale
 from bostruct.kernels.space.spectra import (
+    Link,
+    LogEdgeWeight,
+    LogLengthscale,
     complete_log_correlation,
     complete_slope,
     diffusion,
@@ -22,7 +24,7 @@ from bostruct.kernels.space.spectra import (
 )
 from bostruct.methods.combo import EDGE_WEIGHT_PRIOR, NOISE_PRIOR, ComboPriors
 from bostruct.study.threads import ThreadLimit
-from bostruct.surrogates.priors import LogHorseshoe, Normal, TruncatedNormal
+from bostruct.surrogates.hyperparameters import LogHorseshoe, Normal, TruncatedNormal
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -12,10 +12,9 @@ from scipy.linalg import expm
 
 import bostruct as bo
 from bostruct.domains.space.graphs import WeightedGraph
-from bostruct.kernels.space.features import TIME, FeatureFactor, SubsetFeatures
 from bostruct.kernels.space.registry import main_effects
-from bostruct.kernels.space.subset import MOST_RELEVANCES, SubsetEffect
-from bostruct.methods.default_kernels import space_kernel
+from bostruct.kernels.space.subset import MOST_RELEVANCES, TIME, FeatureFactor, SubsetEffect, SubsetFeatures
+from bostruct.methods.defaults import space_kernel
 from bostruct.testing import check_kernel
 
 RING = nx.cycle_graph(5)

@@ -1,9 +1,10 @@
-"""The kernel that a model-based method takes for each kind of domain: diffusion, choices, OTMANN, and their product."""
+"""What model-based methods take for each kind of domain: a kernel, and a model of success if trials have failed."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TypeGuard
@@ -18,10 +19,12 @@ from bostruct.contracts import (
     DomainError,
     FeatureDomain,
     Kernel,
+    SuccessModel,
+    Surrogate,
 )
 from bostruct.domains.architecture.value import Architecture
 from bostruct.domains.space.candidates import likeness_of
-from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.choices import ChoiceVariable, number_grid
 from bostruct.domains.space.graphs import VariableGraph
 from bostruct.domains.space.permutation import Permutation
 from bostruct.domains.space.space import Space
@@ -31,14 +34,15 @@ from bostruct.kernels.distance import DistanceKernel, FeatureDistance
 from bostruct.kernels.otmann.distance import otmann_distances
 from bostruct.kernels.otmann.kernel import DistanceTerms, OtmannKernel
 from bostruct.kernels.otmann.settings import REFERENCE, Otmann
-from bostruct.kernels.space.links import LogLengthscale
 from bostruct.kernels.space.permutation import number_names
 from bostruct.kernels.space.product import SpaceKernel
 from bostruct.kernels.space.registry import product_kernel
 from bostruct.kernels.space.schedule import ScheduleKernel, Waits
+from bostruct.kernels.space.spectra import LogLengthscale
 from bostruct.kernels.traces import TraceKernel, is_compared
 from bostruct.methods.refusals import domain_label, refuse_conditions, refuse_numbers, refuse_structures_beside_numbers
-from bostruct.surrogates.priors import Normal, bounded_normal
+from bostruct.surrogates.hyperparameters import Normal, bounded_normal
+from bostruct.surrogates.success import AveragedSuccess, ChoiceCodes, NoisyOr, RegressedSuccess
 
 ABSENCE_PRIOR = Normal(0.0, 1.0)  # of the logit of the correlation between points with and without a variable
 N_SCALE_POINTS = 32  # points whose distances say what is far in a domain
@@ -46,6 +50,9 @@ LOG_DURATION = Normal(0.0, 0.7)  # of each item of a schedule
 MAKESPAN_ODDS = Normal(1.0, 1.0)  # log odds that the end of a schedule counts, not that of each item
 SCHEDULE_ODDS = Normal(0.0, 1.5)  # log odds that a schedule is not all that counts
 MOST_APART = 1_000  # variables on equal graphs that have a lengthscale each; more of them share one
+SHORTEST_ROW = 4  # columns of equal choices that count as a sequence
+MOST_CODES = 64  # values of a column; one with more is left out
+MOST_STEPS = 32  # values of a column of a sequence
 
 
 def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
@@ -63,6 +70,52 @@ def default_kernel(part: Domain, settings: Otmann = REFERENCE) -> Kernel:
     if (choices := part.traits.choices) is not None:
         return program_kernel(choices)
     return distance_kernel(part) if has_distance(part) else architecture_kernel(part, settings)
+
+
+def success_model(domain: Domain, surrogate: Surrogate, most: int | None = None) -> SuccessModel:
+    """Build a model of success: labels regressed, and on the choices of a space averaged with a noisy-OR of choices.
+
+    The regression learns limits on sums of numbers and levels, the noisy-OR learns combinations that are forbidden.
+
+    domain: any.
+    surrogate: of a label that is 1 where points succeed, 0 where they fail.
+    most: how many points the label is learned from, of more the last; None for all.
+    """
+    regressed = RegressedSuccess(surrogate, domain.take, most)
+    codes = find_codes(domain) if domain.variables else None
+    return regressed if codes is None else AveragedSuccess((regressed, NoisyOr(codes)), domain.take)
+
+
+def find_codes(domain: Domain) -> ChoiceCodes | None:
+    """Return the choices of a domain's variables; None where none of them has choices that are few enough.
+
+    domain: of variables, such as a `Space`.
+    """
+    columns, sizes, steps = list[int](), list[int](), list[tuple[int, int]]()
+    start = 0
+    for _, group in itertools.groupby(domain.variables.values(), _name_row):
+        own = list(group)
+        first = len(columns)
+        for one in own:
+            if 2 <= one.n_codes <= MOST_CODES:
+                columns += range(start, start + one.width)
+                sizes += [one.n_codes + bool(one.when)] * one.width
+            start += one.width
+        steps += _pair_row(first, len(columns), own)
+    return ChoiceCodes(tuple(columns), tuple(sizes), tuple(steps)) if columns else None
+
+
+def _pair_row(first: int, end: int, variables: Sequence[Variable]) -> Iterator[tuple[int, int]]:
+    """Pair the columns of a row that is long enough, and whose values are not too many."""
+    if end - first >= SHORTEST_ROW and 3 <= variables[0].n_codes <= MOST_STEPS and not variables[0].when:
+        yield from itertools.pairwise(range(first, end))
+
+
+def _name_row(variable: Variable) -> object:
+    """Name what variables of one row have in common: their choices, which have no order; others stand alone."""
+    if isinstance(variable, ChoiceVariable) and number_grid(variable) is None and not variable.ordered:
+        return variable.kind, repr(variable.choices), repr(variable.when)
+    return id(variable)
 
 
 def has_distance(domain: Domain) -> bool:

@@ -1,4 +1,7 @@
-"""Compression of values far above the median: a point that fails badly should not set the scale for all others."""
+"""Compression of values far above the median, and of slacks far from 0.
+
+A point that fails badly should not set the scale for all others, nor hide where a limit just holds.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from bostruct.checks import ROUNDING, check_number
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Posterior, Prediction, State, Surrogate
-from bostruct.surrogates.known_noise import check_variances, find_known_variances
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, NumericalError, Posterior, Prediction, State, Surrogate
+from bostruct.goals.logarithms import log_density, log_mean_exp
+from bostruct.surrogates.standardization import check_variances, find_known_variances
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
 FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
@@ -17,6 +21,9 @@ ROOM = 1.0  # scales that all farther values share
 MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
 OUTLIER_SDS = 2.0  # between the median and an outlier
 LARGEST = np.finfo(np.float64).max
+SLACK_ROUNDING = (
+    1e-6  # relative: slacks as far away as the compression begins are near, however their model rounds them
+)
 
 
 @dataclass(frozen=True)
@@ -214,3 +221,114 @@ def compress_upper_tail(values: Array, beyond: float) -> Array:
     beyond: as of `OutputWarping`.
     """
     return Compression.of(values, beyond).compress(values)
+
+
+@dataclass(frozen=True)
+class SlackWarping(Surrogate):
+    """A surrogate of the slack of a limit, which is told slacks far from 0 in compressed form where that helps.
+
+    A slack z, in units of the median distance from 0 of the slacks that are not 0, becomes
+    sign(z) * (beyond + log(1 + abs(z) - beyond)) where it is further away than `beyond`. So 0, where the limit is just
+    kept, stays 0, and no slack changes its sign, as it could if slacks above the median were compressed as
+    `OutputWarping` compresses values.
+
+    A few huge slacks, such as a time-out, would set the scale for all others. A sum, such as a weight, would no longer
+    be one: once most trials keep close to the limit, the first ones are far away. So the surrogate learns from the
+    slacks twice, as they are and compressed. The posterior is that which predicts the slacks that are not compressed
+    better, each from all others. Where it cannot leave one out, it is that of the compressed slacks.
+
+    surrogate: of the slacks.
+    beyond: z above which slacks are compressed, at least 0.
+
+    Raises TypeError, ValueError.
+    """
+
+    surrogate: Surrogate
+    beyond: float = 3.0
+
+    def __post_init__(self) -> None:
+        check_number("beyond", self.beyond, 0.0)
+
+    def initial_state(self) -> State:
+        return {"plain": self.surrogate.initial_state(), "compressed": self.surrogate.initial_state()}
+
+    def condition(
+        self, xs: Batch, values: Array, state: State, rng: np.random.Generator
+    ) -> tuple[Posterior, State, Info]:
+        """Learn from n points and their slacks.
+
+        xs: n points.
+        values: slacks (n,), in the user's units, at most 0 where the limit is kept.
+        state: of `initial_state`, or what the last call returned.
+        rng: the only source of chance.
+
+        Returns the posterior, the state for the next call, and what goes on record, ``compressed`` where the slacks
+        are, and ``failed``, why one of the two could not be learned. Raises what `surrogate` raises, and NumericalError
+        only where neither could.
+        """
+        if not (isinstance(state, dict) and "compressed" in state):  # of a study that knew compressed slacks alone
+            state = {"plain": self.surrogate.initial_state(), "compressed": state}
+        told, failed = compress_far(values, self.beyond), list[NumericalError]()
+        found = dict[str, tuple[Posterior, State, Info]]()
+        both = {"plain": values} if told is values else {"compressed": told, "plain": values}
+        for name, slacks in both.items():
+            try:
+                found[name] = self.surrogate.condition(xs, slacks, state[name], rng)
+            except NumericalError as error:
+                failed.append(error)
+        if not found:
+            raise failed[0]
+        farthest = self.beyond * _find_slack_scale(values)
+        best = max(found, key=lambda name: _score_left_out(found[name][0], farthest))  # the first one of equals
+        posterior, _, info = found[best]
+        note: Info = {"compressed": True} if best == "compressed" else {}
+        note |= {"failed": str(failed[0])} if failed else {}
+        return posterior, state | {name: learned for name, (_, learned, _) in found.items()}, info | note
+
+
+def _score_left_out(posterior: Posterior, farthest: float) -> float:
+    """Return the mean log density of the slacks near 0, each given all others; 0 without such slacks.
+
+    It is 0, too, where the posterior leaves no value out.
+
+    posterior: of slacks.
+    farthest: the distance beyond which slacks may be compressed.
+    """
+    found = posterior.leave_one_out()
+    if found is None:
+        return 0.0
+    _, values, (mean, variance) = found
+    near = np.abs(values) <= farthest * (1.0 + SLACK_ROUNDING)
+    if not near.any():
+        return 0.0
+    sd = np.sqrt(variance[:, near])
+    return float(np.mean(log_mean_exp(log_density((values[near] - mean[:, near]) / sd) - np.log(sd))))
+
+
+def _find_slack_scale(slacks: Array) -> float:
+    """Return the median distance from 0 of the slacks that are not 0; 0 where all are.
+
+    Those at 0 tell no scale: half of all numbers may sit on their limit, such as errors that must not occur.
+    """
+    distances = np.abs(slacks[slacks != 0.0])
+    with np.errstate(over="ignore"):  # the sum of the two in the middle
+        return float(np.median(distances)) if len(distances) else 0.0
+
+
+def compress_far(slacks: Array, beyond: float) -> Array:
+    """Return slacks as `SlackWarping` tells them (n,).
+
+    slacks: (n,).
+    beyond: as of `SlackWarping`.
+    """
+    size, scale = np.abs(slacks), _find_slack_scale(slacks)
+    if not 0.0 < scale < np.inf:
+        return slacks
+    with np.errstate(over="ignore"):
+        z = np.minimum(size / scale, np.finfo(np.float64).max)
+    far = z > beyond
+    if not far.any():
+        return slacks
+    told = slacks.copy()
+    told[far] = np.sign(slacks[far]) * scale * (beyond + np.log1p(z[far] - beyond))
+    return told

@@ -1,0 +1,260 @@
+"""Rules of exploration: points on new branches and mutations of the best point in place of the model's suggestions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from bostruct.checks import check_integer, check_number, try_mutation
+from bostruct.contracts import Array, Batch, Domain, HistoryView, Point, State
+from bostruct.domains.space.permutation import Permutation
+from bostruct.domains.space.single_changes import Layout
+from bostruct.domains.space.variable import ABSENT
+from bostruct.methods.defaults import has_schedules
+from bostruct.searchers.bayesian import Explored
+
+CANDIDATES = 256  # random points, which show the branches
+PROGRESS = 0.01  # of the distance from the median value to the best: a smaller gain is none
+Counts = list[list[float]]
+MUTATION_TRIES = 20  # of which the first unseen point is taken
+PRIOR = ((2.0, 1.0), (1.0, 2.0))  # gains and failures of the model, and of mutations, before the first suggestion
+START: Counts = [[0.0, 0.0], [0.0, 0.0]]  # gains and failures of the model, and of mutations
+
+
+@dataclass(frozen=True)
+class BranchExploration:
+    """A rule that explores the branch with the fewest trials while nothing better is found.
+
+    A few bad values of a branch make a model expect little of all of it. Then the search would never see the small
+    region where such a branch is best. Where the model is least sure are the corners of the branch, and optima are
+    rarely there, so the point is drawn at random. The branches are those of 256 random points; a rarer one is not seen.
+
+    Better means by at least a hundredth of the distance from the median value to the best.
+
+    every: of so many suggestions without a better value the last one explores, at least 2.
+
+    Raises TypeError, ValueError.
+    """
+
+    every: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("every", self.every, 2)
+
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return a random unseen point of the branch with the fewest trials, where it is its turn.
+
+        It is not where all unseen points drawn are of one branch.
+
+        domain: any.
+        history: all that was told so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: the only source of chance.
+        """
+        values = history.values
+        memory = {"told": len(values), "asked": 1}
+        if state is not None and np.min(values) >= recall_best(state, values) - PROGRESS * _reach(values):
+            memory = state | {"asked": state["asked"] + 1}
+        asked = memory["asked"]
+        if asked % self.every:
+            return Explored(None, memory)
+        drawn = domain.sample(CANDIDATES, rng)
+        branches = label_branches(domain, drawn)
+        tried = domain.join(history.completed, history.running, history.failed)
+        trials = Counter(label_branches(domain, tried))
+        order = sorted(range(len(drawn)), key=lambda i: trials[branches[i]])
+        fresh = (i for i in order if domain.key(drawn[i]) not in history.seen)
+        chosen = next(fresh, None)
+        if chosen is None or all(branches[i] == branches[chosen] for i in fresh):
+            return Explored(None, memory)
+        count = f"{trials[branches[chosen]]} of {len(tried)}"
+        return Explored(
+            drawn[chosen], memory, f"no better value in {asked - 1} suggestions; {count} trials were in this branch"
+        )
+
+
+def has_conditions(domain: Domain) -> bool:
+    """Tell whether points of a domain, or of its parts, differ in which variables they have.
+
+    domain: any.
+    """
+    if domain.variables:
+        return any(one.when for one in domain.variables.values())
+    return any(map(has_conditions, domain.parts.values()))
+
+
+def label_branches(domain: Domain, xs: Batch) -> list[Hashable]:
+    """Return a label of the branch of each of m points, equal for points that have the same variables.
+
+    domain: any; where neither it nor its parts have variables, all points are of one branch.
+    xs: m points.
+    """
+    return [row.tobytes() for row in np.packbits(_find_variables(domain, xs), axis=1)]
+
+
+def _find_variables(domain: Domain, xs: Batch) -> npt.NDArray[np.bool_]:
+    """Tell of each of m points which variables it has (m, d), part by part."""
+    if domain.variables:
+        layout = Layout(tuple(one.width for one in domain.variables.values()))
+        return np.asarray(xs)[:, layout.starts] != ABSENT
+    if domain.parts:
+        return np.hstack([_find_variables(part, domain.part(name, xs)) for name, part in domain.parts.items()])
+    return np.ones((len(xs), 0), dtype=np.bool_)
+
+
+def explore_branches(domain: Domain) -> BranchExploration | None:
+    """Return the rule for a domain: None where all points have the same variables.
+
+    domain: any.
+    """
+    return BranchExploration() if has_conditions(domain) else None
+
+
+def _reach(values: Array) -> float:
+    """Return the distance from the median value to the best."""
+    return float(np.median(values) - np.min(values))
+
+
+@dataclass(frozen=True)
+class OperatorSelection:
+    """A rule that mutates the best point where that has brought better values more often than the model of late.
+
+    Many changes of an order leave the value as it is, and a model that cannot tell which ones do asks for one after
+    another. Mutations walk along such a plateau: of equal best points the one told last is mutated. Which of the two is
+    next is decided by Thompson sampling, whose counts of gains and failures are discounted (Raj and Kalyani 2017). Of
+    points that are evaluated at the same time the last one suggested is credited with a better value.
+
+    discount: factor of the counts at each suggestion, in (0, 1].
+
+    Raises TypeError, ValueError.
+    """
+
+    discount: float = 0.97
+
+    def __post_init__(self) -> None:
+        check_number("discount", self.discount, high=1.0, above=0.0)
+
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return an unseen mutation of the best point where it is its turn.
+
+        domain: with mutations.
+        history: all that was told so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: the only source of chance.
+        """
+        values = history.values
+        last = None if state is None else state["last"]
+        is_better = state is not None and bool(np.min(values) < recall_best(state, values))
+        counts = self._update(START if state is None else state["counts"], last, is_better)
+        x = mutate_best(domain, history, rng) if _draw_turn(counts, rng) else None
+        memory = {"told": len(values), "last": int(x is not None), "counts": counts}
+        why = "" if x is None else f"mutations gained {counts[1][0]:.2g}, the model {counts[0][0]:.2g}"
+        return Explored(x, memory, why, "mutation")
+
+    def _update(self, counts: Counts, last: int | None, is_better: bool) -> Counts:
+        """Return gains and failures of the model and of mutations, after what the last suggestion brought."""
+        faded = [[self.discount * count for count in own] for own in counts]
+        if last is not None:
+            faded[last][0 if is_better else 1] += 1.0
+        return faded
+
+
+def select_operators(domain: Domain) -> OperatorSelection | None:
+    """Return the rule for a domain with orders, where these have no resources; None for any other.
+
+    Other variables may stand beside the orders, but none of several columns: the rule was measured on orders alone. Of
+    an order whose items have resources the model tells which changes count.
+
+    domain: any.
+    """
+    variables = domain.variables.values()
+    wide = [one for one in variables if one.width > 1]
+    are_orders = bool(wide) and all(isinstance(one, Permutation) and one.resources is None for one in wide)
+    return OperatorSelection() if are_orders and domain.traits.mutable else None
+
+
+@dataclass(frozen=True)
+class PlateauEscape:
+    """A rule that mutates the best point at every other suggestion while the search stays on a plateau.
+
+    Values that equal the best teach a model of schedules nothing of how long items take, however many they are. It may
+    be sure of wrong durations then, and ask for one point of the plateau after another. A random change of the best
+    point mostly leaves the plateau for the worse, and such a value says which items the makespan waits for.
+
+    A plateau is where none of the last `wait` values is better than all before, and half of them equal the best.
+
+    wait: at least 2.
+
+    Raises TypeError, ValueError.
+    """
+
+    wait: int = 4
+
+    def __post_init__(self) -> None:
+        check_integer("wait", self.wait, 2)
+
+    def __call__(self, domain: Domain, history: HistoryView, state: State, rng: np.random.Generator) -> Explored:
+        """Return an unseen mutation of the best point where it is its turn.
+
+        domain: with mutations.
+        history: all that was told so far, at least one value.
+        state: what the last call returned; None for the first.
+        rng: the only source of chance.
+        """
+        values = np.asarray(history.values)
+        n_equal = int(np.sum(values[-self.wait :] == values.min()))
+        is_better = len(values) <= self.wait or values[: -self.wait].min() > values.min()
+        if is_better or 2 * n_equal < self.wait or state:
+            return Explored(None, False)
+        x = mutate_best(domain, history, rng)
+        why = f"{n_equal} of the last {self.wait} values equal the best, and none is better"
+        return Explored(x, x is not None, why, "mutation")
+
+
+def escape_plateaus(domain: Domain) -> PlateauEscape | None:
+    """Return the rule for a domain whose items have resources; None for any other.
+
+    domain: any.
+    """
+    return PlateauEscape() if has_schedules(domain) else None
+
+
+def recall_best(memory: State, values: Array) -> float:
+    """Return the best value of an earlier call, as it counts now.
+
+    Where there are limits, values are merits, and those of the same points change with what is told since. So the
+    memory has the number of values, ``told``, and the best of these is taken anew. A memory of an older file has the
+    value itself, as ``best``.
+
+    memory: of the earlier call.
+    values: told until now (n,), in the order told.
+    """
+    return float(np.min(values[: memory["told"]])) if "told" in memory else float(memory["best"])
+
+
+def _draw_turn(counts: Counts, rng: np.random.Generator) -> bool:
+    """Draw whether it is the turn of a mutation, by Thompson sampling."""
+    chances = [
+        rng.beta(gains + own[0], failures + own[1]) for (gains, failures), own in zip(counts, PRIOR, strict=True)
+    ]
+    return chances[1] > chances[0]
+
+
+def mutate_best(domain: Domain, history: HistoryView, rng: np.random.Generator) -> Point | None:
+    """Return an unseen mutation of the best point told, of equal ones the last; None where 20 tries find none.
+
+    domain: with mutations.
+    history: all that was told so far, at least one value.
+    rng: the only source of chance.
+    """
+    values = np.asarray(history.values)
+    center = history.completed[int(np.flatnonzero(values == values.min())[-1])]
+    for _ in range(MUTATION_TRIES):
+        x = try_mutation(domain, center, rng)
+        if x is not None and domain.key(x) not in history.seen:
+            return x
+    return None

@@ -1,0 +1,132 @@
+"""Methods on choices as their papers have them: BOCS, weighted random search, TPE and DeepArchitect's searchers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
+from bostruct.checks import check_choice, check_domain, check_integer, short_repr
+from bostruct.contracts import Domain, DomainError, Searcher
+from bostruct.domains.space.space import Space
+from bostruct.methods.refusals import (
+    domain_label,
+    refuse_conditions,
+    refuse_numbers,
+    refuse_structures_beside_numbers,
+    require_choices,
+    require_tree,
+)
+from bostruct.searchers.bocs import BOCS
+from bostruct.searchers.mcts import MCTS, TreeSearch
+from bostruct.searchers.smbo import SMBO
+from bostruct.searchers.tpe import TPE
+from bostruct.searchers.wrs import WeightedRandomSearch
+from bostruct.surrogates.fanova import VarianceShares
+from bostruct.surrogates.hashed import HashedRidge
+from bostruct.surrogates.horseshoe import HorseshoeRegression, Monomials
+
+MINIMIZERS = {"relaxation": SemidefiniteRelaxation(), "annealing": SimulatedAnnealing()}
+
+
+def bocs(domain: Domain, order: int = 2, minimizer: Literal["relaxation", "annealing"] | None = None) -> Searcher:
+    """Build BOCS (Baptista and Poloczek 2018): sparse Bayesian regression on products of up to `order` choices.
+
+    domain: a `Space` without `Real` variables, or long or logarithmic `Integer` ones.
+    order: the most choices in one product, 1 to 3.
+    minimizer: of posterior samples: "relaxation", semidefinite, for orders 1 and 2; "annealing" for any order. None:
+        the relaxation where the order allows it.
+
+    Raises DomainError, TypeError, ValueError.
+    """
+    if not isinstance(domain, Space):
+        raise DomainError(f"method: bocs needs a Space, got {domain_label(domain)}")
+    refuse_conditions("bocs", domain)
+    refuse_structures_beside_numbers("bocs", domain)
+    refuse_numbers("bocs", domain)
+    check_integer("order", order, 1, 3)
+    minimizer = minimizer or ("relaxation" if order <= 2 else "annealing")
+    if check_choice("minimizer", minimizer, MINIMIZERS) == "relaxation" and order > 2:
+        raise ValueError(f"minimizer: relaxation serves orders 1 and 2, got order {order}; use 'annealing'")
+    regression = HorseshoeRegression(Monomials(tuple(domain.n_choices.tolist()), order))
+    return BOCS(domain, regression, MINIMIZERS[minimizer])
+
+
+def wrs(
+    domain: Domain,
+    n_random: int = 37,
+    mode: Literal["shared", "independent", "single", "auto"] = "auto",
+    floor: float = 0.01,
+    least: Mapping[str, int] | None = None,
+) -> Searcher:
+    """Build weighted random search (Florea and Andonie 2019), one variable changed at a time.
+
+    domain: any of named choices, such as a `Space`, programs, or a `Space` or joint domain of such parts.
+    n_random: trials of the first phase, at least 2; published is the number of trials over e (37 of 100), which is
+        worse where trials are many.
+    mode: how the variables that change are drawn: "shared" as published, "independent", "single", or "auto"; see
+        `WeightedRandomSearch`.
+    floor: the least probability that a variable changes, in (0, 1].
+    least: k_i by the variable's name; it changes in every step until so many trials are finished.
+
+    Raises DomainError, TypeError, ValueError.
+    """
+    chosen = require_choices(domain, "wrs")
+    if least is not None and not isinstance(least, Mapping):
+        raise TypeError(f"least: expected a dict of names and numbers of trials, got {short_repr(least)}")
+    if isinstance(domain, Space):
+        for name in least or {}:
+            check_choice("least", name, domain.variables)
+    return WeightedRandomSearch(chosen, VarianceShares(), n_random, mode, floor, least or {})
+
+
+def tpe(domain: Domain) -> Searcher:
+    """Build the tree-structured Parzen estimator of Optuna (Bergstra et al. 2011); needs the extra `optuna`.
+
+    domain: of named choices, decided one after another: a `Space`, programs, or a `Space` or joint domain of such
+        parts.
+
+    Raises DomainError, MissingExtra.
+    """
+    return TPE(require_tree(domain, "tpe"))
+
+
+def smbo(domain: Domain) -> Searcher:
+    """Build SMBO: suggest the best of 512 random points by a linear model of hashed features (Negrinho et al. 2019).
+
+    domain: any whose points have tokens, without `Real` variables and long or logarithmic `Integer` ones.
+
+    Raises DomainError.
+    """
+    check_domain(domain)
+    refuse_numbers("smbo", domain)
+    return SMBO(domain, HashedRidge(domain.tokens))
+
+
+def smbo_mcts(domain: Domain) -> Searcher:
+    """Build SMBO whose candidates tree search finds: 256 walks down a new tree at each suggestion.
+
+    As the code of Negrinho et al. 2019 has it, with the settings of its benchmark: UCT with exploration 1, one random
+    point in ten suggestions.
+
+    domain: any of decisions one after another whose points have tokens, without `Real` variables, or long or
+        logarithmic `Integer` ones.
+
+    Raises DomainError.
+    """
+    refuse_structures_beside_numbers("smbo-mcts", domain)
+    refuse_numbers("smbo-mcts", require_tree(domain, "smbo-mcts"))
+    return SMBO(domain, HashedRidge(domain.tokens), candidates=256, tree=TreeSearch())
+
+
+def mcts(domain: Domain) -> Searcher:
+    """Build Monte Carlo tree search over decisions, UCT with exploration 0.33 (Negrinho et al. 2019).
+
+    domain: any of decisions one after another, without `Real` variables, or long or logarithmic `Integer` ones.
+
+    Raises DomainError.
+    """
+    refuse_structures_beside_numbers("mcts", domain)
+    tree = require_tree(domain, "mcts")
+    refuse_numbers("mcts", domain)
+    return MCTS(tree)

@@ -1,0 +1,285 @@
+"""Searchers without a model: random search, evolution, hill climbing, simulated annealing."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bostruct.checks import check_bool, check_integer, check_number, try_mutation
+from bostruct.contracts import (
+    PARENT_POSITION,
+    Array,
+    Domain,
+    HistoryView,
+    Json,
+    Point,
+    Searcher,
+    State,
+    Suggestion,
+    describe_part,
+)
+from bostruct.searchers.proposals import Design, draw_blindly, fall_back, random_design
+
+MUTATION_TRIES = 100  # of the center, where its neighbors cannot be listed
+
+
+@dataclass(frozen=True)
+class RandomSearch(Searcher):
+    """Random search without replacement: points that were never seen, drawn as the domain draws them.
+
+    domain: any.
+    """
+
+    domain: Domain
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+
+
+@dataclass(frozen=True)
+class HillClimbing(Searcher):
+    """Hill climbing: visit the neighbors of the best point in random order, and move to what improves on it.
+
+    domain: with neighbors, or with mutations, which take their place where neighbors cannot be listed.
+    n_initial: number of random points before the climb starts from the best of them, at least 1.
+    best_improvement: visit all neighbors before moving to the best of them; else move at the first improvement.
+
+    A space with numbers is searched by mutations, too, for a point has more neighbors by its numbers than by all else.
+
+    Where no neighbor of the center is unseen and none is better, the climb starts again at a random unseen point; it
+    then looks at values told since that moment only. So it does where 100 mutations of the center led to seen points
+    alone. Raises TypeError, ValueError.
+    """
+
+    domain: Domain
+    n_initial: int = 20
+    best_improvement: bool = False
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_bool("best_improvement", self.best_improvement)
+
+    def initial_state(self) -> State:
+        """Return start, values told before this climb, and center, position of its center among the values told."""
+        return {"start": 0, "center": None}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "initial"})
+        start = state["start"]
+        if len(history.completed) == start:
+            why = "no value told yet to climb from"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random", "why": why})
+        best = start + int(np.argmin(history.values[start:]))
+        stays = self.best_improvement and state["center"] is not None
+        for center in (state["center"], best) if stays else (best,):
+            if (x := self._unseen_neighbor(history, center, rng)) is not None:
+                info = {"origin": "model", "center": float(history.values[center]), PARENT_POSITION: center}
+                return Suggestion(x, {"start": start, "center": center}, info)
+        chosen = self.domain.sample_unseen(history.seen, rng)
+        restarted = {"start": len(history.completed), "center": None}
+        return Suggestion(chosen, restarted, {"origin": "random", "why": "restarted at a local optimum"})
+
+    def _unseen_neighbor(self, history: HistoryView, center: int, rng: np.random.Generator) -> Point | None:
+        """Draw one of the unseen neighbors, uniformly; return None where all were seen."""
+        x = history.completed[center]
+        local = self.domain.traits.local
+        if local is None or (not self.best_improvement and self.domain.n_continuous > 0):
+            return self._unseen_mutation(history, x, rng)
+        # Of one more neighbor than there are seen points, one is unseen: so these bounds lose nothing.
+        for most in (16, len(history.seen) + 1):
+            neighbors = local.sample_neighbors(x, most, rng)
+            unseen = [i for i, key in enumerate(self.domain.keys(neighbors)) if key not in history.seen]
+            if unseen:
+                return neighbors[unseen[rng.integers(len(unseen))]]
+        return None
+
+    def _unseen_mutation(self, history: HistoryView, x: Point, rng: np.random.Generator) -> Point | None:
+        """Draw mutations until one is unseen; return None where none of 100 is."""
+        for _ in range(MUTATION_TRIES):
+            if (changed := try_mutation(self.domain, x, rng)) is None:
+                return None
+            if self.domain.key(changed) not in history.seen:
+                return changed
+        return None
+
+
+ParentSelection = Callable[[Array], Array]  # fitness (m,), in the order told -> chances (m,)
+
+
+@dataclass(frozen=True)
+class EvolutionSearch(Searcher):
+    """Evolution as a searcher: each suggestion is a mutation of one evaluated point.
+
+    domain: with mutations.
+    selection: fitness (m,) of all completed trials, in the order told -> the chance of each to be the parent (m,).
+    n_initial: number of points that `design` chooses first, at least 1.
+    design: (domain, seen, rng) -> an unseen initial point.
+    tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
+    origin: name of such suggestions on record.
+
+    Raises TypeError, ValueError.
+    """
+
+    domain: Domain
+    selection: ParentSelection
+    n_initial: int = 20
+    design: Design = random_design
+    tries: int = 200
+    origin: str = "model"
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_integer("tries", self.tries, 1)
+
+    def settings(self) -> dict[str, Json]:
+        parts: dict[str, Any] = {"selection": self.selection, "n_initial": self.n_initial, "design": self.design}
+        return {name: describe_part(part) for name, part in (parts | {"tries": self.tries}).items()}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        if len(history.seen) < self.n_initial:
+            return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
+        if not len(history.values):
+            return draw_blindly(self.domain, history, state, rng)
+        child = self._child(history, rng)
+        if child is None:
+            why = f"no unseen point was found in up to {self.tries} mutations"
+            return fall_back(self.domain, history, state, rng, why)
+        x, parent = child
+        return Suggestion(x, state, {"origin": self.origin, PARENT_POSITION: parent})
+
+    def _child(self, history: HistoryView, rng: np.random.Generator) -> tuple[Point, int] | None:
+        """Return an unseen mutation and the position of its parent; None where every try met a point that was seen."""
+        parents = rng.choice(len(history.values), size=self.tries, p=self.selection(-history.values))
+        for parent in parents.tolist():
+            x = try_mutation(self.domain, history.completed[parent], rng)
+            if x is not None and self.domain.key(x) not in history.seen:
+                return x, parent
+        return None
+
+
+@dataclass(frozen=True)
+class Annealing(Searcher):
+    """Simulated annealing (Kirkpatrick, Gelatt and Vecchi 1983) as a searcher.
+
+    domain: with mutations.
+    n_initial: number of random points before the walk starts from the best of them, at least 1.
+    temperature: at the start of the walk, at least 0, in interquartile ranges of the values told so far, so that a
+        rescaled objective is searched alike.
+    cooling: factor of the temperature for each value told, in (0, 1].
+    free_steps: mutations tried for one suggestion, at least 1.
+
+    A mutation that was evaluated before is accepted or rejected at its known value, at no cost, and the walk goes on
+    until it meets an unseen point. Where it meets none it is reheated once, then continues at a random unseen point.
+    Every value told, in the order told, is a proposal to the walk, whoever asked for it. Raises TypeError, ValueError.
+    """
+
+    domain: Domain
+    n_initial: int = 20
+    temperature: float = 0.1
+    cooling: float = 0.97
+    free_steps: int = 200
+
+    def __post_init__(self) -> None:
+        check_integer("n_initial", self.n_initial, 1)
+        check_number("temperature", self.temperature, 0.0)
+        check_number("cooling", self.cooling, high=1.0, above=0.0)
+        check_integer("free_steps", self.free_steps, 1)
+
+    def settings(self) -> dict[str, Json]:
+        return {
+            "n_initial": self.n_initial,
+            "temperature": self.temperature,
+            "cooling": self.cooling,
+            "free_steps": self.free_steps,
+        }
+
+    def initial_state(self) -> State:
+        """Return current, where the walk stands; told, values proposed to it; steps, told since it was heated."""
+        return {"current": None, "told": 0, "steps": 0}
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        if len(history.seen) < self.n_initial or not len(history.completed):
+            origin = "initial" if len(history.seen) < self.n_initial else "random"
+            return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": origin})
+        current, steps = self._catch_up(history, state, rng)
+        for start in (steps, 0):
+            heat = self._heat(history.values, start)
+            current, proposal = self._walk(history, current, heat, rng)
+            if proposal is not None:
+                parent = self.domain.keys(history.completed).index(self.domain.key(current))
+                info = {"origin": "model", "temperature": heat, "reheated": start < steps, PARENT_POSITION: parent}
+                return Suggestion(proposal, self._state(history, current, start), info)
+        why = f"no unseen point was found in two walks of up to {self.free_steps} steps"
+        chosen = self.domain.sample_unseen(history.seen, rng)
+        return Suggestion(chosen, self._state(history, current, 0), {"origin": "fallback", "why": why})
+
+    def _state(self, history: HistoryView, current: Point, steps: int) -> State:
+        return {"current": self.domain.encode(current), "told": len(history.completed), "steps": steps}
+
+    def _heat(self, values: Array, steps: int) -> float:
+        return min(self.temperature * interquartile_range(values) * self.cooling**steps, sys.float_info.max)
+
+    def _catch_up(self, history: HistoryView, state: State, rng: np.random.Generator) -> tuple[Point, int]:
+        """Propose what was told since the last suggestion; the walk starts at the best of the first values."""
+        if state["current"] is None:
+            return history.completed[int(np.argmin(history.values))], 0
+        current = self.domain.decode(state["current"])
+        value = find_values(self.domain, history)[self.domain.key(current)]
+        steps = state["steps"]
+        for i in range(state["told"], len(history.completed)):
+            if metropolis_accepts(float(history.values[i]) - value, self._heat(history.values, steps), rng):
+                current, value = history.completed[i], float(history.values[i])
+            steps += 1
+        return current, steps
+
+    def _walk(
+        self, history: HistoryView, current: Point, heat: float, rng: np.random.Generator
+    ) -> tuple[Point, Point | None]:
+        """Walk until an unseen point is met; return where the walk stands, and that point or None."""
+        known = find_values(self.domain, history)
+        value = known[self.domain.key(current)]
+        for _ in range(self.free_steps):
+            if (proposal := try_mutation(self.domain, current, rng)) is None:
+                return current, None
+            key = self.domain.key(proposal)
+            if key not in history.seen:
+                return current, proposal
+            if key in known and metropolis_accepts(known[key] - value, heat, rng):
+                current, value = proposal, known[key]
+        return current, None
+
+
+def interquartile_range(values: Array) -> float:
+    """Return the interquartile range: a scale of the values that a few penalties do not set.
+
+    values: (n,), at least one.
+    """
+    ordered = np.sort(values)
+    return float(ordered[3 * len(ordered) // 4]) - float(ordered[len(ordered) // 4])
+
+
+def metropolis_accepts(rise: float, temperature: float, rng: np.random.Generator) -> bool:
+    """Tell whether a step is accepted: always downhill and level, uphill with probability exp(-rise / temperature).
+
+    rise: of the objective.
+    temperature: in the same units, at least 0.
+    rng: the only source of chance.
+
+    Source: Metropolis et al. 1953.
+    """
+    return rise <= 0 or (temperature > 0 and rng.random() < math.exp(-rise / temperature))
+
+
+def find_values(domain: Domain, history: HistoryView) -> dict[Hashable, float]:
+    """Return the value last told of each completed point, by key.
+
+    domain: of the points.
+    history: all that was told so far.
+    """
+    return dict(zip(domain.keys(history.completed), map(float, history.values), strict=True))

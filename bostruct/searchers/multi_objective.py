@@ -1,0 +1,193 @@
+"""Several objectives: the hypervolume by which a point is expected to improve the front, and random weightings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bostruct.contracts import (
+    Array,
+    Batch,
+    HistoryView,
+    Json,
+    Posterior,
+    Score,
+    ScoreBuilder,
+    Searcher,
+    State,
+    Suggestion,
+    VariedValues,
+)
+from bostruct.goals.hypervolume import Boxes, LogHypervolumeImprovement, divide_nondominated
+from bostruct.goals.pareto import choose_spread, distant_reference, find_nondominated, is_feasible, merit
+from bostruct.searchers.views import revalue
+
+SUM_WEIGHT = 0.05  # of the weighted sum beside the weighted maximum, as published
+MOST_FRONT = 100  # points of a front of up to three objectives: 200 boxes, and 300 of four to six objectives
+FEWEST_FRONT = 8  # points that count in any case
+
+
+@dataclass(frozen=True)
+class HypervolumeImprovement(ScoreBuilder):
+    """A builder of scores: the logarithm of the hypervolume by which a point is expected to improve the front.
+
+    The front is that of the posterior means at the completed points, and at the running ones, which are believed. They
+    are on the scale of the predictions, on which a surrogate may compress values, and noise does not flatter them. The
+    reference point is `bostruct.goals.pareto.distant_reference` of them. Of a long front the points count that cover it
+    best: up to three objectives 100 of them, with each further objective half as many, and at least eight.
+
+    acquisition: boxes of the region that no point dominates -> the acquisition, such as `LogHypervolumeImprovement`.
+    n_objectives: the number of outputs that are objectives, at least 1.
+    """
+
+    acquisition: Callable[[Boxes], LogHypervolumeImprovement]
+    n_objectives: int
+
+    @property
+    def is_logarithm(self) -> bool:
+        return True
+
+    def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> FrontScore:
+        """Return the score of a posterior; raises TypeError for a posterior of one output.
+
+        posterior: of several outputs.
+        history: all that was told so far, at least one value.
+        rng: unused.
+        """
+        del rng
+        if len(posterior.outputs) < self.n_objectives:
+            raise TypeError(f"posterior: objectives need one of several outputs, got {type(posterior).__name__}")
+        objectives = posterior.outputs[: self.n_objectives]
+        known = np.vstack([_predict_means(objectives, xs) for xs in (history.completed, history.running) if len(xs)])
+        return FrontScore(objectives, Front(_keep_nondominated(known), distant_reference(known), self.acquisition))
+
+
+@dataclass(frozen=True, eq=False)
+class FrontScore(Score):
+    """The score of a point by what the predictions of its objectives add to a front.
+
+    posteriors: of each objective.
+    front: of the points that are known.
+    """
+
+    posteriors: Sequence[Posterior]
+    front: Front
+
+    def __call__(self, xs: Batch) -> Array:
+        return self.front.acquisition([one.predict(xs) for one in self.posteriors])
+
+    def upper_bounds(self, xs: Batch) -> Array:
+        """Return bounds never below the score, without the O(n^2) cost of a variance (m,).
+
+        xs: m points.
+        """
+        return self.front.acquisition.upper_bounds([one.bound(xs) for one in self.posteriors])
+
+    def believe(self, xs: Batch) -> FrontScore:
+        """Return the score of posteriors that were told their means at points that are being evaluated.
+
+        The means join the front, so that the volume they add is not counted twice. All limits are believed to be kept.
+
+        xs: these points.
+        """
+        believing = [one.believe(xs) for one in self.posteriors]
+        return FrontScore(believing, self.front.extend(_predict_means(self.posteriors, xs)))
+
+    def vary_shares(self, xs: Batch) -> VariedValues | None:
+        varied = [one for posterior in self.posteriors if (one := posterior.vary_shares(xs)) is not None]
+        if len(varied) < len(self.posteriors):
+            return None
+
+        def at_shares(shares: Array) -> tuple[Array, Array]:
+            predictions, pulls = zip(*(vary(shares) for vary in varied), strict=True)
+            worth, slopes = self.front.acquisition.worth_and_slopes(predictions)
+            return worth, np.sum([pull(slope) for pull, slope in zip(pulls, slopes, strict=True)], axis=0)
+
+        return at_shares
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """Means of points that no other mean dominates, and what a further point is worth beside them.
+
+    means: of each objective (n, k).
+    reference: up to which volume counts (k,).
+    worth: boxes of the region that no mean dominates -> the acquisition.
+    """
+
+    means: Array
+    reference: Array
+    worth: Callable[[Boxes], LogHypervolumeImprovement]
+
+    @cached_property
+    def acquisition(self) -> LogHypervolumeImprovement:
+        """From predictions of the objectives to the logarithm of a worth."""
+        k = self.means.shape[1]
+        spread = choose_spread(self.means, max(MOST_FRONT >> max(k - 3, 0), FEWEST_FRONT))
+        return self.worth(divide_nondominated(spread, self.reference))
+
+    def extend(self, means: Array) -> Front:
+        """Return the front with more means, up to the same reference.
+
+        means: of m points (m, k).
+        """
+        return replace(self, means=_keep_nondominated(np.vstack([self.means, means])))
+
+
+def _keep_nondominated(means: Array) -> Array:
+    return means[find_nondominated(means)]
+
+
+def _predict_means(posteriors: Sequence[Posterior], xs: Batch) -> Array:
+    """Return the mean of each objective at m points (m, k)."""
+    return np.stack([one.screen(xs).mean.mean(axis=0) for one in posteriors], axis=1)  # O(n) a point
+
+
+@dataclass(frozen=True)
+class Scalarized(Searcher):
+    """A searcher of one objective that searches for the points which no other one dominates.
+
+    Each suggestion draws weights of the objectives uniformly, and the searcher sees their augmented Chebyshev norm: the
+    largest weighted objective plus 0.05 times their weighted sum, objectives being shares of their range. Points that
+    break a limit come after all others, as `bostruct.goals.pareto.merit` orders them.
+
+    searcher: of one objective.
+
+    Source: ParEGO (Knowles 2006), equation 2.
+    """
+
+    searcher: Searcher
+
+    def __post_init__(self) -> None:
+        for name in ("domain", "n_initial"):
+            object.__setattr__(self, name, getattr(self.searcher, name))
+
+    def settings(self) -> Mapping[str, Json]:
+        return self.searcher.settings()
+
+    def initial_state(self) -> State:
+        return self.searcher.initial_state()
+
+    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        weights = rng.dirichlet(np.ones(history.objectives.shape[1]))
+        values = scalarize(history.objectives, history.slacks, weights)
+        return self.searcher.suggest(revalue(history, values), state, rng)
+
+
+def scalarize(objectives: Array, slacks: Array, weights: Array) -> Array:
+    """Return the augmented Chebyshev norm of each point (n,), feasible points first.
+
+    objectives: (n, k), minimized.
+    slacks: (n, c).
+    weights: at least 0, with the sum 1 (k,).
+    """
+    if not len(objectives):
+        return np.zeros(0)
+    feasible = is_feasible(slacks)
+    known = 0.5 * (objectives[feasible] if feasible.any() else objectives)  # ranges of the largest floats are infinite
+    low, range_ = known.min(axis=0), np.ptp(known, axis=0)
+    weighted = weights * (0.5 * objectives - low) / np.where(range_ > 0.0, range_, 1.0)
+    return merit((weighted.max(axis=1) + SUM_WEIGHT * weighted.sum(axis=1))[:, None], slacks)
