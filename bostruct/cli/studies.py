@@ -39,6 +39,7 @@ from bostruct.display import pluralize
 
 if TYPE_CHECKING:
     from bostruct.storage.protocol import Storage
+    from bostruct.study.history import Trial
     from bostruct.study.result import Result
     from bostruct.study.study import Study
 
@@ -88,7 +89,7 @@ def show(
 def _study_facts(study: Study, result: Result) -> Facts:
     counts, waiting = Counter(trial.status for trial in result.trials), study.n_waiting
     counts["running"], counts["waiting"] = counts["running"] - waiting, waiting
-    best, has_front = study.incumbent, result.goals.n_objectives > 1 and result.has_feasible
+    best = study.incumbent
     return {
         "study": study.name,
         "version": study.version,
@@ -100,8 +101,13 @@ def _study_facts(study: Study, result: Result) -> Facts:
         "unread": result.n_unread,
         "best_value": None if best is None else best.value,
         "best_trial": None if best is None else best.number,
-        "front": [describe_trial(trial) for trial in (result.pareto_front if has_front else ())],
+        "front": [describe_trial(trial) for trial in _find_front(result)],
     }
+
+
+def _find_front(result: Result) -> tuple[Trial, ...]:
+    """Return the Pareto front of several objectives; none for one objective, and where no trial is feasible."""
+    return result.pareto_front if result.goals.n_objectives > 1 and result.has_feasible else ()
 
 
 def _list_studies(place: Storage, names: list[str], as_json: bool) -> None:

@@ -64,7 +64,7 @@ def test_a_folder_that_cannot_be_written_to_is_answered_with_how_to_choose_anoth
     def refuse(*_):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(output_files, "_write", refuse)  # root may write anywhere
+    monkeypatch.setattr(output_files, "_write_content", refuse)  # root may write anywhere
     page = tmp_path / "r.html"
     assert call("report", file, code=1).stderr == f"Error: {page}: Permission denied; give another page by --out\n"
     assert call("report", file, "--out", page, code=1).stderr == f"Error: {page}: Permission denied\n"
