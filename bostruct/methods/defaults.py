@@ -1,4 +1,4 @@
-"""What model-based methods take for each kind of domain: a kernel, and a model of success if trials have failed."""
+"""The kernel that a model-based method takes for each kind of domain, and its model of success if trials fail."""
 
 from __future__ import annotations
 
