@@ -10,7 +10,7 @@ from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.joint_ascent import JointAscent
 from bostruct.acquisition.local_search import LocalSearch
 from bostruct.acquisition.sampling import Sampling
-from bostruct.checks import check_domain, list_wide
+from bostruct.checks import check_part, list_wide
 from bostruct.contracts import (
     AcquisitionFunction,
     Domain,
@@ -70,7 +70,7 @@ def bayesian(
 
     Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None
     if lacking is not None:
         raise DomainError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bostruct.checks import check_domain
+from bostruct.checks import check_part
 from bostruct.contracts import Domain, Searcher
 from bostruct.methods.refusals import refuse_numbers, refuse_structures_beside_numbers, require_tree
 from bostruct.searchers.mcts import MCTS
@@ -18,7 +18,7 @@ def smbo(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 

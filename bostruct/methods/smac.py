@@ -8,7 +8,7 @@ from functools import partial
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.checks import check_domain
+from bostruct.checks import check_part
 from bostruct.contracts import Array, Domain, IntArray
 from bostruct.domains.space.decisions import coordinate_values
 from bostruct.domains.space.space import Space
@@ -29,7 +29,7 @@ def smac(domain: Domain) -> BayesianSearch:
 
     Raises DomainError.
     """
-    choices = describe_points(check_domain(domain), "smac")
+    choices = describe_points(check_part("domain", domain, Domain), "smac")
     return BayesianSearch(
         domain,
         RandomForest(choices, values=_values_of(domain)),

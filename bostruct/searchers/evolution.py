@@ -36,6 +36,7 @@ class EvolutionSearch(Searcher):
     design: (domain, seen, rng) -> an unseen initial point.
     tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
     origin: name of such suggestions on record.
+    note: goes on record with each suggestion; None for nothing.
 
     Raises TypeError, ValueError.
     """
@@ -46,6 +47,8 @@ class EvolutionSearch(Searcher):
     design: Design = random_design
     tries: int = 200
     origin: str = "model"
+    note: str | None = None
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
@@ -56,6 +59,9 @@ class EvolutionSearch(Searcher):
         return {name: describe_part(part) for name, part in (parts | {"tries": self.tries}).items()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        return self.with_note(self._suggest(history, state, rng))
+
+    def _suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):

@@ -7,9 +7,10 @@ is asked for, one that is among the best share of its rung goes up; where there 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -71,12 +72,23 @@ class Hyperband(Searcher):
     reduction: float = 3.0
     halving: bool = False
     proposals: Searcher | None = None
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, above=1.0)
-        if self.proposals is not None:
-            object.__setattr__(self, "n_initial", self.proposals.n_initial)
-            object.__setattr__(self, "has_model", self.proposals.has_model)
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0 if self.proposals is None else self.proposals.n_initial
+
+    @property
+    def has_model(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.proposals is not None and self.proposals.has_model
+
+    def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
+        if self.proposals is None:
+            return other(self)
+        return replace(self, proposals=self.proposals.change_model(change, other))
 
     def settings(self) -> dict[str, Json]:
         own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}

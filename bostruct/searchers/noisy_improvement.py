@@ -46,6 +46,9 @@ class NoisyImprovement(ScoreBuilder):
     def is_logarithm(self) -> bool:
         return self.plain.is_logarithm and self.acquisition.is_logarithm
 
+    def without_draws(self) -> ScoreBuilder:
+        return self.plain
+
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError.
 

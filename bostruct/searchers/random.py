@@ -14,9 +14,12 @@ class RandomSearch(Searcher):
     """Random search without replacement: points that were never seen, drawn as the domain draws them.
 
     domain: any.
+    note: goes on record with each suggestion; None for nothing.
     """
 
     domain: Domain
+    note: str | None = None
+    reads_objectives = True
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+        return self.with_note(Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bostruct.contracts import Array, HistoryView, Json, Searcher, State, Suggestion
+from bostruct.contracts import Array, Domain, HistoryView, Json, Searcher, State, Suggestion
 from bostruct.goals.pareto import is_feasible, merit
 from bostruct.searchers.views import revalue
 
@@ -29,9 +29,13 @@ class Scalarized(Searcher):
 
     searcher: Searcher
 
-    def __post_init__(self) -> None:
-        for name in ("domain", "n_initial"):
-            object.__setattr__(self, name, getattr(self.searcher, name))
+    @property
+    def domain(self) -> Domain:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.searcher.domain
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.searcher.n_initial
 
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()

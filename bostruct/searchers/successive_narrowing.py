@@ -55,6 +55,7 @@ class SuccessiveNarrowing(Searcher):
     fidelities: FidelityLevels
     n_initial: int = 27
     share: float = 1 / 3
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)

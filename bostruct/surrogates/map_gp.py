@@ -132,6 +132,12 @@ class MAPGP(Surrogate):
         """
         return replace(self, variances=check_variances(variances))
 
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return warp(replace(self, near_zero=True))
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> MAPGP:
+        return replace(self, kernel=change(self.kernel), join=join, most=None, latest=0)
+
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from bostruct.checks import check_number, has_hardly_grown
-from bostruct.contracts import ADDED_LATER, Array, Batch, Info, State, Surrogate
+from bostruct.contracts import ADDED_LATER, Array, Batch, Info, Kernel, State, Surrogate
 from bostruct.surrogates.map_gp import MAPGP, Mode
 from bostruct.surrogates.posterior import GaussianPosterior
 
@@ -49,6 +50,14 @@ class NoiseSelection(Surrogate):
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
         """
         return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
+
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        quiet, noisy = (replace(one, near_zero=True) for one in (self.quiet, self.noisy))
+        return warp(replace(self, quiet=quiet, noisy=noisy))
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> NoiseSelection:
+        quiet, noisy = (one.with_kernel(change, join) for one in (self.quiet, self.noisy))
+        return replace(self, quiet=quiet, noisy=noisy, growth=0.0)
 
     def initial_state(self) -> State:
         return [self.quiet.initial_state(), self.noisy.initial_state()]

@@ -240,6 +240,7 @@ LAWS: dict[str, Law] = {  # of each member of the base
     "bound_above": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,
+    "gaussian": _check_form,
     "noise": _check_form,
     "outputs": _check_form,
     "leave_one_out": _check_form,

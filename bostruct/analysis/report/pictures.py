@@ -30,6 +30,7 @@ from bostruct.analysis.report.variable_pictures import (
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import MissingExtra
 from bostruct.display import Html, element, pluralize, printable
+from bostruct.domains.architecture.value import Architecture
 from bostruct.study.history import Trial
 
 MOST_MARKS = 400  # in one artist; more are drawn as pixels, for each mark costs 100 bytes
@@ -93,7 +94,7 @@ def find_architecture(point: object) -> Any:
     point: as the user sees it.
     """
     parts = point.values() if isinstance(point, Mapping) else (point,)
-    return next((part for part in parts if hasattr(part, "to_dot") and hasattr(part, "layers")), None)
+    return next((part for part in parts if isinstance(part, Architecture)), None)
 
 
 def _best_architecture(run: Run) -> Any:
@@ -230,6 +231,6 @@ def _draw(picture: Picture, run: Run) -> str:
 
 def _rasterize(figure: Any) -> None:
     """Have artists of very many marks or lines drawn as pixels."""
-    for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
+    for artist in figure.findobj(optional_import("matplotlib.collections", "plot").Collection):
         if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
             artist.set_rasterized(True)

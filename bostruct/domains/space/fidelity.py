@@ -6,8 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from bostruct.checks import short_repr
-from bostruct.contracts import DomainError, ParsedJson
-from bostruct.domains.space.choice_json import choices_from_json
+from bostruct.contracts import DomainError
 from bostruct.domains.space.choices import ChoiceVariable, check_choices, path_graph
 from bostruct.domains.space.variable import NO_DEFAULT
 
@@ -36,13 +35,3 @@ class Fidelity(ChoiceVariable):
         if not numbers or list(values) != sorted(values):
             raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
         super().__init__(values, path_graph(len(values)), default=default)
-
-    @classmethod
-    def from_json(cls, data: ParsedJson) -> Fidelity:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its choices.
-
-        Raises DomainError where the choices are Python objects, which no file holds.
-        """
-        return cls(choices_from_json(data["choices"]))

@@ -16,7 +16,7 @@ from bostruct.checks import short_repr
 from bostruct.contracts import Array, DomainError, Json, ParsedJson
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.descriptors import Descriptors, freeze, pack_numbers, scale_to_one, unpack_numbers
-from bostruct.domains.space.given_table import are_same, build_descriptors, find_labeled_rows, read_table
+from bostruct.domains.space.given_table import are_same, build_descriptors, find_labeled_rows, is_frame, read_table
 
 SYMMETRY = 1e-6  # of the largest entry: differences of opposite entries that are rounding
 CLIPPED = 1e-6  # share of the spectrum that rounding may make negative
@@ -226,7 +226,7 @@ def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> Non
 def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
     owner, n = f"Categorical: {name}", len(choices)
-    if hasattr(given, "columns") and hasattr(given, "index") and hasattr(given, "to_numpy"):
+    if is_frame(given) and getattr(given, "index", None) is not None:
         labels, columns = ([to_python(one) for one in own] for own in (given.index, given.columns))
         if labels != columns:
             raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")

@@ -23,7 +23,7 @@ from bostruct.domains.space.rearrangements import (
     rearrange,
 )
 from bostruct.domains.space.resources import ResourceNames, check_resources, split_names
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, refuse_list_of_another_kind
 from bostruct.domains.space.when import When, check_when
 
 MAX_ITEMS = 500
@@ -239,7 +239,7 @@ class Permutation(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:

@@ -21,7 +21,7 @@ from bostruct.domains.space.edits import (
     edit,
     move_letters,
 )
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, refuse_list_of_another_kind
 from bostruct.domains.space.when import When, check_when
 
 MAX_LETTERS = 100
@@ -207,7 +207,7 @@ class Sequence(Variable):
             return self.decode(data)
         if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # a text, whose letters may be here
             data = list(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:

@@ -17,7 +17,7 @@ from bostruct.domains.space.choices import check_choices, list_entries, to_pytho
 from bostruct.domains.space.exchanges import Exchanges, cross_subsets
 from bostruct.domains.space.graphs import WeightedGraph
 from bostruct.domains.space.item_graph import read_item_graph
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, refuse_list_of_another_kind
 from bostruct.domains.space.when import When, check_when
 
 
@@ -192,7 +192,7 @@ class Subset(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:
