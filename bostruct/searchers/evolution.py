@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ class EvolutionSearch(Searcher):
     design: Design = random_design
     tries: int = 200
     origin: str = "model"
-    note: str | None = None
+    note: str | None = field(default=None, kw_only=True)
     reads_objectives = True
 
     def __post_init__(self) -> None:

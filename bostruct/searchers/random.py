@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class RandomSearch(Searcher):
     """
 
     domain: Domain
-    note: str | None = None
+    note: str | None = field(default=None, kw_only=True)
     reads_objectives = True
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
