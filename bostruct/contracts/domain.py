@@ -65,7 +65,7 @@ class Domain(ABC):
     """
 
     variables: Mapping[str, Any] = {}
-    constraints: Sequence[Any] = ()
+    constraints: tuple[Any, ...] = ()
     pool: Batch = ()
     lists_many: bool = False
     reads_earlier_forms: bool = False

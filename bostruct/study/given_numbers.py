@@ -33,7 +33,8 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
         choices, kind = (one.choices, one.kind) if isinstance(one, Variable) else (None, "")
         if choices is not None and kind != "Real":
             continue
-        is_moved = _is_number(kept) and _is_number(number := _to_python(own)) and number != kept
+        number = _to_python(own)
+        is_moved = _is_number(kept) and _is_number(number) and number != kept
         if is_moved and (choices is None or choices.low <= number <= choices.high):  # no end that rounding moved out
             moved[name] = number
     return moved
