@@ -161,30 +161,29 @@ def first_occurrences(domain: Domain, xs: Batch) -> list[int]:
     return sorted(positions.values())
 
 
-def check_part(name: str, part: object, base: type[Part]) -> Part:
+def check_part(
+    name: str, part: object, base: type[Part], also: str = "", hint: str = "", error: type[TypeError] = TypeError
+) -> Part:
     """Return a part that inherits from a base; raise TypeError, which names the base, for any other.
 
     name: of the argument, which opens the message.
     part: as given.
     base: an abstract base class.
+    also: what else the argument may be, for the message, such as "a name or ".
+    hint: what to do, which ends the message.
+    error: its class.
     """
-    if not isinstance(part, base):
-        packages = itertools.accumulate(base.__module__.split("."), "{}.{}".format)
-        public = (package for package in packages if base.__name__ in dir(sys.modules[package]))
-        home = next(public, base.__module__)
-        got = f"the class {part.__name__}" if isinstance(part, type) else type(part).__name__
-        raise TypeError(f"{name}: expected a {home}.{base.__name__} (subclass it), got {got}")
-    return part
-
-
-def check_domain(domain: object) -> Domain:
-    """Return a domain; raise TypeError for anything else.
-
-    domain: as given.
-    """
-    if not isinstance(domain, Domain):
-        raise TypeError(f"domain: expected one, which subclasses bostruct.contracts.Domain, got {short_repr(domain)}")
-    return domain
+    if isinstance(part, base):
+        return part
+    packages = itertools.accumulate(base.__module__.split("."), "{}.{}".format)
+    public = (package for package in packages if base.__name__ in dir(sys.modules[package]))
+    home = next(public, base.__module__)
+    got = type(part).__name__
+    if isinstance(part, type):
+        got = f"the class {part.__name__}"
+    elif type(part) is not object and type(part).__module__ == "builtins":  # a text or a number, not its type
+        got = hide_addresses(short_repr(part))
+    raise error(f"{name}: expected {also}a {home}.{base.__name__} (subclass it), got {got}{hint}")
 
 
 def require(found: Trait | None, domain: Domain, base: type[Trait], method: str, role: str = "") -> Trait:

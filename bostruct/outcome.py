@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from numbers import Rational, Real
-from typing import Literal
+from typing import Literal, SupportsFloat
 
 from bostruct.checks import short_repr
 
@@ -132,7 +132,7 @@ def as_number(name: str, value: object) -> float:
         if _is_masked(given):  # `item` returns what lies under the mask
             value = math.nan
     if isinstance(value, bool) or not isinstance(value, Real):
-        hint = "; return float(...) of it" if hasattr(value, "__float__") else ""  # a bool, a decimal
+        hint = "; return float(...) of it" if isinstance(value, SupportsFloat) else ""  # a bool, a decimal
         raise TypeError(f"{name}: expected a number, got {_typed(given)}{hint}")
     try:
         return float(value)

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from io import BytesIO, StringIO
@@ -92,7 +93,7 @@ def write_output(path: str | os.PathLike[str], content: Content, kind: str, *, o
 def _write_content(descriptor: int, content: Content, former: os.stat_result | None = None) -> None:
     """Write to an open file, which gets owner and mode of a former one; return when a regular file is on the disk."""
     with open(descriptor, "wb") as file:
-        if former is not None and hasattr(os, "fchown"):
+        if former is not None and sys.platform != "win32":
             with suppress(OSError):  # a file of somebody else, or a file system without owners
                 os.fchown(descriptor, former.st_uid, former.st_gid)
             with suppress(OSError):
@@ -193,7 +194,7 @@ def _read_ends(path: str) -> bytes:
         if any(os.path.samestat(os.fstat(one), found) for one in _databases):
             return SQLITE_MAGIC
         if stat.S_ISREG(found.st_mode) and found.st_size > 0:  # an empty one may become a database
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            descriptor = os.open(path, os.O_RDONLY | (os.O_BINARY if sys.platform == "win32" else 0))
             ends = os.read(descriptor, ENDS)
             if ends.startswith(SQLITE_MAGIC):
                 _databases.append(descriptor)

@@ -45,14 +45,15 @@ def import_reference(argument: str, reference: str) -> Any:
         raise ValueError(f"{argument}: expected module:name, got {short_repr(reference)}")
     value: Any = _import_module(argument, found["module"])
     for name in found["name"].split("."):
-        if not hasattr(value, name):
-            public = [one for one in vars(value) if not one.startswith("_")] if hasattr(value, "__dict__") else []
+        try:
+            value = getattr(value, name)
+        except AttributeError:
+            public = [one for one in getattr(value, "__dict__", ()) if not one.startswith("_")]
             listed = ", ".join(public[:MOST_LISTED]) + (", ..." if len(public) > MOST_LISTED else "")
             raise ValueError(
                 f"{argument}: {reference}: {_describe_value(value)} has no {name!r}; it has {listed or 'no names'}"
                 f"{did_you_mean(name, public)}"
-            )
-        value = getattr(value, name)
+            ) from None
     return value
 
 

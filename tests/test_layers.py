@@ -42,7 +42,8 @@ ALLOWED: dict[str, set[str]] = {
     "kernels.space": BASE | {"kernels", "domains.space", "bostruct.execution.interrupts"},
     "kernels.otmann": BASE | {"kernels", "domains.architecture", "bostruct.execution.interrupts"},
     "surrogates": BASE,
-    "acquisition": BASE,
+    "acquisition": BASE
+    | {"bostruct.surrogates.monomials", "bostruct.domains.space.space"},  # BOCS minimizes polynomials
     "searchers": BASE | {"bostruct.domains.fidelity"},  # Hyperband moves points between fidelities
     "methods": PARTS,
     # Steps on disk are cut by signals, and by forks of other threads; times on disk are possible ones.
@@ -53,10 +54,10 @@ ALLOWED: dict[str, set[str]] = {
     "study": BASE
     | {"storage", "execution", "methods", "bostruct.domains.registry"}
     | {"bostruct.domains.space.space", "bostruct.domains.space.rereading", "bostruct.domains.space.call_limit"}
-    | {"bostruct.domains.space.levels"},
+    | {"bostruct.domains.space.levels", "bostruct.domains.space.variable"},
     "analysis": BASE
     | {"study", "bostruct.surrogates.fanova", "bostruct.domains.part_choices"}
-    | {"bostruct.domains.space.variable"},
+    | {"bostruct.domains.space.variable", "bostruct.domains.architecture.value"},  # which reports draw
     "problems": BASE | DOMAINS,
     "nas": BASE | DOMAINS | {"public_names"},
     "language": BASE | {"domains.language", "domains.common"},

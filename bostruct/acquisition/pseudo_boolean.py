@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from bostruct.checks import check_integer, check_number
 from bostruct.contracts import Array, IntArray
-
-PseudoBoolean: TypeAlias = Any  # a `Polynomial` in `surrogates/horseshoe.py`, as `BOCS` draws it
-Vertices: TypeAlias = Any  # a `Space`, whose points are rows of integers
+from bostruct.domains.space.space import Space
+from bostruct.surrogates.horseshoe import Polynomial
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class SimulatedAnnealing:
         check_number("hottest", self.hottest, above=0.0)
         check_number("coldest", self.coldest, high=self.hottest, above=0.0)
 
-    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first.
 
         objective: polynomial to minimize.
@@ -94,7 +92,7 @@ class SemidefiniteRelaxation:
         check_integer("roundings", self.roundings, 1)
         check_integer("sweeps", self.sweeps, 1)
 
-    def __call__(self, objective: PseudoBoolean, space: Vertices, rng: np.random.Generator) -> IntArray:
+    def __call__(self, objective: Polynomial, space: Space, rng: np.random.Generator) -> IntArray:
         """Return candidates for the minimum, the best first; none where constraints hold at none of them.
 
         objective: polynomial of order up to two; raises ValueError above.
@@ -115,7 +113,7 @@ class SemidefiniteRelaxation:
         return rank_distinct(xs, objective(xs)) if len(xs) else xs
 
 
-def penalize(objective: PseudoBoolean) -> tuple[Array, Array]:
+def penalize(objective: Polynomial) -> tuple[Array, Array]:
     """Return the quadratic form with a penalty for not choosing exactly one of several, more than all else may gain.
 
     objective: polynomial of order up to two.
@@ -162,7 +160,7 @@ def solve_relaxation(linear: Array, pairs: Array, sweeps: int, rng: np.random.Ge
     return vectors, constant + value
 
 
-def feasible_mask(space: Vertices, xs: IntArray) -> npt.NDArray[np.bool_]:
+def feasible_mask(space: Space, xs: IntArray) -> npt.NDArray[np.bool_]:
     """Return a mask of the points that break no constraint (m,).
 
     space: has the constraints.

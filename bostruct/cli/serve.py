@@ -111,7 +111,7 @@ def serve(
 
 def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
     """Raise UsageError for an option that another one leaves without a meaning."""
-    import socket
+    from bostruct.checks import has_posix
 
     if stdio:
         _refuse_options(OF_HTTP, "expected none with --stdio, which is no HTTP")
@@ -119,7 +119,7 @@ def _check_options(stdio: bool, path: str | None, problem: str | None) -> None:
         _refuse_options(OF_ADDRESS, "expected none with --socket, which is an address of its own")
     if problem is None:
         _refuse_options(OF_PROBLEM, "expected none without --problem, whose study it is for")
-    if path is not None and not hasattr(socket, "AF_UNIX"):
+    if path is not None and not has_posix():
         raise click.UsageError("--socket: this system has no Unix sockets")
 
 

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from bostruct import __version__
-from bostruct.checks import short_repr
+from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson, Presented, Searcher
 from bostruct.goals.declared import Goals
-from bostruct.methods import NO_SEARCHER
 from bostruct.output_files import check_output, write_output
 from bostruct.problems import registry
 from bostruct.problems.own import AnyProblem
@@ -104,9 +103,7 @@ class Plan:
         if isinstance(given, str | Searcher):
             return given
         built = given(domain)  # type: ignore[operator]  # `read_methods` has seen to it
-        if not isinstance(built, Searcher):
-            raise TypeError(f"methods[{label!r}]: builds {short_repr(built)}, which is {NO_SEARCHER}")
-        return built
+        return check_part(f"methods[{label!r}]: what it builds", built, Searcher)
 
     @cached_property
     def described(self) -> dict[str, StudyRow]:

@@ -44,6 +44,7 @@ from bostruct.contracts.errors import PointError as PointError
 from bostruct.contracts.errors import PredicateError as PredicateError
 from bostruct.contracts.errors import SpaceExhausted as SpaceExhausted
 from bostruct.contracts.errors import Transient as Transient
+from bostruct.contracts.errors import WrongPart as WrongPart
 from bostruct.contracts.kernel import SINGLE_FLOOR as SINGLE_FLOOR
 from bostruct.contracts.kernel import SINGLE_ROUNDING as SINGLE_ROUNDING
 from bostruct.contracts.kernel import BlockGram as BlockGram

@@ -52,6 +52,7 @@ class Domain(ABC):
     variables: the variables by name, in order, if a point is an integer row and each variable owns some columns of it,
         side by side; else empty. A variable says how wide it is, and what its columns hold.
     parts: the domains by name, in order, if a point has one point of each of several domains; else empty.
+    constraints: predicates of a point that no description of the domain holds; may be empty.
     pool: valid points to begin a search with; may be empty.
     n_continuous: the number of continuous coordinates of each point, c. A search may move them by as little as it
         likes. Each is a share of its range, from 0 to 1, on the scale on which the domain is even. If a point lacks
@@ -64,6 +65,7 @@ class Domain(ABC):
     """
 
     variables: Mapping[str, Any] = {}
+    constraints: tuple[Any, ...] = ()
     pool: Batch = ()
     lists_many: bool = False
     reads_earlier_forms: bool = False
@@ -75,6 +77,11 @@ class Domain(ABC):
     @property
     def parts(self) -> Mapping[str, Domain]:
         return {}
+
+    @property
+    def named_values(self) -> Mapping[str, Any]:
+        """The variables and domains that a point's dict has values of, by name, in the order of the dict."""
+        return {**self.variables, **self.parts}
 
     @property
     def n_continuous(self) -> int:
@@ -113,14 +120,8 @@ class Domain(ABC):
         seen: keys, as of `keys`.
         rng: the only source of chance.
         """
-        if (x := draw_unseen(self.sample, self.keys, seen, rng)) is not None:
-            return x
-        listed = self.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
-        left = [] if listed is None else [x for x in listed if self.key(x) not in seen]
-        if left:
-            return left[int(rng.integers(len(left)))]
-        more = "; more may exist" if listed is None and len(seen) < self.size else ""
-        raise SpaceExhausted(f"no unseen point of {type(self).__name__} was found; {len(seen)} were seen{more}")
+        x = draw_unseen(self.sample, self.keys, seen, rng)
+        return _choose_unlisted(self, seen, rng) if x is None else x
 
     def list_few(self, most: int) -> Batch | None:
         """List all points, each once, in a fixed order; None if there may be more than `most`, or too many to list.
@@ -141,13 +142,7 @@ class Domain(ABC):
 
         x: one point, as the domain holds it, or anything else, which is no point.
         """
-        try:
-            is_known = (listed := self.list_few(MOST_LISTED)) is None or self.key(x) in set(self.keys(listed))
-            hash(self.key(x))
-        except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
-            raise PointError(f"point: expected one of {type(self).__name__}, got {x!r:.200}") from error
-        if not is_known:
-            raise PointError(f"point: expected one of {type(self).__name__}, got {x!r:.200}")
+        _check_listed(self, x)
 
     def parse(self, point: Presented) -> Point:
         """Turn what a user writes into a valid point; raise `PointError` if it is none, whatever its type.
@@ -576,6 +571,27 @@ def draw_unseen(
             if key not in seen:
                 return x
     return None
+
+
+def _choose_unlisted(domain: Domain, seen: AbstractSet[Hashable], rng: np.random.Generator) -> Point:
+    """Draw an unseen point of a domain that lists its points; raise SpaceExhausted if none is left."""
+    listed = domain.list_few(max(DRAWS_UNSEEN, 2 * len(seen)))
+    left = [] if listed is None else [x for x in listed if domain.key(x) not in seen]
+    if left:
+        return left[int(rng.integers(len(left)))]
+    more = "; more may exist" if listed is None and len(seen) < domain.size else ""
+    raise SpaceExhausted(f"no unseen point of {type(domain).__name__} was found; {len(seen)} were seen{more}")
+
+
+def _check_listed(domain: Domain, x: Point) -> None:
+    """Raise PointError unless x has a key, and is listed if the points are few enough."""
+    try:
+        is_known = (listed := domain.list_few(MOST_LISTED)) is None or domain.key(x) in set(domain.keys(listed))
+        hash(domain.key(x))
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        raise PointError(f"point: expected one of {type(domain).__name__}, got {x!r:.200}") from error
+    if not is_known:
+        raise PointError(f"point: expected one of {type(domain).__name__}, got {x!r:.200}")
 
 
 def token(text: str) -> int:

@@ -15,6 +15,10 @@ class DomainError(BostructError, ValueError):
     """An error that says that a domain cannot be built, or cannot be used so."""
 
 
+class WrongPart(DomainError, TypeError):
+    """An error that says that a part of a domain inherits from no base of such parts."""
+
+
 class PredicateError(DomainError):
     """An error that says that a constraint, or a condition of a variable, itself fails at a point."""
 

@@ -35,14 +35,19 @@ class Prior(ABC):
 
         theta: (k,), unconstrained. Returns a float, -inf where a parameter is outside the support, and an array (k,).
         """
-        steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
-        logs = np.array([[self.log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
-        slopes = np.zeros(len(theta))
-        for i, row in enumerate(logs):
-            known = np.flatnonzero(np.isfinite(row))
-            if np.isfinite(row[1]) and len(known) > 1:
-                slopes[i] = (row[known[-1]] - row[known[0]]) / (steps[known[-1]] - steps[known[0]])
-        return float(logs[:, 1].sum()), slopes
+        return _differentiate_density(self.log_density, theta)
+
+
+def _differentiate_density(log_density: Callable[[float], float], theta: Array) -> tuple[float, Array]:
+    """Return the sum of log densities, and its derivatives by differences, one-sided at an end of the support."""
+    steps = DIFFERENCE * np.array([-1.0, 0.0, 1.0])
+    logs = np.array([[log_density(float(t) + step) for step in steps] for t in theta]).reshape(-1, 3)
+    slopes = np.zeros(len(theta))
+    for i, row in enumerate(logs):
+        known = np.flatnonzero(np.isfinite(row))
+        if np.isfinite(row[1]) and len(known) > 1:
+            slopes[i] = (row[known[-1]] - row[known[0]]) / (steps[known[-1]] - steps[known[0]])
+    return float(logs[:, 1].sum()), slopes
 
 
 class Parameter(NamedTuple):
@@ -171,6 +176,13 @@ class Kernel(ABC):
             return differentiate(lambda at: float(np.vdot(cotangent, self.gram(at, prepared))), theta)
 
         return self.gram(theta, prepared), pullback
+
+    def around(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Return the kernel whose similarity is changed; a kernel that clips another one clips the changed one.
+
+        change: from a kernel to another one.
+        """
+        return change(self)
 
     def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
         """Return the Gram matrix K of xs and ys as a function of the continuous coordinates of xs.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from bostruct.contracts.kernel import Kernel
 from bostruct.contracts.types import Array, Batch, Info, State
 
 ROOM = 1e-6  # of a standard deviation, and of a variance: what a prediction in another batch may differ by
@@ -120,6 +121,11 @@ class Posterior(ABC):
         del xs
         return None
 
+    @property
+    def gaussian(self) -> Any | None:
+        """The Gaussian process that draws latent values, if believed points do not change its kernel; else None."""
+        return None
+
     def leave_one_out(self) -> HeldOut | None:
         """Predict each value that it learned from, given all others; None where it cannot without new fits.
 
@@ -216,6 +222,42 @@ class Surrogate(ABC):
         del values
         return prediction
 
+    def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        """Return the surrogate whose model is changed; a surrogate that warps values changes the model inside.
+
+        change: from the model to another one.
+        """
+        return change(self)
+
+    def warp(self, values: Array) -> Array:
+        """Return values as the model inside learns them (n,); by default as they are.
+
+        values: (n,), in the user's units.
+        """
+        return values
+
+    def compress_less(self) -> Surrogate:
+        """Return the surrogate of one of several objectives, which compresses less; by default itself."""
+        return self
+
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        """Return the surrogate of the slack of a limit, without what holds for objectives alone.
+
+        warp: puts the warping of slacks around the model.
+        """
+        return warp(self)
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> Surrogate | None:
+        """Return the surrogate with other kernels, fitted to all data each time, so that evidence can be compared.
+
+        None, by default, is for a surrogate without kernels.
+
+        change: from a kernel to another one.
+        join: of the batches that the other kernels see.
+        """
+        del change, join
+        return None
+
 
 class WorthSlopes(NamedTuple):
     """The worth of predictions, and its derivatives, (s, m) each.
@@ -277,14 +319,7 @@ class AcquisitionFunction(ABC):
         prediction: mean and variance, (s, m) each.
         incumbent: the value to improve on, in the user's units.
         """
-        mean, variance = prediction
-        steps = STEP * np.sqrt(variance), STEP * variance
-        slopes = [
-            (self(Prediction(mean + a, variance + b), incumbent) - self(Prediction(mean - a, variance - b), incumbent))
-            / (2.0 * (a + b))
-            for a, b in ((steps[0], 0.0), (0.0, steps[1]))
-        ]
-        return WorthSlopes(self(prediction, incumbent), *slopes)
+        return _differentiate_worth(lambda at: self(at, incumbent), prediction)
 
     def with_noise(self, noise: Array) -> AcquisitionFunction:
         """Return the function for values of this noise; itself, by default, for one that does not depend on it.
@@ -293,6 +328,17 @@ class AcquisitionFunction(ABC):
         """
         del noise
         return self
+
+
+def _differentiate_worth(worth: Callable[[Prediction], Array], prediction: Prediction) -> WorthSlopes:
+    """Return acquisition values, and their central differences in the mean and in the variance."""
+    mean, variance = prediction
+    steps = STEP * np.sqrt(variance), STEP * variance
+    slopes = [
+        (worth(Prediction(mean + a, variance + b)) - worth(Prediction(mean - a, variance - b))) / (2.0 * (a + b))
+        for a, b in ((steps[0], 0.0), (0.0, steps[1]))
+    ]
+    return WorthSlopes(worth(prediction), *slopes)
 
 
 class Score(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from bostruct.contracts.model import Feasibility, Posterior, Prediction, Score
 from bostruct.contracts.types import ADDED_LATER, Array, Batch, Info, Json, Point, State
 
 PARENT_POSITION = "parent_position"  # in `Suggestion.info`
+NO_SETTINGS = ("domain", "note")  # of a searcher's fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,17 @@ class ScoreBuilder(ABC):
     def is_logarithm(self) -> bool:
         """True where its scores are logarithms of a worth, to which that of a chance may be added."""
         return False
+
+    def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> ScoreBuilder:
+        """Return the builder whose promise is changed; a builder around another one changes that inside.
+
+        change: from the builder of the promise to another one.
+        """
+        return change(self)
+
+    def without_draws(self) -> ScoreBuilder:
+        """Return the builder that draws nothing at observed points, since some break limits; by default itself."""
+        return self
 
     @abstractmethod
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
@@ -160,6 +172,8 @@ class Searcher(ABC):
     has_model: True where a model answers `predict`.
     bounds_regret: False where the model, before it learns anything, is known to bound no regret.
     cross_validates: True where a model may answer `cross_validate`.
+    reads_objectives: True where several objectives are served as they are, or need not be read.
+    note: goes on record with each suggestion, as ``info["auto"]``; None for nothing. It is no setting.
     """
 
     domain: Any
@@ -168,6 +182,8 @@ class Searcher(ABC):
     has_model: bool = False
     bounds_regret: bool = False
     cross_validates: bool = False
+    reads_objectives: bool = False
+    note: str | None = None
 
     @abstractmethod
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
@@ -195,7 +211,27 @@ class Searcher(ABC):
 
         By default these are its fields but the domain, or the public attributes of a class that is no dataclass.
         """
-        return {name: describe_part(value) for name, value in _settings_of(self) if name != "domain"}
+        return {name: describe_part(value) for name, value in _settings_of(self) if name not in NO_SETTINGS}
+
+    def with_note(self, found: Suggestion) -> Suggestion:
+        """Return a suggestion with the searcher's note on record, if it has any.
+
+        found: the suggestion.
+        """
+        return found if self.note is None else found._replace(info={**found.info, "auto": self.note})
+
+    def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
+        """Return the searcher with another model; one around another searcher changes that inside.
+
+        change: from a `BayesianSearch` to what takes its place; None if it can make nothing of it.
+        other: the same for a searcher that is none, or of which `change` makes nothing.
+        """
+        del change
+        return other(self)
+
+    def with_repeats(self) -> Searcher | None:
+        """Return the searcher that may suggest observed points again; None, by default, if it never does."""
+        return None
 
     def initial_state(self) -> State:
         """Return the state before the first suggestion, plain JSON."""

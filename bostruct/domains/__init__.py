@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.clauses import IsIn as IsIn
     from bostruct.domains.space.clauses import Not as Not
     from bostruct.domains.space.clauses import ValueOf as ValueOf
+    from bostruct.domains.space.graphs import VariableGraph as VariableGraph
     from bostruct.domains.space.graphs import WeightedGraph as WeightedGraph
     from bostruct.domains.space.scale import NumberGrid as NumberGrid
     from bostruct.domains.space.variable import Variable as Variable
@@ -34,7 +35,7 @@ else:
             "bostruct.domains.space.choice_json": "choices_from_json",
             "bostruct.domains.space.choices": "ChoiceVariable check_choices",
             "bostruct.domains.space.clauses": "AllOf AnyOf Compare CompareVariables IsIn Not ValueOf",
-            "bostruct.domains.space.graphs": "WeightedGraph",
+            "bostruct.domains.space.graphs": "VariableGraph WeightedGraph",
             "bostruct.domains.space.scale": "NumberGrid",
             "bostruct.domains.space.variable": "Variable",
         },

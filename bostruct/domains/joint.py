@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.checks import (
     check_draw,
-    hide_addresses,
+    check_part,
     short_repr,
     try_mutation,
 )
@@ -34,6 +34,7 @@ from bostruct.contracts import (
     Presented,
     SpaceExhausted,
     TreeDomain,
+    WrongPart,
     draw_unseen,
 )
 from bostruct.domains.part_choices import PartChoices, PartDecisions
@@ -403,16 +404,11 @@ def as_part(name: str, given: object) -> Domain:
     name: of the part, for messages.
     given: as the user gave it.
 
-    Raises DomainError for anything else.
+    Raises WrongPart for anything else.
     """
-    domain = Space(given) if isinstance(given, Mapping) else given
-    if not isinstance(domain, Domain):
-        shown = hide_addresses(short_repr(given))
-        raise DomainError(
-            f"parts: expected a domain, which subclasses bostruct.contracts.Domain, or a dict of variables; {name} is "
-            f"{shown}"
-        )
-    return domain
+    if isinstance(given, Mapping):
+        return Space(given)
+    return check_part(f"parts: {name}", given, Domain, also="a dict of variables or ", error=WrongPart)
 
 
 def _freeze(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:

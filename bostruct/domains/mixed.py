@@ -201,13 +201,13 @@ class MixedSpace(Joint):
     tests: tuple[PartTest, ...] = ()
 
     def __repr__(self) -> str:
-        return show_parts(self._values, show_rules(len(self.constraints)))
+        return show_parts(self.named_values, show_rules(len(self.constraints)))
 
     def __str__(self) -> str:
-        return show_all_parts(self._values, show_rules(len(self.constraints)))
+        return show_all_parts(self.named_values, show_rules(len(self.constraints)))
 
     def _repr_html_(self) -> str:
-        n_variables = sum(isinstance(one, Variable) for one in self._values.values())
+        n_variables = sum(isinstance(one, Variable) for one in self.named_values.values())
         rules = show_rules(len(self.constraints))
         caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
         return html_table(_list_values(self).items(), caption=caption)
@@ -424,7 +424,7 @@ class MixedSpace(Joint):
         return {} if self._own is None else self._own.variables
 
     @property
-    def _values(self) -> dict[str, Variable | Domain]:
+    def named_values(self) -> dict[str, Variable | Domain]:
         """The variables and the other domains, as the user named and ordered them."""
         every: dict[str, Variable | Domain] = {**self._variables, **self.parts}
         return {name: every[name] for name in self.order}
@@ -647,9 +647,8 @@ def _as_text(description: object) -> str:
 
 def _list_values(domain: Joint) -> dict[str, object]:
     """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
-    values = domain._values if isinstance(domain, MixedSpace) else domain.parts
     shown: dict[str, object] = {}
-    for name, one in values.items():
+    for name, one in domain.named_values.items():
         shown[name] = _list_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
     return shown
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, cast
 
 from bostruct import plugins
-from bostruct.checks import short_repr
+from bostruct.checks import check_part, short_repr
 from bostruct.contracts import Domain, DomainError, ParsedJson
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.domains.architecture.table import TableDomain
@@ -66,12 +66,7 @@ def as_domain(given: object) -> Domain:
     """
     if isinstance(given, Mapping):
         return Space(given)
-    if isinstance(given, Domain):
-        return given
-    raise TypeError(
-        "space: expected a Space, a dict of variables or another domain, which subclasses bostruct.contracts.Domain, "
-        f"got {short_repr(given)}"
-    )
+    return check_part("space", given, Domain, also="a Space, a dict of variables or ")
 
 
 def domain_from_json(data: ParsedJson) -> Domain:

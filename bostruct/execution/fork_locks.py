@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections import deque
@@ -10,7 +9,7 @@ from contextlib import suppress
 from itertools import compress
 from operator import methodcaller
 
-from bostruct.execution.interrupts import SignalDeferral, defer_signals_of_fork
+from bostruct.execution.interrupts import SignalDeferral, defer_signals_of_fork, hook_forks
 
 FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
 
@@ -87,5 +86,4 @@ def _end_in_child() -> None:
     _free_all()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(before=_begin, after_in_parent=_end_in_parent, after_in_child=_end_in_child)
+hook_forks(before=_begin, after_in_parent=_end_in_parent, after_in_child=_end_in_child)

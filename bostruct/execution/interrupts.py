@@ -150,10 +150,10 @@ def _send(caller: tuple[int, int] | None, numbers: Sequence[int], thread: int) -
     while caller is not None and caller in map(_name_place, _iterate_frames(thread)) and monotonic() < last:
         sleep(SEND_SECONDS)
     for number in numbers:
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps
-        else:
+        if sys.platform == "win32":
             interrupt_main(signal.Signals(number))
+        else:
+            signal.pthread_kill(thread, number)  # which also wakes a thread that sleeps
 
 
 def _iterate_frames(thread: int) -> Iterator[FrameType]:
@@ -253,6 +253,15 @@ def _exit_as_terminated(*_: Any) -> None:
     raise SystemExit(TERMINATED)
 
 
+def hook_forks(**hooks: Callable[[], object]) -> None:
+    """Have functions called at each fork of this process from now on; nothing happens on a system without forks.
+
+    hooks: as of `os.register_at_fork`: `before`, `after_in_parent` or `after_in_child`.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(**hooks)  # type: ignore[call-overload]
+
+
 def _restore_sigterm() -> None:
     if signal.getsignal(signal.SIGTERM) is _exit_as_terminated:  # and not one that was set since
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -265,8 +274,7 @@ def _restore_in_child() -> None:
     _restore_sigterm()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_restore_in_child)
+hook_forks(after_in_child=_restore_in_child)
 
 
 def handler_codes() -> frozenset[CodeType]:

@@ -6,7 +6,6 @@ Objectives travel by cloudpickle, so that lambdas and functions of a script's ow
 from __future__ import annotations
 
 import logging
-import os
 import weakref
 from collections.abc import Callable
 from multiprocessing.connection import Connection, wait
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 from bostruct.checks import has_posix
 from bostruct.contracts import BostructError
 from bostruct.execution.evaluation import Evaluation
+from bostruct.execution.interrupts import hook_forks
 from bostruct.execution.machine_failures import name_cause_of_kill
 from bostruct.execution.pickling import pickle_for_worker
 from bostruct.execution.pools import FinishedTrials, Pool
@@ -243,8 +243,7 @@ def _forget_in_child() -> None:
         pool._forget()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_forget_in_child)
+hook_forks(after_in_child=_forget_in_child)
 
 
 def _fail(reason: str) -> Evaluation:

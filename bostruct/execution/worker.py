@@ -68,7 +68,7 @@ def _die_with_parent(pipe: int) -> None:
     Linux sends the signal itself, whatever the objective does. The thread is for other systems; it needs the
     interpreter's lock, which a call of C code may hold.
     """
-    if hasattr(fcntl, "F_SETSIG"):
+    if sys.platform == "linux":
         fcntl.fcntl(pipe, fcntl.F_SETOWN, -os.getpgrp())
         fcntl.fcntl(pipe, fcntl.F_SETSIG, signal.SIGKILL)
         fcntl.fcntl(pipe, fcntl.F_SETFL, fcntl.fcntl(pipe, fcntl.F_GETFL) | os.O_ASYNC)

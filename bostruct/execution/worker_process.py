@@ -178,7 +178,7 @@ def share_bytes(content: bytes) -> BinaryIO:
 
     Each process reads the file when it is ready to. Over the sockets they would have to be sent to one after another.
     """
-    if hasattr(os, "memfd_create"):
+    if sys.platform == "linux":
         descriptor = os.memfd_create("objective")
     else:
         with tempfile.TemporaryFile() as unnamed:

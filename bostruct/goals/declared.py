@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, cast
@@ -236,7 +236,7 @@ def read_reference(reference: Sequence[float], goals: Goals) -> tuple[float, ...
     Raises TypeError or ValueError, naming the number that is wrong.
     """
     k = goals.n_objectives
-    if isinstance(reference, str | Mapping) or not hasattr(reference, "__len__") or len(reference) != k:
+    if isinstance(reference, str | Mapping) or not isinstance(reference, Sized) or len(reference) != k:
         raise TypeError(f"reference: expected {k} numbers, one for each objective, got {short_repr(reference)}")
     return goals.orient(check_number(f"reference[{position}]", one) for position, one in enumerate(reference))
 

@@ -281,6 +281,9 @@ class SpectrumClip(Kernel):
     def parameters(self) -> tuple[Parameter, ...]:
         return self.similarity.parameters
 
+    def around(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        return SpectrumClip(self.similarity.around(change))
+
     def prepare(self, xs: Batch, ys: Batch | None = None) -> SpectrumClipPair:
         if ys is None:
             return SpectrumClipPair(self.similarity.prepare(xs), None)

@@ -110,12 +110,7 @@ def is_compared(one: Choice) -> bool:
 
     one: choice of a point.
     """
-    order = _order_of(one)
-    return order is None or len(order) > 0
-
-
-def _order_of(one: Choice) -> Sequence[int] | None:
-    return getattr(one, "order", None)  # choices that tell no order need not say so
+    return one.order is None or len(one.order) > 0
 
 
 def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
@@ -123,7 +118,7 @@ def _key_choices(point: Sequence[Choice]) -> list[KeyedChoice]:
 
 
 def _choice_key(one: Choice) -> ChoiceKey:
-    order = _order_of(one)
+    order = one.order
     if order is None:
         return ChoiceKey(one.path, one.count, one.ordered, False)
     return ChoiceKey(one.path, len(order), one.ordered, True)
@@ -139,7 +134,7 @@ def _read_columns(points: list[list[KeyedChoice]], places: list[Places], known: 
         for key, one in point:
             g = known.get(one.kind, -1)
             if key.is_order:
-                orders[g][key][row] = _order_of(one)
+                orders[g][key][row] = one.order
             else:
                 share = one.value / max(one.count - 1, 1) if one.ordered and one.count < math.inf else one.value
                 tables[g][row, places[g][key]] = share

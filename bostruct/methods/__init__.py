@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from bostruct import plugins
-from bostruct.checks import check_choice, check_domain, short_repr
+from bostruct.checks import check_choice, check_part, short_repr
 from bostruct.contracts import Domain, DomainError, PredicateError, Searcher
 from bostruct.methods.auto import auto, for_programs, for_space
 from bostruct.methods.baselines import annealing, evolution, hill_climbing, random, regularized_evolution
@@ -19,8 +19,6 @@ from bostruct.methods.published import bocs, mcts, smbo, smbo_mcts, tpe, wrs
 from bostruct.methods.refusals import domain_label, list_methods
 from bostruct.methods.smac import smac
 from bostruct.searchers.wrs import wrs_trials
-
-NO_SEARCHER = "no searcher: expected a bostruct.contracts.Searcher (subclass it)"
 
 METHODS: dict[str, Callable[..., Searcher]] = {
     "auto": auto,
@@ -128,21 +126,16 @@ def searcher(method: str | Searcher, domain: Domain) -> Searcher:
     if isinstance(method, str):
         build = find_method(method)
         try:
-            built = build(check_domain(domain))
+            built = build(check_part("domain", domain, Domain))
         except DomainError as error:
             is_complete = isinstance(error, PredicateError) or "; auto" in str(error)  # it names methods that can
             if is_complete:
                 raise
             *others, last = list_methods(domain)
             raise DomainError(f"{error}; {', '.join(others)} and {last} search {domain_label(domain)}") from error
-        if not isinstance(built, Searcher):
-            raise TypeError(f"method: {method!r} builds {short_repr(built)}, which is {NO_SEARCHER}")
-        return built
-    if not isinstance(method, Searcher):
-        hint = "; call it with the space first" if callable(method) else ""
-        expected = "expected a name or a bostruct.contracts.Searcher (subclass it)"
-        raise TypeError(f"method: {expected}, got {short_repr(method)}{hint}")
-    return method
+        return check_part(f"method: what {method!r} builds", built, Searcher)
+    hint = "; call it with the space first" if callable(method) else ""
+    return check_part("method", method, Searcher, also="a name or ", hint=hint)
 
 
 __all__ = [

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI, LogAugmentedExpectedImprovement
 from bostruct.acquisition.mixed_search import MixedSearch
-from bostruct.checks import check_domain
+from bostruct.checks import check_part
 from bostruct.contracts import (
-    Appraisal,
-    Batch,
     ChoiceDomain,
     Domain,
-    HistoryView,
-    Json,
     Kernel,
-    LeftOut,
     Maximizer,
-    Predicted,
     Searcher,
-    State,
-    Suggestion,
 )
 from bostruct.kernels.algebra import WeightedSum
 from bostruct.kernels.space.product import SpaceKernel
@@ -66,61 +56,16 @@ LATEST_POINTS = 200  # of these, the last told: among many variables suggestions
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Explained(Searcher):
-    """The searcher that `auto` chose, whose suggestions say which it is and why, as ``info["auto"]``.
-
-    searcher: that suggests, and does all else.
-    note: which it is and why.
-    """
-
-    searcher: Searcher
-    note: str
-
-    def __post_init__(self) -> None:
-        for name in ("domain", "n_initial", "repeats", "has_model", "bounds_regret", "cross_validates"):
-            object.__setattr__(self, name, getattr(self.searcher, name))
-
-    def settings(self) -> Mapping[str, Json]:
-        return self.searcher.settings()
-
-    def initial_state(self) -> State:
-        return self.searcher.initial_state()
-
-    def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        return self._explain(self.searcher.suggest(history, state, rng))
-
-    def suggest_jointly(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
-        return map(self._explain, self.searcher.suggest_jointly(history, state, rng))
-
-    def _explain(self, found: Suggestion) -> Suggestion:
-        return found._replace(info={**found.info, "auto": self.note})
-
-    def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
-        return self.searcher.appraise(history, state, rng)
-
-    def predict(self, history: HistoryView, state: State, xs: Batch, rng: np.random.Generator) -> Predicted:
-        return self.searcher.predict(history, state, xs, rng)
-
-    def bound_regret_probability(
-        self, history: HistoryView, state: State, regret: float, rng: np.random.Generator
-    ) -> float:
-        return self.searcher.bound_regret_probability(history, state, regret, rng)
-
-    def cross_validate(self, history: HistoryView, state: State, objective: int, rng: np.random.Generator) -> LeftOut:
-        return self.searcher.cross_validate(history, state, objective, rng)
-
-
 class Rule(NamedTuple):
     """One row of the table that `auto` reads from the top.
 
     serves: whether a domain is of this row.
-    build: builds the method.
+    build: builds the method, a searcher with a `note`.
     note: domain -> which method it is and why, for the record; None where a kernel of this package knows the domain.
     """
 
     serves: Callable[[Domain], bool]
-    build: Callable[[Any], Searcher]
+    build: Callable[[Any], Any]
     note: Callable[[Domain], str] | None = None
 
 
@@ -142,13 +87,13 @@ def auto(domain: Domain) -> Searcher:
 
     Raises DomainError for what is no domain, or has a variable of a kind without a kernel.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     rule = next(rule for rule in RULES if rule.serves(domain))
     if rule.note is None:
         return rule.build(domain)
     note = rule.note(domain)
     log.info("auto: %s", note)
-    return Explained(rule.build(domain), note)
+    return replace(rule.build(domain), note=note)
 
 
 def for_space(domain: Domain) -> BayesianSearch:

@@ -9,7 +9,7 @@ from bostruct.acquisition.bounded_search import Sampling
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.acquisition.local_search import JointAscent, LocalSearch
-from bostruct.checks import check_domain, list_wide
+from bostruct.checks import check_part, list_wide
 from bostruct.contracts import (
     AcquisitionFunction,
     Domain,
@@ -67,7 +67,7 @@ def bayesian(
 
     Raises DomainError where no kernel is given and none is known, TypeError for another kernel, ValueError.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     lacking = find_part_without_kernel(domain) if kernel is None else None
     if lacking is not None:
         raise DomainError(

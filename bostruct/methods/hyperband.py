@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
 from bostruct.acquisition.functions import LOG_EI
 from bostruct.contracts import Domain, DomainError, Searcher
@@ -10,7 +11,7 @@ from bostruct.domains.fidelity import FidelityLevels
 from bostruct.methods.auto import auto
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.hyperband import Hyperband, SuccessiveNarrowing
-from bostruct.searchers.scores import Feasible, Improvement, best_predicted
+from bostruct.searchers.scores import Improvement, best_predicted
 from bostruct.surrogates.target_fidelity import AtTargetFidelity
 
 
@@ -57,9 +58,13 @@ def model_based_hyperband(domain: Domain) -> Searcher:
     Raises DomainError.
     """
     levels = FidelityLevels(domain)
-    model = auto(domain)
-    if not isinstance(model, BayesianSearch) or not isinstance(model.score, Feasible):
+
+    def refuse(_: object) -> NoReturn:
         raise DomainError(f"method: model-based-hyperband needs a domain with a model, got {type(domain).__name__}")
-    at_top = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
-    score = replace(model.score, score=Improvement(LOG_EI, best_predicted))
-    return Hyperband(domain, levels, proposals=replace(model, surrogate=at_top, score=score, exploration=None))
+
+    def at_target(model: BayesianSearch) -> BayesianSearch:
+        surrogate = AtTargetFidelity(model.surrogate, levels.at_target_fidelity)
+        score = model.score.around(lambda _: Improvement(LOG_EI, best_predicted))
+        return replace(model, surrogate=surrogate, score=score, exploration=None)
+
+    return Hyperband(domain, levels, proposals=auto(domain).change_model(at_target, refuse))

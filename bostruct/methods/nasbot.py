@@ -9,7 +9,7 @@ import numpy as np
 
 from bostruct.acquisition.evolution import Evolution, by_fitness
 from bostruct.acquisition.functions import LOG_EI, ExpectedImprovement
-from bostruct.checks import check_domain
+from bostruct.checks import check_part
 from bostruct.contracts import Array, Domain, DomainError, Kernel
 from bostruct.domains.architecture.domain import ArchitectureDomain
 from bostruct.kernels.algebra import SpectrumClip
@@ -64,7 +64,7 @@ def nasbot(domain: Domain, fit: SurrogateBuilder = map_surrogate, settings: Otma
 
     Raises DomainError for any other domain.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     similarity = joint_kernel(domain, settings) if domain.parts else architecture_kernel(domain, settings)
     design, n_initial = initial_design(domain)
     return BayesianSearch(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from bostruct.acquisition.pseudo_boolean import SemidefiniteRelaxation, SimulatedAnnealing
-from bostruct.checks import check_choice, check_domain, check_integer, short_repr
+from bostruct.checks import check_choice, check_integer, check_part, short_repr
 from bostruct.contracts import Domain, DomainError, Searcher
 from bostruct.domains.space.space import Space
 from bostruct.methods.refusals import (
@@ -98,7 +98,7 @@ def smbo(domain: Domain) -> Searcher:
 
     Raises DomainError.
     """
-    check_domain(domain)
+    check_part("domain", domain, Domain)
     refuse_numbers("smbo", domain)
     return SMBO(domain, HashedRidge(domain.tokens))
 

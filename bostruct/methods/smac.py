@@ -12,7 +12,7 @@ import numpy as np
 from bostruct.acquisition.evolution import Evolution
 from bostruct.acquisition.functions import ExpectedImprovement
 from bostruct.acquisition.local_search import LocalSearch
-from bostruct.checks import check_domain, name_wide
+from bostruct.checks import check_part, name_wide
 from bostruct.contracts import (
     Array,
     Choice,
@@ -45,7 +45,7 @@ def smac(domain: Domain) -> BayesianSearch:
 
     Raises DomainError.
     """
-    choices = describe_points(check_domain(domain), "smac")
+    choices = describe_points(check_part("domain", domain, Domain), "smac")
     return BayesianSearch(
         domain,
         RandomForest(choices, values=_values_of(domain)),

@@ -158,7 +158,7 @@ def _read_own(given: object, name: str | None) -> Problem:
 
 
 def _is_problem(given: object) -> bool:
-    return hasattr(given, "objective") and hasattr(given, "space")
+    return all(hasattr(given, name) for name in ("objective", "space"))
 
 
 def _takes_nothing(function: Callable[..., object]) -> bool:

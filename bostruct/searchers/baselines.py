@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,12 +33,15 @@ class RandomSearch(Searcher):
     """Random search without replacement: points that were never seen, drawn as the domain draws them.
 
     domain: any.
+    note: goes on record with each suggestion; None for nothing.
     """
 
     domain: Domain
+    note: str | None = field(default=None, kw_only=True)
+    reads_objectives = True
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
-        return Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"})
+        return self.with_note(Suggestion(self.domain.sample_unseen(history.seen, rng), state, {"origin": "random"}))
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,7 @@ class EvolutionSearch(Searcher):
     design: (domain, seen, rng) -> an unseen initial point.
     tries: mutations tried, each of a parent drawn anew, until one was not seen, at least 1.
     origin: name of such suggestions on record.
+    note: goes on record with each suggestion; None for nothing.
 
     Raises TypeError, ValueError.
     """
@@ -132,6 +136,8 @@ class EvolutionSearch(Searcher):
     design: Design = random_design
     tries: int = 200
     origin: str = "model"
+    note: str | None = field(default=None, kw_only=True)
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)
@@ -142,6 +148,9 @@ class EvolutionSearch(Searcher):
         return {name: describe_part(part) for name, part in (parts | {"tries": self.tries}).items()}
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
+        return self.with_note(self._suggest(history, state, rng))
+
+    def _suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         if len(history.seen) < self.n_initial:
             return Suggestion(self.design(self.domain, history.seen, rng), state, {"origin": "initial"})
         if not len(history.values):

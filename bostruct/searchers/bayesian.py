@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -111,7 +111,7 @@ class BayesianSearch(Searcher):
         the model's; None never explores.
     repeats: whether a told point may be suggested again, where a value there is worth more than a new point, or no new
         point is left; such a suggestion has the origin ``repeat``.
-    note: goes on record with each suggestion of the model, as ``info["auto"]``; None for nothing.
+    note: goes on record with each suggestion, as ``info["auto"]``; None for nothing.
 
     Raises TypeError, ValueError.
     """
@@ -129,6 +129,10 @@ class BayesianSearch(Searcher):
     repeats: bool = field(default=False, metadata=ADDED_LATER)
     has_model = cross_validates = True
 
+    @property
+    def bounds_regret(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.surrogate.has_covariance
+
     def __post_init__(self) -> None:
         check_part("surrogate", self.surrogate, Surrogate)
         check_part("score", self.score, ScoreBuilder)
@@ -137,9 +141,14 @@ class BayesianSearch(Searcher):
         if self.n_starts is not None:
             check_integer("n_starts", self.n_starts, 0)
         check_bool("repeats", self.repeats)
-        object.__setattr__(self, "bounds_regret", self.surrogate.has_covariance)
         if self.exploration is not None and not callable(self.exploration):
             raise TypeError(f"exploration: expected a function or None, got {short_repr(self.exploration)}")
+
+    def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
+        return other(self) if (changed := change(self)) is None else changed
+
+    def with_repeats(self) -> BayesianSearch | None:
+        return replace(self, repeats=True) if self.surrogate.has_covariance else None
 
     def initial_state(self) -> State:
         return {"surrogate": self.surrogate.initial_state()}
@@ -158,6 +167,10 @@ class BayesianSearch(Searcher):
         state: of `initial_state`, or of the last suggestion.
         rng: the only source of chance.
         """
+        return map(self.with_note, self._search(history, state, rng))
+
+    def _search(self, history: HistoryView, state: State, rng: np.random.Generator) -> Iterator[Suggestion]:
+        """Yield the suggestions of a search, without the note."""
         initial = self._design_initial(history, rng)
         if initial is not None:
             yield Suggestion(initial, state, {"origin": "initial"})
@@ -177,6 +190,7 @@ class BayesianSearch(Searcher):
             posterior, learned, info = self._condition(history, state, fit_rng)
             believed = posterior.believe(history.running)
             score, built = self.score.build_from(believed, history, state.get("score"), fit_rng)
+            check_part("score: what it builds", score, Score)
             kept = {} if built is None else {"score": built}
         except NumericalError as error:
             yield fall_back(self.domain, history, state, random_rng, str(error), has_model_failed=True)
@@ -186,13 +200,12 @@ class BayesianSearch(Searcher):
         maxima, found = self.maximizer(score, self.domain, starts, search_rng)
         state = state | {"surrogate": learned} | kept
         x, origin = self._choose_point(maxima, score, believed, history, search_rng)
-        note: Info = {} if self.note is None else {"auto": self.note}
-        yield Suggestion(x, state, {"origin": origin, **info, **found, **note})
+        yield Suggestion(x, state, {"origin": origin, **info, **found})
         others = choose_beside(
             x, maxima, score, self.domain, history.seen, lambda y: self.surroundings(self.domain, y, search_rng)
         )
         for place, other in enumerate(others, 1):
-            yield Suggestion(other, state, {"origin": "model", "joint": place, **note})
+            yield Suggestion(other, state, {"origin": "model", "joint": place})
 
     def appraise(self, history: HistoryView, state: State, rng: np.random.Generator) -> Appraisal:
         """Predict the completed points by the surrogate; raises NumericalError.
@@ -304,7 +317,8 @@ class BayesianSearch(Searcher):
             surrogate = surrogate.with_variances(np.where(is_known, variances, np.nan))
         if of_outputs:
             values = np.hstack([history.objectives, history.slacks])
-        return surrogate.condition(history.completed, values, state["surrogate"], rng)
+        posterior, learned, info = surrogate.condition(history.completed, values, state["surrogate"], rng)
+        return check_part("surrogate: what it learns", posterior, Posterior), learned, info
 
     def _design_initial(self, history: HistoryView, rng: np.random.Generator) -> Point | None:
         """Return an initial point; None once there are enough, or none is left and told points may be repeated.

@@ -9,10 +9,10 @@ the code of Negrinho et al. 2019, which is successive halving in rounds (Jamieso
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,12 +74,23 @@ class Hyperband(Searcher):
     reduction: float = 3.0
     halving: bool = False
     proposals: Searcher | None = None
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_number("reduction", self.reduction, above=1.0)
-        if self.proposals is not None:
-            object.__setattr__(self, "n_initial", self.proposals.n_initial)
-            object.__setattr__(self, "has_model", self.proposals.has_model)
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0 if self.proposals is None else self.proposals.n_initial
+
+    @property
+    def has_model(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.proposals is not None and self.proposals.has_model
+
+    def change_model(self, change: Callable[[Any], Searcher | None], other: Callable[[Searcher], Searcher]) -> Searcher:
+        if self.proposals is None:
+            return other(self)
+        return replace(self, proposals=self.proposals.change_model(change, other))
 
     def settings(self) -> dict[str, Json]:
         own = {"reduction": self.reduction, "halving": self.halving, "costs": list(self.fidelities.costs)}
@@ -263,6 +274,7 @@ class SuccessiveNarrowing(Searcher):
     fidelities: FidelityLevels
     n_initial: int = 27
     share: float = 1 / 3
+    reads_objectives = True
 
     def __post_init__(self) -> None:
         check_integer("n_initial", self.n_initial, 1)

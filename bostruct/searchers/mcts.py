@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -128,12 +129,14 @@ class MCTS(Searcher):
     domain: TreeDomain
     exploration: float = 0.33
     tries: int = 100
-    _cache: CachedDecisions = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_number("exploration", self.exploration, 0.0)
         check_integer("tries", self.tries, 1)
-        object.__setattr__(self, "_cache", CachedDecisions(self.domain))
+
+    @cached_property
+    def _cache(self) -> CachedDecisions:
+        return CachedDecisions(self.domain)
 
     def settings(self) -> dict[str, Json]:
         return {"exploration": self.exploration, "tries": self.tries}

@@ -11,6 +11,7 @@ import numpy as np
 from bostruct.contracts import (
     Array,
     Batch,
+    Domain,
     HistoryView,
     Json,
     Posterior,
@@ -161,9 +162,13 @@ class Scalarized(Searcher):
 
     searcher: Searcher
 
-    def __post_init__(self) -> None:
-        for name in ("domain", "n_initial"):
-            object.__setattr__(self, name, getattr(self.searcher, name))
+    @property
+    def domain(self) -> Domain:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.searcher.domain
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.searcher.n_initial
 
     def settings(self) -> Mapping[str, Json]:
         return self.searcher.settings()

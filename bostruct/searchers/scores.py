@@ -272,6 +272,9 @@ class Feasible(ScoreBuilder):
     def is_logarithm(self) -> bool:
         return True
 
+    def around(self, change: Callable[[ScoreBuilder], ScoreBuilder]) -> Feasible:
+        return replace(self, score=self.score.around(change))
+
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score times the chance of success, where a point has failed; raises NumericalError.
 
@@ -328,6 +331,7 @@ class Feasible(ScoreBuilder):
         last, before = (None, None) if state is None else (state["success"], state["counts"])
         keep = before is not None and has_hardly_grown(counts, before, self.growth)
         chance, learned = self.success.condition(points, succeeded, last, rng, keep=keep)
+        check_part("success: what it learns", chance, Feasibility)
         return chance, {"counts": before if keep else counts, "success": learned} if self.growth else None
 
 
@@ -362,6 +366,9 @@ class NoisyImprovement(ScoreBuilder):
     @property
     def is_logarithm(self) -> bool:
         return self.plain.is_logarithm and self.acquisition.is_logarithm
+
+    def without_draws(self) -> ScoreBuilder:
+        return self.plain
 
     def __call__(self, posterior: Posterior, history: HistoryView, rng: np.random.Generator) -> Score:
         """Return the score of a posterior; raises NumericalError.

@@ -45,7 +45,10 @@ class TPE(Searcher):
     def __post_init__(self) -> None:
         check_integer("n_startup", self.n_startup, 1)
         optional_import("optuna", "optuna")
-        object.__setattr__(self, "n_initial", self.n_startup)
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.n_startup
 
     def suggest(self, history: HistoryView, state: State, rng: np.random.Generator) -> Suggestion:
         if len(history.seen) < self.n_startup:

@@ -75,7 +75,10 @@ class WeightedRandomSearch(Searcher):
         check_number("floor", self.floor, high=1.0, above=0.0)
         for name, trials in self.least.items():
             check_integer(f"least[{name!r}]", trials, 0)
-        object.__setattr__(self, "n_initial", self.n_random)
+
+    @property
+    def n_initial(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.n_random
 
     def settings(self) -> dict[str, Json]:
         names = ("effects", "n_random", "mode", "floor")

@@ -386,7 +386,7 @@ def _remove_left_behind(path: str) -> None:
             raise OutputRefused(errno.EEXIST, "is no regular file; give another --token-file", path)
         if found.st_size not in TOKEN_BYTES:  # it is not opened: to close a database would drop the locks on it
             raise OutputRefused(errno.EEXIST, NO_TOKEN, path)
-        with open(os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        with open(os.open(path, os.O_RDWR | (os.O_NOFOLLOW if has_posix() else 0)), "rb") as file:
             if _lock(path, file.fileno()):
                 if not TOKEN.fullmatch(file.read()):
                     raise OutputRefused(errno.EEXIST, NO_TOKEN, path)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bostruct.execution.interrupts import defer_signals
+from bostruct.execution.interrupts import defer_signals, hook_forks
 
 _stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
 
@@ -50,5 +49,4 @@ def _start_in_child() -> None:
         _stopped_by.clear()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_start_in_child)
+hook_forks(after_in_child=_start_in_child)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from bostruct.checks import has_posix
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.system_errors import check_system
 
@@ -31,6 +32,4 @@ def check_writable(path: Path) -> None:
 
 def _is_read_only(folder: Path) -> bool:
     """Tell whether a folder is on a file system that nobody may write."""
-    if not hasattr(os, "statvfs"):
-        return False
-    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+    return has_posix() and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)

@@ -11,6 +11,7 @@ import platform
 import stat
 from pathlib import Path
 
+from bostruct.execution.interrupts import hook_forks
 from bostruct.storage.protocol import StorageError, StudyLocked
 from bostruct.storage.system_errors import check_system
 
@@ -24,8 +25,7 @@ def _close_in_child() -> None:
     _descriptors.clear()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_close_in_child)
+hook_forks(after_in_child=_close_in_child)
 
 
 def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:

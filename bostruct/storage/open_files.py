@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import hook_forks
 
 FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
 
@@ -99,8 +100,7 @@ def _note_cut_off() -> None:
     _cut_off.update(file.identity for file in _list_open() if file.user is not None)
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_note_cut_off)
+hook_forks(after_in_child=_note_cut_off)
 
 
 def _file_identity(stat: os.stat_result) -> FileIdentity:

@@ -10,13 +10,14 @@ from bostruct.checks import check_integer, check_number
 from bostruct.contracts import BostructError
 from bostruct.display import pluralize
 from bostruct.study.history import Trial
+from bostruct.study.stopping import StoppingCallback
 
 if TYPE_CHECKING:
     from bostruct.study.study import Study
 
 
 @dataclass(frozen=True)
-class Patience:
+class Patience(StoppingCallback):
     """A callback that stops once finished trials in a row have brought no better value.
 
     While no trial keeps all limits, each finished one is counted. Trials that were added are not, as for `n_trials`.
@@ -28,10 +29,6 @@ class Patience:
 
     def __post_init__(self) -> None:
         check_integer("trials", self.trials, 1)
-
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial  # what counts is how long ago the best one was
-        self.check_study(study)
 
     def check_study(self, study: Study) -> None:
         """Stop a study whose last trials have brought no better value.
@@ -55,7 +52,7 @@ def _find_latest_best(study: Study) -> Trial | None:
 
 
 @dataclass(frozen=True)
-class TargetValue:
+class TargetValue(StoppingCallback):
     """A callback that stops once the best trial that keeps all limits has reached a value.
 
     Trials of earlier runs and added trials count. A study of several objectives is refused with BostructError.
@@ -84,16 +81,12 @@ class TargetValue:
         if reached:
             study.stop(self.reason or f"target value {self.value:g} reached by trial {best.number}")
 
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial  # another one may be better, such as one that was added
-        self.check_study(study)
-
 
 LEAST_PROBABILITY = 0.0015  # that 2,000 draws without a find bound with a confidence of 95 %: 1 - 0.05^(1/2000)
 
 
 @dataclass(frozen=True)
-class StopWhen:
+class StopWhen(StoppingCallback):
     """A callback that stops once another point is hardly better than the best one, as the method's model believes.
 
     The run ends once the probability that the best point is worse than the optimum by more than `regret` is at most
@@ -125,13 +118,9 @@ class StopWhen:
             held = f"with probability {1.0 - bound:.3g} no point is better by more than {self.regret:g}"
             study.stop(f"{held}, as the model believes at this look")
 
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial  # the bound is of the whole study
-        self.check_study(study)
-
 
 @dataclass(frozen=True)
-class Deadline:
+class Deadline(StoppingCallback):
     """A callback that asks for no more points once some time has passed since it was made.
 
     seconds: from 0.
@@ -151,7 +140,3 @@ class Deadline:
         """
         if monotonic() - self.began >= self.seconds:
             study.stop(f"deadline of {self.seconds:g} s passed")
-
-    def __call__(self, study: Study, trial: Trial) -> None:
-        del trial  # the clock alone counts
-        self.check_study(study)

@@ -14,8 +14,9 @@ from bostruct.checks import count_own_frames, did_you_mean, optional_import, sho
 from bostruct.contracts import Domain, DomainError, PointError, Presented
 from bostruct.display import pluralize
 from bostruct.domains.space.levels import RoundedNumbers, accept_rounded, note_under
-from bostruct.domains.space.rereading import OWN, fill_missing, list_values
+from bostruct.domains.space.rereading import OWN, fill_missing
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
 from bostruct.goals.declared import Goals
 from bostruct.outcome import Outcome, as_number, parse_outcome
 from bostruct.output_files import unquote_cell
@@ -222,9 +223,9 @@ def _find_point_columns(names: Sequence[Any], domain: Domain) -> dict[str, str] 
     A table of ours has `point.NAME` for each part, whatever it is called; any other has NAME. So a column of the name
     of a variable is that of the variable, unless `point.NAME` is there and can be nothing else.
     """
-    known = list_values(domain)
+    known = domain.named_values
     prefixed = {str(name).removeprefix(f"{POINT}."): name for name in names if str(name).startswith(f"{POINT}.")}
-    required = [name for name, one in known.items() if not getattr(one, "when", None)]
+    required = [name for name, one in known.items() if _is_required(one)]
     is_ours = any(name in prefixed for name in known if f"{POINT}.{name}" not in known) or not (
         known and all(name in names for name in required)
     )
@@ -333,9 +334,8 @@ class _CellReader:
     def __init__(self, domain: Domain, columns: dict[str, str] | None) -> None:
         self.rounded = RoundedNumbers()
         self._domain, self._columns = domain, columns
-        self._known = list_values(domain)
-        parts = getattr(domain, "parts", {})
-        own = parts.get(OWN, domain)
+        self._known = domain.named_values
+        own = domain.parts.get(OWN, domain)
         self._own = own if isinstance(own, Space) else None
 
     def read(self, record: Mapping[str, Presented]) -> Presented:
@@ -384,7 +384,7 @@ class _CellReader:
     def _check_required(self, point: Presented, missing: Iterable[str]) -> None:
         """Raise PointError if a variable that each point has is missing."""
         for name in missing:
-            if name in self._known and name not in point and not getattr(self._known[name], "when", None):
+            if name in self._known and name not in point and _is_required(self._known[name]):
                 raise PointError(
                     f"{name}: expected a value, got an empty cell; if the file has a text such as 'None' or 'NA' "
                     "there, pass keep_default_na=False to pandas.read_csv"
@@ -399,10 +399,14 @@ def _is_value(one: Any, value: object) -> bool:
     return True
 
 
+def _is_required(one: object) -> bool:
+    """Tell whether each point has a value of a variable, or of a domain."""
+    return not (isinstance(one, Variable) and one.when)
+
+
 def _get_choices(one: object) -> tuple[Presented, ...]:
     """Return the choices of a variable that lists them; () for any other."""
-    choices = getattr(one, "choices", ())
-    return choices if isinstance(choices, tuple) else ()
+    return one.choices if isinstance(one, Variable) and isinstance(one.choices, tuple) else ()
 
 
 def _read_text(given: str, one: Any) -> Presented:

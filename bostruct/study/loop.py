@@ -29,7 +29,7 @@ from bostruct.study.history import Trial
 from bostruct.study.ledger import RETRIES, note_unreturned
 from bostruct.study.progress import trial_bar
 from bostruct.study.run_settings import RunSettings
-from bostruct.study.stopping import Curves
+from bostruct.study.stopping import Curves, StoppingCallback
 
 log = logging.getLogger(__name__)
 # The trials in flight of each run of a study, since threads may share it.
@@ -45,7 +45,7 @@ def run_trials(study: Any, settings: RunSettings) -> str:
     study: a `Study`.
     settings: of the run.
 
-    A callback with a method `check_study` is asked before the first trial, and may stop the study then.
+    A `StoppingCallback` is asked before the first trial, and may stop the study then.
 
     Raises what `check_study` raises.
     """
@@ -54,8 +54,8 @@ def run_trials(study: Any, settings: RunSettings) -> str:
         return f"nothing to do: n_trials is {settings.n_trials}, and {study.n_finished} are finished already"
     _give_back_left(study)
     for callback in settings.callbacks:
-        if check := getattr(callback, "check_study", None):
-            check(study)  # may fit a model
+        if isinstance(callback, StoppingCallback):
+            callback.check_study(study)  # may fit a model
     if study.stopping:  # as an earlier run of the same callbacks was: nothing is paid for again
         return study.stopping
     pool = settings.pool()

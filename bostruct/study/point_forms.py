@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from bostruct.contracts import Batch, Domain, Info, ParsedJson, Point, Presented
-from bostruct.domains.space.rereading import list_values
 from bostruct.domains.space.space import Space
+from bostruct.domains.space.variable import Variable
 from bostruct.storage.json_text import dump, dump_compactly, parse
 
 Kept: TypeAlias = Any  # a point as it is kept: its key, or the point itself; None for one that cannot be read
@@ -92,7 +92,7 @@ class KeptPoints(NamedTuple):
         return self.form.join([self.kept[number] for number in numbers])
 
 
-def find_moved_numbers(given: object, presented: object, domain: object = None) -> dict[str, ParsedJson]:
+def find_moved_numbers(given: object, presented: object, domain: Domain | None = None) -> dict[str, ParsedJson]:
     """Return the numbers of a point that its domain holds as others, by name, as plain JSON; none give {}.
 
     A listed number is the one of the list, however it was given.
@@ -104,19 +104,20 @@ def find_moved_numbers(given: object, presented: object, domain: object = None) 
     if not isinstance(given, Mapping) or not isinstance(presented, Mapping):
         return {}
     moved: dict[str, ParsedJson] = {}
-    values = list_values(domain)
+    values = {} if domain is None else domain.named_values
     for name in presented.keys() & given.keys():
         own, kept, one = given[name], presented[name], values.get(name)
-        number = own.item() if isinstance(own, np.generic) else own
         if isinstance(kept, Mapping):
-            if inside := find_moved_numbers(own, kept, one):
+            if inside := find_moved_numbers(own, kept, one if isinstance(one, Domain) else None):
                 moved[name] = inside
-        elif one is not None and getattr(one, "choices", None) is not None and one.kind != "Real":
             continue
-        elif _is_number(kept) and _is_number(number) and number != kept:
-            grid = getattr(one, "choices", None)
-            if grid is None or grid.low <= number <= grid.high:  # not an end that rounding moved out
-                moved[name] = number
+        choices, kind = (one.choices, one.kind) if isinstance(one, Variable) else (None, "")
+        if choices is not None and kind != "Real":
+            continue
+        number = own.item() if isinstance(own, np.generic) else own
+        is_moved = _is_number(kept) and _is_number(number) and number != kept
+        if is_moved and (choices is None or choices.low <= number <= choices.high):  # no end that rounding moved out
+            moved[name] = number
     return moved
 
 

@@ -71,7 +71,7 @@ def with_prior(searcher: Searcher, prior: Sequence[ParsedJson], who: str = "") -
 def _decode_task(domain: Domain, task: ParsedJson) -> PriorTask:
     try:
         points = [domain.decode(point) for point in task["points"]]
-        for point in () if getattr(domain, "constraints", ()) else points:  # they held when it was read
+        for point in () if domain.constraints else points:  # they held when it was read
             domain.check(point)
     except PredicateError:
         raise

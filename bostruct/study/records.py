@@ -72,7 +72,7 @@ _READ: dict[str, Any] = {  # of the info of a trial, what a study itself reads, 
 }
 
 
-FORMER_CLASSES = {"ExplainedModel": "Explained", "ExplainedRegression": "Explained"}  # of searchers, in older files
+FORMER_CLASSES = ("Explained", "ExplainedModel", "ExplainedRegression")  # of searchers with a note, in older files
 GIVE_SPACE = "give it: space= in Python, --problem on the command line"
 
 
@@ -322,16 +322,16 @@ def is_same_method(stored: str, given: str) -> bool:
     stored, given: as of `describe_method`, JSON text.
     """
     a, b = parse(stored), parse(given)
-    return (class_of(a), a["settings"]) == (class_of(b), b["settings"])
+    settings, others = ({name: one for name, one in data["settings"].items() if name != "note"} for data in (a, b))
+    return is_same_class(a, b) and settings == others
 
 
-def class_of(method: ParsedJson) -> str:
-    """Return the name that the class of a method's searcher has today.
+def is_same_class(stored: ParsedJson, given: ParsedJson) -> bool:
+    """Tell whether the searchers of two methods may be of one class: of one with a note, older files do not name it.
 
-    method: as of `describe_method`.
+    stored, given: as of `describe_method`.
     """
-    name: str = method["searcher"]
-    return FORMER_CLASSES.get(name, name)
+    return stored["searcher"] in (given["searcher"], *FORMER_CLASSES)
 
 
 def can_continue_method(stored: StudyRow, given: StudyRow) -> bool:
@@ -353,7 +353,7 @@ def _common_name(stored: StudyRow, given: StudyRow) -> str | None:
     if theirs["name"] is not None or ours["name"] is not None:
         return theirs["name"] if theirs["name"] == ours["name"] else None
     other_version = stored.version != given.version
-    return theirs["searcher"] if other_version and class_of(theirs) == class_of(ours) else None
+    return theirs["searcher"] if other_version and is_same_class(theirs, ours) else None
 
 
 def method_label(row: StudyRow) -> str:

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bostruct.checks import check_integer, check_number, short_repr
+from bostruct.checks import check_integer, check_number, check_part, short_repr
 from bostruct.execution.pools import ExecutorPool, InProcessPool, Pool
 from bostruct.execution.processes import ProcessPool
 from bostruct.goals.declared import Goals
@@ -74,12 +74,8 @@ class RunSettings:
                 raise TypeError(f"reraise: expected exception classes, got {short_repr(kind)}")
         if self.progress not in (True, False, None):
             raise TypeError(f"progress: expected True, False or None, got {short_repr(self.progress)}")
-        rule = self.stopping_rule
-        if rule is not None and not isinstance(rule, StoppingRule):
-            raise TypeError(
-                "stopping_rule: expected a rule, such as MedianRule(), a bostruct.study.stopping.StoppingRule, got "
-                f"{short_repr(rule)}"
-            )
+        if self.stopping_rule is not None:
+            check_part("stopping_rule", self.stopping_rule, StoppingRule, also="None, a rule such as MedianRule() or ")
         if self.executor is not None:
             hint = "; give client.get_executor()" if hasattr(self.executor, "get_executor") else ""
             if hint or isinstance(self.executor, type) or not callable(getattr(self.executor, "submit", None)):

@@ -31,7 +31,7 @@ from bostruct.study.point_forms import (
 from bostruct.study.records import (
     check_same_study,
     check_study,
-    class_of,
+    is_same_class,
     is_same_description,
     is_same_method,
     read_trial,
@@ -395,7 +395,7 @@ def is_same_kind(stored: str, given: str) -> bool:
     """
     a, b = parse(stored), parse(given)
     if a["name"] is None and b["name"] is None:
-        return class_of(a) == class_of(b)
+        return is_same_class(a, b)
     return a["name"] == b["name"] or is_same_method(stored, given)
 
 

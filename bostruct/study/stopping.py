@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,21 @@ class Curve(NamedTuple):
 
     steps: IntArray
     values: Array
+
+
+class StoppingCallback(ABC):
+    """A callback that may stop a study, which it also looks at before the first trial."""
+
+    @abstractmethod
+    def check_study(self, study: Any) -> None:
+        """Stop a study by `Study.stop`, or refuse it by raising.
+
+        study: before its first trial, and after each one.
+        """
+
+    def __call__(self, study: Any, trial: Trial) -> None:
+        del trial
+        self.check_study(study)
 
 
 class StoppingRule(ABC):

@@ -604,8 +604,9 @@ class Study:
         trial_timeout: seconds, from 0.001, after which the worker is killed and the trial fails; not with an executor.
         load_timeout: seconds, from 0.001, that a worker gets to load the objective; a worker that is slower, or dies
             meanwhile, is replaced, twice for a trial.
-        callbacks: one or several, called as callback(study, trial) after each finished trial. One with a method
-            `check_study(study)` is asked before the first trial, too: it refuses by raising, or ends the run by `stop`.
+        callbacks: one or several, called as callback(study, trial) after each finished trial. The `check_study(study)`
+            of a `StoppingCallback` is called before the first trial, too: it refuses by raising, or ends the run by
+            `stop`.
         progress: a bar on stderr, None shows it on a terminal and in a notebook.
         reraise: exceptions that end the run, beside failing their trial.
         stopping_rule: such as `bostruct.MedianRule`, stops trials early by what their objective tells

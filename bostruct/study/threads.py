@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import hook_forks
 
 POOL_MODULES = (
     "numpy",
@@ -63,8 +63,7 @@ PROCESS_LIMITS = NestedLimits()  # BLAS has one setting a process, and so has to
 THREAD_LIMITS = ThreadLocalLimits()  # OpenMP has one a thread
 
 # A forked child has the thread alone that forked. It keeps the others' limit: to start threads is not its business.
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS.overlap))
+hook_forks(after_in_child=lambda: PROCESS_LIMITS.keep(THREAD_LIMITS.overlap))
 
 
 class ThreadLimit:

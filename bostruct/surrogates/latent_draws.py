@@ -162,8 +162,12 @@ class LatentSampler:
 
         Raises NumericalError.
         """
-        if not isinstance(posterior, GaussianPosterior) or posterior.kernel.depends_on_training:
+        gaussian: GaussianPosterior | None = posterior.gaussian
+        if gaussian is None:
             return None
+        return self._condition_on_draws(gaussian, rng)
+
+    def _condition_on_draws(self, posterior: GaussianPosterior, rng: np.random.Generator) -> LatentPosterior:
         kernel, members = posterior.kernel, posterior.members
         prepared = kernel.prepare(posterior.xs)
         grams = [kernel.gram(one.hyper.theta, prepared) for one in members]

@@ -140,6 +140,12 @@ class MAPGP(Surrogate):
         """
         return replace(self, variances=check_variances(variances))
 
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return warp(replace(self, near_zero=True))
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> MAPGP:
+        return replace(self, kernel=change(self.kernel), join=join, most=None, latest=0)
+
     def condition(
         self, xs: Batch, values: Array, state: State, rng: np.random.Generator
     ) -> tuple[GaussianPosterior, State, Info]:
@@ -319,6 +325,14 @@ class NoiseSelection(Surrogate):
         variances: of the noise of each value (n,), at least 0, in the user's units squared; NaN where it is learned.
         """
         return replace(self, quiet=self.quiet.with_variances(variances), noisy=self.noisy.with_variances(variances))
+
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        quiet, noisy = (replace(one, near_zero=True) for one in (self.quiet, self.noisy))
+        return warp(replace(self, quiet=quiet, noisy=noisy))
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> NoiseSelection:
+        quiet, noisy = (one.with_kernel(change, join) for one in (self.quiet, self.noisy))
+        return replace(self, quiet=quiet, noisy=noisy, growth=0.0)
 
     def initial_state(self) -> State:
         return [self.quiet.initial_state(), self.noisy.initial_state()]

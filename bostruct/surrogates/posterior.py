@@ -68,6 +68,10 @@ class GaussianPosterior(Posterior):
     def noise(self) -> Array:
         return self.scale**2 * np.exp([[one.hyper.log_noise] for one in self.members])
 
+    @property
+    def gaussian(self) -> GaussianPosterior | None:
+        return None if self.kernel.depends_on_training else self
+
     def predict(self, xs: Batch) -> Prediction:
         """Return latent mean and variance, (s, m) each, the model's variance at least `SMALLEST_VARIANCE`.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,10 @@ class PSDDiagnostics(Surrogate):
 
     def with_variances(self, variances: Array) -> PSDDiagnostics:
         return replace(self, surrogate=self.surrogate.with_variances(variances))
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel], join: Callable[..., Batch]) -> PSDDiagnostics | None:
+        surrogate: Any = self.surrogate.with_kernel(change, join)
+        return None if surrogate is None else PSDDiagnostics(surrogate, change(self.similarity))
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

@@ -39,6 +39,12 @@ class AtTargetFidelity(Surrogate):
         """False: its posterior predicts each point on its own."""
         return False
 
+    def compress_less(self) -> AtTargetFidelity:
+        return replace(self, surrogate=self.surrogate.compress_less())
+
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> AtTargetFidelity:
+        return replace(self, surrogate=self.surrogate.for_slack(warp))
+
     def initial_state(self) -> State:
         return self.surrogate.initial_state()
 

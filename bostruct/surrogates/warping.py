@@ -5,6 +5,7 @@ A point that fails badly should not set the scale for all others, nor hide where
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from bostruct.surrogates.standardization import check_variances, find_known_vari
 
 MOST_EXCESS = 300.0  # of a prediction in scales: the square of its exponential is a number
 FAR_EXCESS = 3.0  # of a compressed value in scales: 22 scales above the median, with `beyond` at 3
+FAR_ABOVE = 10.0  # scales above the median from which on one of several objectives is compressed
 ROOM = 1.0  # scales that all farther values share
 MOST_OUTLIERS = 0.1  # of the values: more of them are a region that the model has to learn
 OUTLIER_SDS = 2.0  # between the median and an outlier
@@ -69,6 +71,23 @@ class OutputWarping(Surrogate):
     @property
     def has_covariance(self) -> bool:
         return self.surrogate.has_covariance
+
+    def around(self, change: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return replace(self, surrogate=self.surrogate.around(change))
+
+    def warp(self, values: Array) -> Array:
+        return compress_upper_tail(values, self.beyond)
+
+    def compress_less(self) -> OutputWarping:
+        """Return the surrogate of one of several objectives, of which only what is very far above is compressed.
+
+        A front reaches far above the median of an objective whose best values most trials share, such as the least
+        size. In logarithms the hypervolume would draw the search to that end of the front.
+        """
+        return replace(self, beyond=FAR_ABOVE, of_distinct=True)
+
+    def for_slack(self, warp: Callable[[Surrogate], Surrogate]) -> Surrogate:
+        return self.surrogate.for_slack(warp)
 
     def initial_state(self) -> State:
         return self.surrogate.initial_state()

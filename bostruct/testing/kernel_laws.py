@@ -203,6 +203,19 @@ def check_training(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     assert_close(own.diagonal(), diag, rounding, "gram_and_diag of training points returns the diagonal of gram")
 
 
+def check_around(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
+    """Check that a kernel whose similarity is changed to itself is the kernel.
+
+    kernel: any.
+    xs: n points.
+    ys: m points.
+    theta: (p,).
+    """
+    same = kernel.around(lambda one: one)
+    found, own = (one.gram(theta, one.prepare(xs, ys)) for one in (same, kernel))
+    assert_close(found, own, TINY * float(np.max(np.abs(own))), "around with no change returns an equal kernel")
+
+
 def check_single_grams(kernel: Kernel, xs: Batch, ys: Batch, theta: Array) -> None:
     """Check that Gram matrices in single precision are as near to those in double precision as they say.
 
@@ -346,6 +359,7 @@ LAWS: dict[str, Callable[[Kernel, KernelCase], object]] = {  # of each member of
     "prepare": lambda kernel, c: check_changes(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
     "vary_shares": lambda kernel, c: check_input_gradient(kernel, c.domain, c.xs, c.ys, c.theta, c.rng),
     "gram_and_diag": lambda kernel, case: check_training(kernel, case.xs, case.ys, case.theta),
+    "around": lambda kernel, case: check_around(kernel, case.xs, case.ys, case.theta),
     "line": lambda kernel, case: check_line(kernel, case.xs, case.ys, case.theta, case.other),
     "gram_and_pullback": lambda kernel, c: check_pullback(kernel, c.xs, c.ys, c.theta, c.rng),
     "single_grams": lambda kernel, case: check_single_grams(kernel, case.xs, case.ys, case.theta),

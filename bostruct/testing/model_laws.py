@@ -13,6 +13,7 @@ from bostruct.contracts import (
     Array,
     Batch,
     Domain,
+    Kernel,
     Posterior,
     Prediction,
     State,
@@ -142,12 +143,48 @@ def _assert_equal_posteriors(found: Posterior, expected: Posterior, xs: Batch, l
     assert_same_prediction(found.predict(xs), expected.predict(xs), law)
 
 
+def _check_changes(surrogate: Surrogate, learned: Learned) -> None:
+    """Check that changes of a surrogate are surrogates, and that no change leaves what it learns."""
+    for name, changed in (
+        ("around", surrogate.around(lambda model: model)),
+        ("compress_less", surrogate.compress_less()),
+        ("for_slack", surrogate.for_slack(lambda model: model)),
+    ):
+        check_part(name, changed, Surrogate)
+    same, _ = _condition(surrogate.around(lambda model: model), *learned[:2], surrogate.initial_state(), learned.seed)
+    _assert_same(same, learned.posterior, learned.xs, "around with no change returns an equal surrogate")
+    warped = surrogate.warp(learned.values)
+    assert warped.shape == learned.values.shape, "warp returns as many values as it is given"
+    ranks = np.argsort(learned.values, kind="stable")
+    assert (np.diff(warped[ranks]) >= 0.0).all(), "warp keeps the order of the values"
+
+
+def _check_kernels(surrogate: Surrogate, learned: Learned) -> None:
+    """Check that a surrogate has kernels to change, or returns None, and is left as it is."""
+    del learned
+    seen: list[Kernel] = []
+
+    def note(kernel: Kernel) -> Kernel:
+        seen.append(check_part("with_kernel: the kernel", kernel, Kernel))
+        return kernel
+
+    changed = surrogate.with_kernel(note, lambda *batches: [x for batch in batches for x in batch])
+    assert (changed is None) == (not seen), "with_kernel returns None if, and only if, there is no kernel to change"
+    if changed is not None:
+        check_part("with_kernel", changed, Surrogate)
+
+
 SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each member of the base, beside `condition`
     "n_outputs": _check_declared,
     "has_covariance": _check_declared,
     "condition_at": _check_kept,
     "with_variances": _check_unknown_noise,
     "restore_units": _check_restored,
+    "around": _check_changes,
+    "warp": _check_changes,
+    "compress_less": _check_changes,
+    "for_slack": _check_changes,
+    "with_kernel": _check_kernels,
 }
 
 
@@ -375,6 +412,7 @@ POSTERIOR_LAWS: dict[str, Law] = {  # of each member of the base
     "bound_above": check_screen,
     "believe": _check_beliefs,
     "covariance": _check_covariances,
+    "gaussian": _check_posterior_form,
     "noise": _check_posterior_form,
     "outputs": _check_posterior_form,
     "leave_one_out": _check_posterior_form,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from bostruct.checks import check_part
 from bostruct.contracts import Infeasible
 from bostruct.execution.pools import Pool
 from bostruct.outcome import Outcome
@@ -31,25 +32,23 @@ def objective(point: dict[str, int]) -> float:
     return float("nan") if x == 8 else 2.0 * x
 
 
-def check_pool(make: MakePool, n_trials: int = 12) -> None:
-    """Check every law of a pool; raise AssertionError, which names the first that is broken.
+def check_slots(pool: Pool, n_trials: int) -> None:
+    """Check that a new pool has room for a trial, and returns none that was not submitted.
 
-    make: from an objective to a new pool.
-    n_trials: to evaluate, at least 9.
+    pool: a new one.
+    n_trials: unused.
     """
-    pool = make(objective)
-    try:
-        assert pool.slots >= 1, "a pool has room for a trial"
-        _check_each_once(pool, n_trials)
-        _check_cancel(pool, n_trials)
-    finally:
-        pool.close()
-    idle = make(objective)
-    idle.close()
-    idle.close()
+    del n_trials
+    assert pool.slots >= 1, "a pool has room for a trial"
+    assert list(pool.poll()) == [], "poll returns no trial that was not submitted"
 
 
-def _check_cancel(pool: Pool, n_trials: int) -> None:
+def check_cancel(pool: Pool, n_trials: int) -> None:
+    """Check that a trial that was canceled is not returned, and leaves its place to another one.
+
+    pool: with no trial in flight.
+    n_trials: the most that are submitted at once.
+    """
     numbers = list(range(1000, 1000 + min(pool.slots, n_trials)))
     for number in numbers:
         pool.submit(number, {"x": 1})
@@ -61,7 +60,12 @@ def _check_cancel(pool: Pool, n_trials: int) -> None:
     assert sorted(found) == expected, "a trial that was canceled is not returned, all others are"
 
 
-def _check_each_once(pool: Pool, n_trials: int) -> None:
+def check_each_once(pool: Pool, n_trials: int) -> None:
+    """Check that each trial is returned once, by number, with the outcome of its own point.
+
+    pool: with no trial in flight.
+    n_trials: to evaluate, at least 9.
+    """
     waiting, flying, found = list(range(n_trials)), set[int](), dict[int, Outcome]()
     while waiting or flying:
         while waiting and len(flying) < pool.slots:
@@ -82,3 +86,37 @@ def _check_each_once(pool: Pool, n_trials: int) -> None:
             assert (evaluation.error is not None) == is_error, "what the objective raised comes with its trial"
     expected = {number: EXPECTED.get(number, Outcome((2.0 * number,))) for number in range(n_trials)}
     assert found == expected, "each trial has the outcome of its own point"
+
+
+def check_close(pool: Pool, n_trials: int) -> None:
+    """Check that a pool can be closed with a trial in flight, and again.
+
+    pool: with no trial in flight.
+    n_trials: unused.
+    """
+    del n_trials
+    pool.submit(3000, {"x": 1})
+    pool.close()
+    pool.close()
+
+
+LAWS: tuple[tuple[str, Callable[[Pool, int], None]], ...] = (
+    ("slots poll", check_slots),
+    ("submit poll wait", check_each_once),
+    ("submit cancel wait", check_cancel),
+    ("submit close", check_close),
+)  # the members that a law is about, and the law
+
+
+def check_pool(make: MakePool, n_trials: int = 12) -> None:
+    """Check every law of a pool; raise AssertionError, which names the first that is broken.
+
+    make: from an objective to a new pool.
+    n_trials: to evaluate, at least 9.
+    """
+    pool = check_part("pool", make(objective), Pool)
+    try:
+        for _, law in LAWS:
+            law(pool, n_trials)
+    finally:
+        pool.close()

@@ -343,12 +343,33 @@ def check_cross_validation(searcher: Searcher, history: HistoryView, state: Stat
     _check_prediction(found.prediction, len(positions), "of values left out")
 
 
+def check_changed(searcher: Searcher, history: HistoryView, state: State, seed: int) -> None:
+    """Check that changes of a searcher are searchers of the same domain, and that only a note goes on record.
+
+    searcher: any.
+    history, state, seed: unused.
+    """
+    del history, state, seed
+    same = searcher.change_model(lambda model: model, lambda other: other)
+    repeating = searcher.with_repeats()
+    for name, changed in (("change_model", same), ("with_repeats", searcher if repeating is None else repeating)):
+        assert isinstance(changed, Searcher), f"{name} returns a searcher: got {short_repr(changed)}"
+        assert changed.domain == searcher.domain, f"{name} leaves the domain as it is"
+    assert repeating is None or repeating.repeats, "with_repeats returns a searcher that repeats, or None"
+    found = searcher.with_note(Suggestion(None, None, {"origin": "model"}))
+    noted = {} if searcher.note is None else {"auto": searcher.note}
+    assert found.info == {"origin": "model", **noted}, "with_note puts the note alone on record"
+
+
 MEMBER_LAWS: dict[str, Callable[[Searcher, HistoryView, State, int], None]] = {
     "suggest_jointly": check_joint,
     "appraise": check_appraisal,
     "predict": check_predicted,
     "bound_regret_probability": check_regret_bound,
     "cross_validate": check_cross_validation,
+    "change_model": check_changed,
+    "with_repeats": check_changed,
+    "with_note": check_changed,
 }
 """The members of `Searcher` that have a default, and their laws."""
 

@@ -171,5 +171,5 @@ def test_methods_search_a_domain_of_two_members(method, tmp_path):
 
 @pytest.mark.parametrize("thing", [object(), Swaps, 3])
 def test_a_plain_object_is_refused_with_the_name_of_the_base(thing):
-    with pytest.raises(TypeError, match=r"bostruct\.contracts\.Domain, got "):
+    with pytest.raises(TypeError, match=r"bostruct\.contracts\.Domain \(subclass it\), got "):
         bo.minimize(len, thing, n_trials=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from bostruct.contracts.model import (
     Surrogate,
 )
 from bostruct.contracts.search import ScoreBuilder
+from bostruct.domains.space.choices import ChoiceVariable
+from bostruct.domains.space.graphs import CompleteGraph
+from bostruct.kernels.space.registry import KERNELS, VariableKernels
 from bostruct.methods import auto, bayesian, smac
 from bostruct.searchers.scores import AcquisitionScore, Feasible, Improvement, best_predicted
 from bostruct.study.history import History
@@ -210,6 +214,87 @@ def test_a_plain_object_is_refused_by_the_name_of_the_base(name, base, make):
         TypeError, match=rf"^{name}: expected a bostruct\.contracts\.{base} \(subclass it\), got .*Thing"
     ):
         make()
+
+
+def search_with(**changes: Any) -> Any:
+    """Suggest a point by `auto` with other parts, after ten random ones, one of which failed."""
+    return bo.minimize(
+        lambda point: float("nan") if point["c"] == 4 else point["r"],
+        SPACE,
+        method=dataclasses.replace(auto(SPACE), **changes),
+        n_trials=14,
+        seed=0,
+        progress=False,
+    )
+
+
+class LearnsThing(Surrogate):
+    def condition(self, xs: Any, values: Any, state: Any, rng: Any) -> Any:
+        del xs, values, state, rng
+        return Thing(), None, {}
+
+
+class BuildsThing(ScoreBuilder):
+    def __call__(self, posterior: Any, history: Any, rng: Any) -> Any:
+        del posterior, history, rng
+        return Thing()
+
+
+class ForeseesThing(SuccessModel):
+    def condition(self, points: Any, succeeded: Any, state: Any, rng: Any, *, keep: bool = False) -> Any:
+        del points, succeeded, state, rng, keep
+        return Thing(), None
+
+
+class Own(ChoiceVariable):
+    def __init__(self, choices: Any) -> None:
+        super().__init__(choices, CompleteGraph(len(choices)))
+
+
+def register_thing() -> Any:
+    KERNELS.pop(Own, None)
+    bo.register_variable(Own, VariableKernels(lambda variables, _: [(Thing(), tuple(range(len(variables))))]))
+    return auto(bo.Space({"a": Own([1, 2, 3])}))
+
+
+def foresee_thing() -> Any:
+    return search_with(
+        score=Feasible(Improvement(LogExpectedImprovement(), best_predicted), ForeseesThing(), SPACE.join)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "make"),
+    [
+        ("space", "contracts.Domain", lambda: bo.minimize(len, Thing(), n_trials=1)),
+        ("domain", "contracts.Domain", lambda: auto(Thing())),  # type: ignore[arg-type]
+        ("parts: a", "contracts.Domain", lambda: bo.joint_domain({"a": Thing()})),
+        ("a", "domains.space.variable.Variable", lambda: bo.Space({"a": Thing()})),
+        ("method", "contracts.Searcher", lambda: bo.Study(SPACE, method=Thing())),  # type: ignore[arg-type]
+        ("kernel", "contracts.Kernel", lambda: bayesian(SPACE, kernel=Thing())),  # type: ignore[arg-type]
+        ("factors", "kernels.space.factor.Factor", register_thing),
+        ("noise_prior", "contracts.Prior", lambda: dataclasses.replace(quiet_model(), noise_prior=Thing())),
+        ("surrogate: what it learns", "contracts.Posterior", lambda: search_with(surrogate=LearnsThing())),
+        ("score: what it builds", "contracts.Score", lambda: search_with(score=BuildsThing())),
+        ("success: what it learns", "contracts.Feasibility", foresee_thing),
+        ("storage", "storage.protocol.Storage", lambda: bo.Study(SPACE, storage=Thing())),  # type: ignore[arg-type]
+        (
+            "stopping_rule",
+            "study.stopping.StoppingRule",
+            lambda: bo.Study(SPACE).optimize(len, 1, stopping_rule=Thing()),  # type: ignore[arg-type]
+        ),
+    ],
+)
+def test_a_plain_object_is_refused_at_each_door(name: str, base: str, make: Any) -> None:
+    with pytest.raises(
+        TypeError, match=rf"^{name}: expected .*a bostruct\.{re.escape(base)} \(subclass it\).* got .*Thing"
+    ):
+        make()
+
+
+def quiet_model() -> Any:
+    found: Any = auto(SPACE).surrogate
+    return found.surrogate.quiet
 
 
 @pytest.mark.parametrize("base", BASES, ids=lambda base: base.__name__)

@@ -23,6 +23,7 @@ from bostruct.execution.interrupts import (
     exit_on_sigterm,
     handle_deferred,
     handler_codes,
+    hook_forks,
     is_from_handler,
 )
 
@@ -373,3 +374,8 @@ def test_a_handler_that_two_signals_kept_from_being_put_back_is_called_all_the_s
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_where_the_system_does_not_fork_no_hook_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "register_at_fork")
+    hook_forks(after_in_child=lambda: None)

@@ -172,6 +172,7 @@ def test_a_fork_that_ends_does_not_end_the_workers_of_its_parent(tmp_path: Path)
 def test_shared_bytes_are_read_by_each_process_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     for in_memory in (True, False):
         if not in_memory:
+            monkeypatch.setattr(sys, "platform", "darwin")
             monkeypatch.delattr(os, "memfd_create", raising=False)
         content = bytes(range(256)) * 5000
         with worker_process.share_bytes(content) as file:

@@ -14,14 +14,13 @@ from bostruct.contracts import SpaceExhausted
 from bostruct.domains.fidelity import FidelityLevels
 from bostruct.goals.pareto import hypervolume, is_feasible, merit
 from bostruct.methods import METHODS, auto, evolution, model_based_hyperband, random, searcher
-from bostruct.methods.auto import Explained
-from bostruct.methods.goals import FAR_ABOVE, serve_goals
+from bostruct.methods.goals import serve_goals
 from bostruct.searchers.bayesian import BayesianSearch
 from bostruct.searchers.multi_objective import Scalarized
 from bostruct.searchers.scores import Feasible
 from bostruct.study.history import History
 from bostruct.surrogates.outputs import Outputs
-from bostruct.surrogates.warping import OutputWarping
+from bostruct.surrogates.warping import FAR_ABOVE, OutputWarping
 from tests.architectures import SMALL_MLP
 from tests.laws.maxsat import bits
 
@@ -111,7 +110,7 @@ def test_a_model_of_each_output_where_the_score_is_a_logarithm(name, k, c, is_mo
 
 
 def test_what_explains_a_choice_still_does():
-    method = serve_goals(Explained(auto(SPACE), "because"), 2, 0)
+    method = serve_goals(dataclasses.replace(auto(SPACE), note="because"), 2, 0)
     found = play(method, SPACE, linear(2, 0), 14)[2]
     assert found[-1].info["auto"] == "because"
     assert len(found[-1].info["outputs"]) == 2

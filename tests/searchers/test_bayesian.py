@@ -312,7 +312,7 @@ def test_wrong_settings_are_refused_by_name(name, value):
 
 def test_methods_refuse_domains_without_graphs_by_name():
     for name in ("auto", "combo"):
-        with pytest.raises(TypeError, match=r"subclasses bostruct\.contracts\.Domain, got <object"):
+        with pytest.raises(TypeError, match=r"expected a bostruct\.contracts\.Domain \(subclass it\), got object"):
             searcher(name, object())
     with pytest.raises(DomainError, match="needs a Space"):
         searcher("combo", Permutations(3))

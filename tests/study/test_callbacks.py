@@ -8,6 +8,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.study.callbacks import Deadline, Patience, TargetValue
+from bostruct.study.stopping import StoppingCallback
 
 BITS = {name: bool for name in "abcdefg"}
 
@@ -65,7 +66,7 @@ def test_a_deadline_that_has_passed_leaves_no_time_for_a_trial() -> None:
 
 
 def test_a_callback_of_ones_own_may_stop_before_the_first_trial_and_a_function_is_asked_after_it() -> None:
-    class Enough:
+    class Enough(StoppingCallback):
         def check_study(self, study: bo.Study) -> None:
             study.stop("enough")
 

@@ -63,7 +63,7 @@ def test_a_dict_of_variables_is_a_space_and_a_domain_is_itself():
 
 @pytest.mark.parametrize("given_space", [[1, 2], "abc", 3, bo.Space, None])
 def test_what_is_no_domain_is_refused(given_space):
-    with pytest.raises(TypeError, match="space: expected a Space, a dict of variables or another domain"):
+    with pytest.raises(TypeError, match="space: expected a Space, a dict of variables or a bostruct"):
         as_domain(given_space)
 
 

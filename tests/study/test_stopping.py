@@ -189,7 +189,7 @@ def test_reports_that_are_none(given: Any, error: type[Exception], message: str)
 
 @pytest.mark.parametrize("rule", ["median", MedianRule, min])
 def test_what_is_no_rule_is_refused(rule: Any) -> None:
-    with pytest.raises(TypeError, match="stopping_rule: expected a rule, such as MedianRule"):
+    with pytest.raises(TypeError, match="stopping_rule: expected None, a rule such as MedianRule"):
         bo.minimize(loss, SPACE, 1, stopping_rule=rule)
 
 

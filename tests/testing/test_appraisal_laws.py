@@ -207,7 +207,16 @@ def test_bounds_and_validations_without_fault_pass(kind):
 
 
 def test_every_member_of_a_searcher_with_a_default_has_a_law():
-    plain = {"domain", "n_initial", "repeats", "has_model", "bounds_regret", "cross_validates"}
+    plain = {
+        "domain",
+        "n_initial",
+        "repeats",
+        "has_model",
+        "bounds_regret",
+        "cross_validates",
+        "reads_objectives",
+        "note",
+    }
     others = {"suggest", "settings", "initial_state"}  # of each step, and before the first one
     members = {name for name in {**vars(Searcher), **Searcher.__annotations__} if not name.startswith("_")}
     assert members == {*MEMBER_LAWS} | plain | others

@@ -24,6 +24,7 @@ from bostruct.analysis.slices import find_best, plot_slices, put_lacking_last, p
 from bostruct.checks import load_by_name, optional_import
 from bostruct.contracts import BostructError, MissingExtra
 from bostruct.display import Html, element, pluralize, printable
+from bostruct.domains.architecture.value import Architecture
 from bostruct.study.history import Trial
 
 MOST_BARS = 15
@@ -83,7 +84,7 @@ def _draw(picture: Picture, run: Run) -> str:
 
 def _rasterize(figure: Any) -> None:
     """Have artists of very many marks or lines drawn as pixels."""
-    for artist in figure.findobj(lambda one: hasattr(one, "get_offsets")):
+    for artist in figure.findobj(optional_import("matplotlib.collections", "plot").Collection):
         if max(len(artist.get_offsets()), len(artist.get_paths())) > MOST_MARKS:
             artist.set_rasterized(True)
 
@@ -255,7 +256,7 @@ def find_architecture(point: object) -> Any:
     point: as the user sees it.
     """
     parts = point.values() if isinstance(point, Mapping) else (point,)
-    return next((part for part in parts if hasattr(part, "to_dot") and hasattr(part, "layers")), None)
+    return next((part for part in parts if isinstance(part, Architecture)), None)
 
 
 def _best_architecture(run: Run) -> Any:

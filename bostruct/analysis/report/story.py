@@ -73,7 +73,7 @@ def describe_space(domain: Domain | None) -> str:
     if domain is not None and domain.parts:
         return f"a space of {pluralize(len(domain.parts), 'part')}"
     if domain is not None and domain.variables:
-        rules = len(getattr(domain, "constraints", ()))
+        rules = len(domain.constraints)
         return f"a space of {pluralize(len(domain.variables), 'variable')}" + (
             f" and {pluralize(rules, 'constraint')}" if rules else ""
         )

@@ -13,8 +13,10 @@ from bostruct import __version__
 from bostruct.analysis.report.facts import Run, write_point
 from bostruct.analysis.report.story import count_reasons, cut_end, first_line, format_seconds, format_time
 from bostruct.checks import hide_addresses, short_repr
+from bostruct.contracts import Domain
 from bostruct.display import Html, element, in_full, pluralize, printable
 from bostruct.study.history import Trial
+from bostruct.study.records import JsonDomain
 from bostruct.surrogates.fanova import Importances
 
 MOST_COLUMNS = 60
@@ -260,17 +262,16 @@ def tabulate_space(run: Run) -> Html:
     run: to tell of.
     """
     domain = run.result.domain
-    parts = getattr(domain, "variables", None) or getattr(domain, "parts", None)
-    if isinstance(parts, Mapping):
+    if parts := {} if domain is None else domain.variables or domain.parts:
         rows = [[cut_end(name, LONGEST_NAME), cut_end(str(one), 500)] for name, one in parts.items()]
         return write_table(f"The space{_name_rules(domain)}", ["variable", "values"], rows)
-    described = getattr(domain, "description", None)
-    return element("p", element("code", short_repr(domain if described is None else described, 2000)))
+    described = domain.description if isinstance(domain, JsonDomain) else domain
+    return element("p", element("code", short_repr(described, 2000)))
 
 
-def _name_rules(domain: object) -> str:
+def _name_rules(domain: Domain | None) -> str:
     """Return the number of the constraints of a space and the names of the first, empty without any."""
-    rules: Sequence[object] = getattr(domain, "constraints", ())
+    rules = () if domain is None else domain.constraints
     if not rules:
         return ""
     names = [

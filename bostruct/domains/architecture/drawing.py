@@ -22,7 +22,7 @@ def plot_architecture(architecture: Architecture, axes: Axes | None = None) -> A
 
     Edges that pass layers by are bent. Raises MissingExtra without the extra ``plot``, and TypeError.
     """
-    if not callable(getattr(architecture, "to_dot", None)) or not hasattr(architecture, "layers"):
+    if not isinstance(architecture, Architecture):
         raise TypeError(f"architecture: expected an Architecture, got {short_repr(architecture)}")
     if axes is not None and not callable(getattr(axes, "annotate", None)):
         raise TypeError(f"axes: expected axes of matplotlib, got {short_repr(axes)}")

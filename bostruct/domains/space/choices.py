@@ -14,7 +14,7 @@ import numpy as np
 
 from bostruct.checks import hide_addresses, short_repr
 from bostruct.contracts import Choice, DomainError, IntArray, Json, ParsedJson, PointError, Presented
-from bostruct.domains.space.choice_json import choice_to_json, is_json_scalar
+from bostruct.domains.space.choice_json import choice_to_json, choices_from_json, is_json_scalar
 from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.graphs import MAX_CHOICES, CompleteGraph, DyadicGraph, PathGraph, VariableGraph
 from bostruct.domains.space.levels import Levels
@@ -29,6 +29,8 @@ MANY_CHOICES = {  # by kind, what to do where it has not room for all
 
 class ChoiceVariable(Variable):
     """A variable whose value is one of some choices, held as the choice's position.
+
+    A kind of your own makes the graph, and has a kernel on it: `bostruct.register_variable` takes the class alone.
 
     choices: the values, in order.
     graph: the choices that are one change apart; vertex v is choice v.
@@ -213,6 +215,17 @@ class ChoiceVariable(Variable):
         """Return the choices as JSON."""
         return {"choices": [choice_to_json(choice) for choice in self.choices]}
 
+    @classmethod
+    def from_json(cls, data: ParsedJson) -> ChoiceVariable:
+        """Rebuild the variable from what `describe` returned, by default from its choices.
+
+        data: with its choices.
+
+        Raises DomainError where the choices are Python objects, which no file holds.
+        """
+        make: Callable[[Sequence[Presented]], ChoiceVariable] = cls  # pyright: ignore[reportAssignmentType]
+        return make(choices_from_json(data["choices"]))
+
     @cached_property
     def _levels(self) -> Levels:
         return Levels(self.choices)
@@ -272,7 +285,10 @@ def list_entries(value: object) -> Any:
     value: any; one of several dimensions stays.
     """
     found: Any = value
-    return found.tolist() if getattr(value, "ndim", None) == 1 and hasattr(value, "tolist") else value
+    try:
+        return found.tolist() if found.ndim == 1 else value
+    except AttributeError:
+        return value
 
 
 def check_choices(

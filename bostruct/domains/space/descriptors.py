@@ -214,7 +214,7 @@ def read_table(owner: str, given: object) -> GivenTable:
     """
     if isinstance(given, Mapping):
         table = GivenTable(_name_columns(owner, given, given))
-    elif hasattr(given, "columns") and hasattr(given, "__getitem__"):
+    elif is_frame(given):
         table = _read_frame(owner, given)
     elif (
         isinstance(given, Sequence)
@@ -231,6 +231,14 @@ def read_table(owner: str, given: object) -> GivenTable:
     if len(set(lengths.values())) > 1:
         raise DomainError(f"{owner}: expected columns of one length, got {short_repr(lengths)}")
     return table
+
+
+def is_frame(given: object) -> bool:
+    """Tell whether an object is a frame, as of pandas or polars.
+
+    given: anything.
+    """
+    return all(hasattr(given, name) for name in ("columns", "__getitem__"))
 
 
 def are_numbers_of_rows(labels: Sequence[Any]) -> bool:

@@ -215,13 +215,3 @@ class Fidelity(ChoiceVariable):
         if not numbers or list(values) != sorted(values):
             raise DomainError(f"Fidelity: expected positive numbers in ascending order, got {short_repr(list(values))}")
         super().__init__(values, path_graph(len(values)), default=default)
-
-    @classmethod
-    def from_json(cls, data: ParsedJson) -> Fidelity:
-        """Rebuild the variable from what `describe` returned.
-
-        data: with its choices.
-
-        Raises DomainError where the choices are Python objects, which no file holds.
-        """
-        return cls(choices_from_json(data["choices"]))

@@ -21,6 +21,7 @@ from bostruct.domains.space.descriptors import (
     build_descriptors,
     find_labeled_rows,
     freeze,
+    is_frame,
     pack_numbers,
     read_table,
     scale_to_one,
@@ -235,7 +236,7 @@ def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> Non
 def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
     owner, n = f"Categorical: {name}", len(choices)
-    if hasattr(given, "columns") and hasattr(given, "index") and hasattr(given, "to_numpy"):
+    if is_frame(given) and getattr(given, "index", None) is not None:
         labels, columns = ([to_python(one) for one in own] for own in (given.index, given.columns))
         if labels != columns:
             raise DomainError(f"{owner}: expected the same labels of rows and columns in the same order")

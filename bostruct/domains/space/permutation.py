@@ -19,7 +19,7 @@ from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices, list_entries, to_python
 from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.discrete import Categorical
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, refuse_list_of_another_kind
 
 MAX_ITEMS = 500
 DISTANCES = 3  # of a kernel, in each of which two orders differ as two points of so many choices do
@@ -237,7 +237,7 @@ class Permutation(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bostruct.checks import short_repr
-from bostruct.contracts import Domain, DomainError, ParsedJson, PointError
+from bostruct.checks import check_part, short_repr
+from bostruct.contracts import Domain, DomainError, ParsedJson, PointError, WrongPart
 from bostruct.domains.space.candidates import Candidates
 from bostruct.domains.space.choices import to_python
 from bostruct.domains.space.clauses import when_from_json
@@ -32,6 +32,13 @@ KINDS: dict[str, type[Variable]] = {
     "Sequence": Sequence,
     "Candidates": Candidates,
 }
+
+
+EXPECTED = (
+    "Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), Permutation(...), "
+    "Subset(...), Sequence(...), Candidates(...), Fidelity(...), the shorthand bool, a list, a range or an array of "
+    "ascending numbers, another domain, a dict, which stands for a space, or "
+)
 
 
 def variable(name: str, given: object) -> Variable:
@@ -66,12 +73,7 @@ def variable(name: str, given: object) -> Variable:
             return Categorical(given)
     except DomainError as error:
         raise DomainError(f"{name}: {error}") from None
-    raise DomainError(
-        f"{name}: expected Binary(), Categorical(...), Ordinal(...), Integer(low, high), Real(low, high), Graph(...), "
-        "Permutation(...), Subset(...), Sequence(...), Candidates(...), Fidelity(...), "
-        "or the shorthand bool, a list, a range or an array of ascending numbers, another domain, or a dict, which "
-        f"stands for a space; got {short_repr(given)}"
-    )
+    return check_part(name, given, Variable, also=EXPECTED, error=WrongPart)
 
 
 def is_part(given: object) -> bool:

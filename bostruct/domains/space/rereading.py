@@ -35,16 +35,6 @@ class Contents(NamedTuple):
         return [*self.variables, *self.parts]
 
 
-def list_values(domain: object) -> dict[str, Any]:
-    """Return the variables of a space and the other domains inside it, by the names that points have; else {}.
-
-    domain: any.
-    """
-    parts = dict(getattr(domain, "parts", {}))
-    every = {**getattr(parts.pop(OWN, domain), "variables", {}), **parts}
-    return {name: every[name] for name in getattr(domain, "order", every)}  # the other variables are tests of parts
-
-
 def read_contents(description: ParsedJson) -> Contents:
     """Return what the description of a space, plain or mixed, names.
 

@@ -21,7 +21,7 @@ from bostruct.domains.space.choice_json import choices_from_json
 from bostruct.domains.space.choices import check_choices, list_entries, to_python
 from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.discrete import Categorical
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick, refuse_list_of_another_kind
 
 MAX_LETTERS = 100
 MAX_LENGTH = 500
@@ -206,7 +206,7 @@ class Sequence(Variable):
             return self.decode(data)
         if isinstance(data, str) and isinstance(description.get("alphabet"), str):  # a text, whose letters may be here
             data = list(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._letter.read_choices_of(list(description.get("alphabet") or ())))
 
     def enumerate(self) -> IntArray:

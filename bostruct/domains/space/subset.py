@@ -18,7 +18,7 @@ from bostruct.domains.space.choices import check_choices, list_entries, to_pytho
 from bostruct.domains.space.clauses import When, check_when
 from bostruct.domains.space.discrete import Categorical
 from bostruct.domains.space.graphs import WeightedGraph, read_item_graph
-from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick
+from bostruct.domains.space.variable import MAX_ENUMERATED, NO_DEFAULT, Variable, pick, refuse_list_of_another_kind
 
 MOST_LISTED = 4_000  # exchanges of one subset
 
@@ -194,7 +194,7 @@ class Subset(Variable):
         """
         if self.has_values_of(description):
             return self.decode(data)
-        self.refuse_list_of_another_kind(data, description)
+        refuse_list_of_another_kind(self, data, description)
         return self._decode_each(data, self._item.read_choices_of(description.get("items")))
 
     def fallback(self) -> list[int]:

@@ -6,6 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,7 @@ class Variable(ABC):
     ordered: bool = False  # True where the values have an order that means something
     when: When = MappingProxyType({})  # the conditions under which a point has the variable; empty for always
     is_even: bool = True  # False where `sample` draws some values more often than others
+    choices: Any = None  # its values in order, where they are listed
     default_columns: tuple[int, ...] | None = None  # of the value that trials had before the variable existed
 
     @property
@@ -226,17 +228,6 @@ class Variable(ABC):
             raise PointError(f"its values changed, and {self.kind} does not read those of before")
         return self.decode(data)
 
-    def refuse_list_of_another_kind(self, data: ParsedJson, description: ParsedJson) -> None:
-        """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same.
-
-        data: what `encode` of the other returned.
-        description: what `to_json` of the other returned.
-        """
-        if isinstance(data, list) and description["kind"] != self.kind:
-            raise PointError(
-                f"expected a value of a {self.kind}, got one of a {description['kind']}, {short_repr(data)}"
-            )
-
     def fallback(self) -> Sequence[int]:
         """Return the columns of the value that the variable takes where a change of another makes it exist."""
         return self.sample(1, np.random.default_rng(0))[0].tolist()
@@ -273,6 +264,19 @@ class Variable(ABC):
 
     def __hash__(self) -> int:
         return hash((self.kind, self.size))
+
+
+def refuse_list_of_another_kind(variable: Variable, data: ParsedJson, description: ParsedJson) -> None:
+    """Raise PointError for a list that a variable of another kind encoded: its order may not mean the same.
+
+    variable: that is to read it.
+    data: what `encode` of the other returned.
+    description: what `to_json` of the other returned.
+    """
+    if isinstance(data, list) and description["kind"] != variable.kind:
+        raise PointError(
+            f"expected a value of a {variable.kind}, got one of a {description['kind']}, {short_repr(data)}"
+        )
 
 
 def pick(share: float, count: int) -> int:

@@ -119,7 +119,7 @@ KERNELS: dict[type[Variable], VariableKernels] = {
 }
 
 
-def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
+def register_variable(kind: type[Variable], kernels: VariableKernels | None = None) -> None:
     """Make a kind of variable of your own one like any other: with a kernel, and rebuilt from files by its class name.
 
     Programs that load a study over such a variable call this first. To register the same again changes nothing. A class
@@ -128,12 +128,14 @@ def register_variable(kind: type[Variable], kernels: VariableKernels) -> None:
 
     kind: a class derived from `bostruct.domains.space.variable.Variable`, whose law is
         `bostruct.testing.check_variable`.
-    kernels: of its variables.
+    kernels: of its variables; None for diffusion on the graphs of a `ChoiceVariable`.
 
     Raises TypeError, and ValueError for a name, or a class, that is taken.
     """
     if not isinstance(kind, type) or not issubclass(kind, Variable):
         raise TypeError(f"kind: expected a class derived from Variable, got {short_repr(kind)}")
+    if kernels is None and issubclass(kind, ChoiceVariable):
+        kernels = ON_GRAPHS
     if not isinstance(kernels, VariableKernels):
         raise TypeError(f"kernels: expected VariableKernels, got {short_repr(kernels)}")
     if KINDS.get(kind.__name__, kind) is not kind:

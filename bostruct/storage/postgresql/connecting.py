@@ -10,6 +10,7 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, LiteralString, cast
 
+from bostruct.execution.interrupts import hook_forks
 from bostruct.storage.postgresql.limits import (
     IDLE_SECONDS,
     LATE_SECONDS,
@@ -63,8 +64,7 @@ def _close_in_child() -> None:
     _open.clear()
 
 
-if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_close_in_child)
+hook_forks(after_in_child=_close_in_child)
 
 
 def await_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
