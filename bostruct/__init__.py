@@ -61,7 +61,7 @@ _HOME = {
     "StudyLocked": "bostruct.storage.protocol",
     "OtherVersion": "bostruct.study.records",
     "SpaceChanged": "bostruct.study.space_changes",
-    "report": "bostruct.execution.reporting",
+    "report": "bostruct.execution.evaluation",
     "MedianRule": "bostruct.study.stopping",
     "StopWhen": "bostruct.study.callbacks",
     "SuccessiveHalvingRule": "bostruct.study.stopping",
@@ -102,7 +102,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.space import Space
     from bostruct.domains.space.subset import Subset
     from bostruct.domains.space.when import OneOf
-    from bostruct.execution.reporting import report
+    from bostruct.execution.evaluation import report
     from bostruct.kernels.otmann.distance import otmann
     from bostruct.kernels.otmann.plot import plot_transport
     from bostruct.kernels.space.registry import register_variable

@@ -15,7 +15,7 @@ from bostruct.domains.space.space import Space
 from bostruct.integrations.ray_tune_spaces import TuneSpace
 from bostruct.output_files import write_output
 from bostruct.storage.backends import open_storage
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.study.study import Study
 
 try:

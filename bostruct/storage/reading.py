@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from bostruct.storage.collector import pause_collector
+from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import (
     SpaceChange,
@@ -36,6 +41,7 @@ from bostruct.storage.schema import SCHEMA_VERSION
 SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
+_stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
 
 
 class FoundStudy(NamedTuple):
@@ -286,3 +292,44 @@ def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for told, count in Counter(row.told for row in trials if row.told is not None).items():
         if count > 1:
             raise StorageError(f"{where}: {count} trials have position {told} in the order of telling")
+
+
+@contextmanager
+def pause_collector() -> Iterator[None]:
+    """Keep the garbage collector from running for as long as a block lasts, unless somebody else has stopped it.
+
+    It looks at all objects whenever their number has grown by a quarter, a third of the time of reading a long study.
+    What was made counts as old afterwards, unless the user has frozen objects, so that it is not looked at once more.
+    """
+    was_enabled, thread = gc.isenabled(), threading.get_ident()
+    try:
+        if was_enabled:
+            _stopped_by.add(thread)
+        gc.disable()
+        yield
+    finally:
+        if was_enabled:
+            try:
+                _make_old()
+            finally:  # an interrupt may have come
+                gc.enable()
+                _stopped_by.discard(thread)
+
+
+@defer_signals
+def _make_old() -> None:
+    """Count all objects as old, unless the user has frozen some."""
+    if gc.get_freeze_count() == 0:
+        gc.freeze()  # moves all objects out of the young generations,
+        gc.unfreeze()  # and into the oldest
+
+
+def _start_in_child() -> None:
+    """Start the collector in a forked child, where the thread that stopped it is not there."""
+    if _stopped_by and threading.get_ident() not in _stopped_by:
+        gc.enable()
+        _stopped_by.clear()
+
+
+if hasattr(os, "register_at_fork"):  # absent where there is no fork
+    os.register_at_fork(after_in_child=_start_in_child)

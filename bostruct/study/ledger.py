@@ -11,15 +11,15 @@ from typing import NamedTuple
 from bostruct.checks import add_note
 from bostruct.contracts import BostructError, Info, Point, Presented
 from bostruct.execution.clock import now
+from bostruct.execution.evaluation import EARLIER
 from bostruct.execution.interrupts import defer_signals_once_begun
-from bostruct.execution.machine_failures import EARLIER
 from bostruct.outcome import Outcome
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     StorageLost,
     TrialRow,
 )
-from bostruct.storage.undone import defer_signals_and_note, repeat_undone
+from bostruct.storage.writing import defer_signals_and_note, repeat_undone
 from bostruct.study.given_numbers import find_moved_numbers, restore_numbers
 from bostruct.study.history import CANCELED, MACHINE, NO_DATA, Trial
 from bostruct.study.records import write_trial

@@ -13,7 +13,6 @@ from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point
 from bostruct.execution.clock import clamp_end
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
 from bostruct.outcome import Outcome
-from bostruct.storage.collector import pause_collector
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
@@ -23,7 +22,8 @@ from bostruct.storage.protocol import (
     StudyWriter,
     TrialRow,
 )
-from bostruct.storage.undone import repeat_undone
+from bostruct.storage.reading import pause_collector
+from bostruct.storage.writing import repeat_undone
 from bostruct.study.history import DOUBLE, Trial
 from bostruct.study.kept_points import Kept
 from bostruct.study.point_texts import find_names, write_point_text

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bostruct.execution.fork_locks import make_lock
+from bostruct.execution.interrupts import make_lock
 
 POOL_MODULES = (
     "numpy",

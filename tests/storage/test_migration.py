@@ -11,13 +11,12 @@ import pytest
 
 import bostruct as bo
 from bostruct.goals.declared import Goals
-from bostruct.storage import migration
-from bostruct.storage.database import Database
+from bostruct.storage import opening
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, TrialRow
 from bostruct.storage.rows import STUDY_COLUMNS, TRIAL_COLUMNS, seal
 from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
-from bostruct.storage.sqlite import SqliteStorage
+from bostruct.storage.sqlite import Database, SqliteStorage
 from tests.stored import damage
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -148,7 +147,7 @@ def test_no_file_that_is_there_is_overwritten(file: Path) -> None:
 def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = SqliteStorage(file).read("mine")
     with monkeypatch.context() as broken:
-        broken.setattr(migration, "insert_study", _disk_full)
+        broken.setattr(opening, "insert_study", _disk_full)
         with pytest.raises(StorageError, match="disk is full"):
             open_study(file)
     assert SqliteStorage(file).read("mine") == before

@@ -19,10 +19,10 @@ import pytest
 import bostruct as bo
 from bostruct.searchers.random import RandomSearch
 from bostruct.storage import opening
-from bostruct.storage.database import Database
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_study
 from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.sqlite import Database
 from tests.stored import damage, forge
 
 DEEP = "[" * 100_000 + "]" * 100_000

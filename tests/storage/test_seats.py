@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.storage import seats
+from bostruct.storage import locks
+from bostruct.storage.locks import Seat
 from bostruct.storage.protocol import StorageError, StudyLocked
-from bostruct.storage.seats import Seat
 from tests.programs import start
 
 
@@ -50,7 +50,7 @@ def test_others_are_found_but_not_those_of_another_study_or_file(file: Path) -> 
 
 HOLD = """
 from pathlib import Path
-from bostruct.storage.seats import Seat
+from bostruct.storage.locks import Seat
 seat = Seat(Path(sys.argv[1]), 1, "study")
 with seat.deciding():
     print(seat.owner, flush=True)
@@ -110,13 +110,13 @@ def check_one_thread_decides_once(file: str) -> None:
 @pytest.mark.parametrize("owner", ["../../etc/passwd", "", "12-zz", "1" * 11 + "-" + "a" * 12, "1-" + "a" * 12 + "\n"])
 def test_what_a_file_names_as_an_owner_is_no_path(file: Path, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seat = Seat(file, 1, "study")
-    monkeypatch.setattr(seats, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(locks, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
     assert seat.is_gone(owner)
     seat.leave()
 
 
 def test_on_a_network_file_system_there_is_one_writer(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats, "find_network_filesystem", lambda _: "nfs4")
+    monkeypatch.setattr(locks, "find_network_filesystem", lambda _: "nfs4")
     space = {"x": [1, 2, 3]}
     with bo.Study(space, method="random", seed=0, storage=file) as study:
         study.tell(study.ask(), 1.0)
@@ -149,7 +149,7 @@ def test_who_looks_for_a_writer_is_not_taken_for_it(file: Path) -> None:
 
 
 def test_a_writer_comes_while_another_one_looks_at_its_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats.secrets, "token_hex", lambda _: "0123456789ab")
+    monkeypatch.setattr(locks.secrets, "token_hex", lambda _: "0123456789ab")
     path = file.with_name(f"{file.name}.1.{os.getpid()}-0123456789ab.writer")
     with open(path, "w") as looked_at, ThreadPoolExecutor(1) as executor:
         fcntl.flock(looked_at, fcntl.LOCK_SH)
@@ -217,7 +217,7 @@ def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(file, monke
         trial = study.ask()
         next(file.parent.glob("*.writer")).unlink()
         with monkeypatch.context() as patched:
-            patched.setattr(seats, "acquire", refuse)
+            patched.setattr(locks, "acquire", refuse)
             with pytest.raises(StorageError, match="no space left"):
                 study.tell(trial, 1.0)
         assert study.tell(trial, 1.0).value == 1.0

@@ -18,15 +18,15 @@ import pytest
 
 import bostruct as bo
 from bostruct.execution import interrupts
-from bostruct.storage import seats
-from bostruct.storage.seats import Seat
+from bostruct.storage import locks
+from bostruct.storage.locks import Seat
 from bostruct.study import ledger, saving
 from tests.interrupting import interrupt_call
 from tests.study.test_sharing import open_study, stored
 
 pytestmark = pytest.mark.usefixtures("default_sigint")
 STRIDE = 71  # lines between those at which a step is interrupted
-FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, seats)]
+FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, locks)]
 STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
     "ask": lambda study, _: study.ask(),
     "tell": lambda study, trial: study.tell(trial, 4.0),

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bostruct.storage.locks import Seat
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.seats import Seat
 from bostruct.storage.sqlite import SqliteWriter
 from bostruct.study.shared_table import MAX_ATTEMPTS
 from tests.study.test_sharing import hold_and_die, objective, open_study, stored, take_from

@@ -15,8 +15,8 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import NotWanted, SpaceExhausted, Suggestion
 from bostruct.searchers.random import RandomSearch
+from bostruct.storage.locks import Seat
 from bostruct.storage.protocol import StorageError, StudyLocked
-from bostruct.storage.seats import Seat
 from bostruct.study import loop
 from bostruct.study.pace import Pace
 from tests.programs import start

@@ -12,7 +12,7 @@ from bostruct.storage.postgresql.connecting import SCHEMA
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.undone import repeat_undone
+from bostruct.storage.writing import repeat_undone
 
 # What leads from each version to the next; those that were released never change.
 MIGRATIONS: dict[int, tuple[str, ...]] = {

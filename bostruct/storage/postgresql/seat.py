@@ -13,18 +13,18 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 
-from bostruct.storage.postgresql.limits import (
+from bostruct.storage.locks import check_turn, noting_turn
+from bostruct.storage.postgresql.connecting import (
     GONE_SECONDS,
     KEPT_DAYS,
     RENEW_SECONDS,
     TURN_SECONDS,
+    Place,
 )
-from bostruct.storage.postgresql.place import Place
 from bostruct.storage.postgresql.schema import make_key
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.turns import check_turn, noting_turn
 
 OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
 _OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a row may name anything as the owner of a trial

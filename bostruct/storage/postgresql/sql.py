@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bostruct.checks import optional_import
-from bostruct.storage.postgresql.place import EXTRA
+from bostruct.storage.postgresql.connecting import EXTRA
 from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:

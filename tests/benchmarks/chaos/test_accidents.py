@@ -16,7 +16,7 @@ from benchmarks.chaos.specimens import catch_moments, make_specimen, objective, 
 from bostruct.outcome import Outcome
 from bostruct.storage import reading, rows, sqlite
 from bostruct.storage.protocol import TrialRow
-from bostruct.storage.replica import Replica
+from bostruct.storage.writing import Replica
 from tests.stored import damage
 
 

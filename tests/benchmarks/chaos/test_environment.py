@@ -12,8 +12,7 @@ from benchmarks.chaos import places, sharing
 from benchmarks.chaos.environment import CASES, run_case
 from benchmarks.chaos.places import check_file, fill_disk, open_study, step
 from benchmarks.chaos.row import Verdict
-from bostruct.storage.database import Database
-from bostruct.storage.sqlite import SqliteWriter
+from bostruct.storage.sqlite import Database, SqliteWriter
 from tests.benchmarks.chaos.judging import judge
 
 

@@ -21,7 +21,7 @@ from benchmarks.chaos.kills import TWICE_RUNNING
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.victim import append_line, make_domain
 from benchmarks.chaos.writer import WAYS, evaluate, log_told
-from bostruct.storage.seats import Seat
+from bostruct.storage.locks import Seat
 from bostruct.storage.sqlite import SqliteWriter
 from bostruct.study import saving
 from tests.benchmarks.chaos.judging import judge

@@ -14,7 +14,7 @@ from bostruct.contracts import NotWanted
 from bostruct.storage.postgresql import seat as seat_module
 from bostruct.storage.postgresql import session as session_module
 from bostruct.storage.postgresql.seat import Seat
-from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.postgresql.storage import PostgresqlWriter
 from bostruct.storage.protocol import StorageError, StudyLocked
 from tests.storage.postgresql.server import Server
 from tests.storage.test_seats import check_one_thread_decides_once

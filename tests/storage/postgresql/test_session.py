@@ -17,7 +17,7 @@ import pytest
 import bostruct as bo
 from bostruct.outcome import Outcome
 from bostruct.storage.postgresql import session as session_module
-from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.connecting import Place
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
