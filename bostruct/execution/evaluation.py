@@ -64,10 +64,13 @@ class Evaluation(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
-        return _unpack, (self._replace(error=None)[:], None if self.error is None else _pack(self.error))
+        return _unpack_evaluation, (
+            self._replace(error=None)[:],
+            None if self.error is None else _pack_error(self.error),
+        )
 
 
-def _pack(error: BaseException) -> bytes:
+def _pack_error(error: BaseException) -> bytes:
     import cloudpickle
 
     try:
@@ -79,7 +82,7 @@ def _pack(error: BaseException) -> bytes:
     return packed if len(packed) <= MAX_PACKED else b""
 
 
-def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
+def _unpack_evaluation(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
     """Undo the pickling of an evaluation; an exception that does not load here is replaced by its text."""
     evaluation = Evaluation(*fields)
     if error is None:
@@ -107,7 +110,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     """
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
-        evaluation = _call(objective, watched.point, handlers, reporter)
+        evaluation = _call_objective(objective, watched.point, handlers, reporter)
     restore_clocks()
     return evaluation._replace(reports=reporter.reports)
 
@@ -125,13 +128,15 @@ def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation
     return evaluate(objective, point)
 
 
-def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter) -> Evaluation:
+def _call_objective(
+    objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter
+) -> Evaluation:
     process = os.getpid()
     try:
         value = objective(point)
         if os.getpid() != process:
             sys.exit()
-        return _parse_value(value)
+        return _evaluation_of(value)
     except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
         if os.getpid() != process:
             _end_fork(error)
@@ -147,7 +152,7 @@ def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeT
         return failure(error)
 
 
-def _parse_value(value: Any) -> Evaluation:
+def _evaluation_of(value: Any) -> Evaluation:
     try:
         return Evaluation(outcome_of(value), is_declared=isinstance(value, Outcome))
     except Exception as error:
@@ -162,14 +167,16 @@ def failure(error: BaseException) -> Evaluation:
     kind, text = type(error).__name__, _render(str, error)
     trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
     outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
-    return Evaluation(outcome, error, trace, machine=_read(name_cause, error, lambda _: None))
+    return Evaluation(outcome, error, trace, machine=_read_error(name_cause, error, lambda _: None))
 
 
 def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
-    return _read(lambda one: storable(form(one)), error, lambda another: f"(cannot be shown: {type(another).__name__})")
+    return _read_error(
+        lambda one: storable(form(one)), error, lambda another: f"(cannot be shown: {type(another).__name__})"
+    )
 
 
-def _read(
+def _read_error(
     form: Callable[[BaseException], Text], error: BaseException, otherwise: Callable[[BaseException], Text]
 ) -> Text:
     try:
@@ -186,7 +193,7 @@ def objective_frames(error: BaseException) -> TracebackType | None:
     error: with its traceback.
     """
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code is not _call.__code__:
+    while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
         trace = trace.tb_next
     return None if trace is None else trace.tb_next
 
@@ -421,14 +428,14 @@ def find_cause(error: BaseException) -> Cause | None:
 
     error: as the objective raised it.
     """
-    for one in _chain(error, with_context=False):
+    for one in _list_chain(error, with_context=False):
         for cause in CAUSES:
             if isinstance(one, Exception) and _is_sign(one, cause):
                 return cause
     return None
 
 
-def _chain(error: BaseException, with_context: bool) -> list[BaseException]:
+def _list_chain(error: BaseException, with_context: bool) -> list[BaseException]:
     """Return an exception and those it came of; with its context also those that were handled when it was raised."""
     found: list[BaseException] = []
     following: BaseException | None = error
@@ -498,7 +505,7 @@ def fails_control(code: str) -> bool:
 
 def _free_memory(error: BaseException) -> None:
     """Let go of what the frames of an exception hold, and of what torch keeps of a GPU for later."""
-    for one in _chain(error, with_context=True):
+    for one in _list_chain(error, with_context=True):
         clear_frames(one.__traceback__)
     if (torch := sys.modules.get("torch")) is not None:
         with contextlib.suppress(Exception):  # a device that does not answer

@@ -324,54 +324,49 @@ def make_lock(*, delays_forks: bool = False) -> threading.RLock:
         fork may leave the child with something that it cannot use.
     """
     lock = threading.RLock()
-    _note(_all, lock)
+    _add_lock(_all, lock)
     if delays_forks:
-        _note(_delaying, lock)
+        _add_lock(_delaying, lock)
     return lock
 
 
-def _note(entries: set[weakref.ref[threading.RLock]], lock: threading.RLock) -> None:
+def _add_lock(entries: set[weakref.ref[threading.RLock]], lock: threading.RLock) -> None:
     entries.add(weakref.ref(lock, entries.discard))
 
 
-def _list(entries: set[weakref.ref[threading.RLock]]) -> list[threading.RLock]:
+def _list_locks(entries: set[weakref.ref[threading.RLock]]) -> list[threading.RLock]:
     return [lock for entry in list(entries) if (lock := entry()) is not None]
 
 
-def _begin() -> None:
+def _hold_locks() -> None:
     """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
-    if locks := _list(_delaying):
+    if locks := _list_locks(_delaying):
         _fork.signals = defer_signals_of_fork()
         # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
         _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
 
 
-def _give_back() -> None:
+def _release_locks() -> None:
     with suppress(IndexError):  # when none is left
         deque(map(methodcaller("release"), iter(_fork.locks.pop, None)), 0)
 
 
 def _end_in_parent() -> None:
-    _give_back()
+    _release_locks()
     if (signals := _fork.signals) is not None:
         _fork.signals = None
         signals.__exit__()
 
 
-def _free_all() -> None:
-    """Make those locks new that belong to threads of the parent."""
-    for lock in _list(_all):
+def _end_in_child() -> None:
+    _fork.signals = None  # `_restore_in_child` has ended it
+    _release_locks()
+    for lock in _list_locks(_all):
         if lock.acquire(blocking=False):  # it is free, or this thread's
             lock.release()
         else:
             lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the modules of the library do with theirs
 
 
-def _end_in_child() -> None:
-    _fork.signals = None  # `_restore_in_child` has ended it
-    _give_back()
-    _free_all()
-
-
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(before=_begin, after_in_parent=_end_in_parent, after_in_child=_end_in_child)
+    os.register_at_fork(before=_hold_locks, after_in_parent=_end_in_parent, after_in_child=_end_in_child)

@@ -168,7 +168,9 @@ class ExecutorPool(Pool):
             elif isinstance(answer, Exception):
                 finished += self._note_loss(number, answer)
             else:
-                finished.append((number, self._check_losses(number, answer)._replace(ended=ended)))
+                losses = self._losses.pop(number, [])  # of one that was lost too often, another task has answered
+                found = _lose(losses[-1]) if len(losses) >= MAX_LOSSES else answer
+                finished.append((number, found._replace(ended=ended)))
         if self._broken is not None and not finished and not self._numbers:
             raise self._broken
         if any(len(self._losses.get(number, ())) > 1 for number, _ in finished):
@@ -187,11 +189,6 @@ class ExecutorPool(Pool):
             return [(number, _lose(losses[-1]))]
         self._submit(number, LostTask(losses[-1]))
         return []
-
-    def _check_losses(self, number: int, evaluation: Evaluation) -> Evaluation:
-        """Return an evaluation as it is, or the failure that stands in for a trial that was lost too often."""
-        losses = self._losses.pop(number, [])
-        return _lose(losses[-1]) if len(losses) >= MAX_LOSSES else evaluation
 
     def _break(self, error: Exception) -> None:
         self.slots = 0

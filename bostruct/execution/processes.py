@@ -278,7 +278,7 @@ class WorkerProcess:
         descriptors = (_move_above_stdio(theirs.detach()), objective.fileno())
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", WORKER_CODE, *map(str, descriptors), *_search_path()],
+                [sys.executable, "-c", WORKER_CODE, *map(str, descriptors), *map(os.path.abspath, sys.path)],
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
                 start_new_session=True,  # a group of its own: killing it kills what the objective has started
@@ -444,11 +444,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
-
-
-def _search_path() -> list[str]:
-    """Return the folders in which this process finds modules, as absolute paths."""
-    return [os.path.abspath(path) for path in sys.path]
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork

@@ -124,7 +124,7 @@ def test_a_lock_that_another_thread_makes_meanwhile_keeps_no_fork_from_waiting()
     others.start()
     try:
         for _ in range(2000):  # of which some dozen raised where the locks were not listed in one piece
-            interrupts._begin()
+            interrupts._hold_locks()
             assert len(interrupts._fork.locks) >= len(held)
             interrupts._end_in_parent()
     finally:
@@ -319,7 +319,7 @@ def test_an_interrupt_while_a_fork_waits_for_a_lock_is_raised_in_the_parent_behi
         children.append(child)
         time.sleep(PATIENCE_SECONDS)
 
-    interrupts._note(interrupts._delaying, lock)  # type: ignore[arg-type]
+    interrupts._add_lock(interrupts._delaying, lock)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         fork()
     interrupts._delaying.discard(weakref.ref(lock))  # type: ignore[arg-type]
