@@ -159,17 +159,14 @@ def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
     best, found = "", ""
     for line in lines:
         place, _, kind = line.partition(" - ")
-        where, kind = _unescape(place.split()[4]), kind.split()[0]
-        if _is_under(str(path), where) and len(where) >= len(best):  # the last mounted of one place is what is seen
+        where, kind = _unescape_mount(place.split()[4]), kind.split()[0]
+        is_under = str(path) == where or str(path).startswith(where.rstrip(os.sep) + os.sep)
+        if is_under and len(where) >= len(best):  # the last mounted of one place is what is seen
             best, found = where, kind
     return found if found in NETWORK or NETWORK_FUSE.match(found) else None
 
 
-def _is_under(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _unescape(text: str) -> str:
+def _unescape_mount(text: str) -> str:
     """Return a path of the table of mounts, where blanks are written as octal numbers."""
     return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
 

@@ -13,8 +13,10 @@ import re
 import secrets
 import stat
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from bostruct.checks import has_posix
@@ -22,14 +24,43 @@ from bostruct.contracts import BostructError
 from bostruct.storage.files import check_system, find_network_filesystem
 from bostruct.storage.protocol import StorageError, StudyLocked
 
-_OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
+OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
 _deciders: dict[Hashable, tuple[int, int]] = {}  # process and thread, by what is decided on
 _descriptors: set[int] = set()  # descriptors that this process locks with
 log = logging.getLogger(__name__)
 
 
-class Seat:
-    """The place of one writer beside the others, by locks that end with its process.
+class WriterLock(ABC):
+    """The place of one writer of a study beside the others: who is there, and who decides."""
+
+    def __init__(self) -> None:
+        self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
+
+    @abstractmethod
+    def deciding(self) -> AbstractContextManager[None]:
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+
+        Raises BostructError where this thread decides already, through another object.
+        """
+
+    @abstractmethod
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        """Return those writers that have closed, or that give no sign of life.
+
+        owners: names of writers, which may be anything, as a row may name anything as the owner of a trial.
+        """
+
+    @abstractmethod
+    def find_other(self) -> str | None:
+        """Return another writer that is there, for messages; None where there is none."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Give all locks back; nothing in a forked child, or when repeated."""
+
+
+class FileWriterLock(WriterLock):
+    """The place of a writer on one machine, by locks that end with its process.
 
     Each writer locks a file of its own, ``FILE.STUDY.OWNER.writer``, for as long as it is there. Who decides locks
     ``FILE.STUDY.lock``. The kernel gives the locks back when a process ends, so no clock has to tell whether it has.
@@ -43,21 +74,24 @@ class Seat:
     """
 
     def __init__(self, path: Path, study: int, name: str) -> None:
+        super().__init__()
         self._file = file = path.resolve()  # one lock however the file is spelled
-        self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
         self._prefix = file.with_name(f"{file.name}.{study}")
+        self._decider = file.with_name(f"{self._prefix.name}.lock")
         self._what = f"study {name!r} in {path}"
         self._held: dict[str, int] = {}  # descriptors of the locks that are ours, by path
         if (network := find_network_filesystem(file)) is not None:
-            self._take_alone(network)
+            try:
+                self._take(self._decider)
+            except StudyLocked as error:
+                raise StudyLocked(
+                    f"{error}. Several writers need a local disk, and this one is a network file system ({network}): "
+                    "its locks are not to be relied on"
+                ) from None
         self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
-        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
-
-        Raises BostructError where this thread decides already, through another object.
-        """
         path = self._decider
         if str(path) in self._held:
             yield
@@ -79,15 +113,17 @@ class Seat:
             self._take(path, wait=True)
             release(path, before)
 
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        return {owner for owner in owners if self.is_gone(owner)}
+
     def is_gone(self, owner: str) -> bool:
         """Tell whether a writer has closed, or its process has ended.
 
         owner: its name.
         """
-        return not _OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
+        return not OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
 
     def find_other(self) -> str | None:
-        """Return another writer that is there, for messages; None where there is none."""
         return next(self._find_others(), None)
 
     def leave(self) -> None:
@@ -99,13 +135,9 @@ class Seat:
 
     def _find_others(self) -> Iterator[str]:
         """Look for other writers, and remove the files of those that are gone."""
-        for path in sorted(self._prefix.parent.glob(f"{_escape(self._prefix.name)}.*.writer")):
+        for path in sorted(self._prefix.parent.glob(f"{_escape_pattern(self._prefix.name)}.*.writer")):
             if str(path) not in self._held and (holder := find_holder(path)) is not None:
                 yield holder
-
-    @property
-    def _decider(self) -> Path:
-        return self._prefix.with_name(f"{self._prefix.name}.lock")
 
     def _path_of(self, owner: str) -> Path:
         return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
@@ -113,15 +145,6 @@ class Seat:
     def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
         name = str(path)  # Python code, such as the hash of a path, is where a signal could come with the lock unnoted
         self._held[name] = acquire(path, self._what, like=self._file, wait=wait, signed=signed)
-
-    def _take_alone(self, network: str) -> None:
-        try:
-            self._take(self._decider)
-        except StudyLocked as error:
-            raise StudyLocked(
-                f"{error}. Several writers need a local disk, and this one is a network file system ({network}): its "
-                "locks are not to be relied on"
-            ) from None
 
     def _give_back(self, path: Path) -> None:
         if (descriptor := self._held.pop(str(path), None)) is not None:
@@ -136,7 +159,7 @@ def find_writers(path: Path) -> frozenset[str] | None:
     file = path.resolve()
     if not has_posix() or find_network_filesystem(file) is not None:
         return None
-    locks = file.parent.glob(f"{_escape(file.name)}.*.writer")
+    locks = file.parent.glob(f"{_escape_pattern(file.name)}.*.writer")
     try:
         return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
     except OSError as error:  # no locks on this file system
@@ -144,7 +167,7 @@ def find_writers(path: Path) -> frozenset[str] | None:
         return None
 
 
-def _escape(name: str) -> str:
+def _escape_pattern(name: str) -> str:
     """Return a name as a pattern of `glob` that matches it alone."""
     return re.sub(r"([*?\[])", r"[\1]", name)
 
@@ -179,7 +202,7 @@ def _name_thread() -> tuple[int, int]:
     return os.getpid(), threading.get_ident()  # a forked child is not the one that decides
 
 
-def _close_in_child() -> None:
+def _close_locks_in_child() -> None:
     """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
     for descriptor in _descriptors:
         os.close(descriptor)
@@ -187,7 +210,7 @@ def _close_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_close_in_child)
+    os.register_at_fork(after_in_child=_close_locks_in_child)
 
 
 def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:
@@ -217,7 +240,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             if like is not None:
                 _share(descriptor, like)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            _check_names(path, descriptor, what)
+            _check_hard_links(path, descriptor, what)
             if is_same_file(path, descriptor):
                 if signed:
                     os.ftruncate(descriptor, 0)
@@ -257,7 +280,7 @@ def _share(descriptor: int, like: Path) -> None:
         check_system(error)
 
 
-def _check_names(path: Path, descriptor: int, what: str) -> None:
+def _check_hard_links(path: Path, descriptor: int, what: str) -> None:
     """Refuse a file that has another name as well, whose content the holder's name would overwrite."""
     if (names := os.fstat(descriptor).st_nlink) > 1:
         raise StorageError(f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)")

@@ -230,7 +230,9 @@ def _recognize(path: Path, read_only: bool) -> bytes:
     _check_companions(path.resolve())
     header = b"" if is_open_here(path) else _read_header(path, read_only)  # where it is open, it was recognized then
     if not read_only:
-        _check_hard_links(path)
+        names = path.stat().st_nlink
+        if names > 1:  # its journal and its lock would be other files under each name
+            raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
         if not os.access(path, os.W_OK):
             raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
     return header
@@ -265,12 +267,6 @@ def _read_header(path: Path, read_only: bool) -> bytes:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     check_version(path, int.from_bytes(header[60:64], "big"))
     return header
-
-
-def _check_hard_links(path: Path) -> None:
-    names = path.stat().st_nlink
-    if names > 1:  # its journal and its lock would be other files under each name
-        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
 
 
 def _open_database(path: Path, mode: str) -> sqlite3.Connection:

@@ -8,19 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.postgresql.sql import Connection
-from bostruct.storage.protocol import (
-    SpaceChange,
-    StorageError,
-    StorageLost,
-    StoredStudy,
-    StudyRow,
-    TrialRow,
-    find_study,
-)
+from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     GOALS_SINCE,
@@ -79,18 +71,14 @@ class WholeStudy(NamedTuple):
     checksums: list[int]
 
 
-def read_studies(connection: Connection, where: str, version: int) -> list[FoundStudy]:
-    """Return all studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
+def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
+    """Return the studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
 
     connection: to the database.
     where: the database, for messages.
     version: of the schema, 0 where there are no tables.
+    name: of the only one to read; None for all.
     """
-    return _find_studies(connection, where, version, None)
-
-
-def _find_studies(connection: Connection, where: str, version: int, name: str | None) -> list[FoundStudy]:
-    """Return the study of a name, or all."""
     if version == 0:
         return []
     sealed = version > 1
@@ -113,7 +101,7 @@ def find_in(connection: Connection, name: str | None, where: str, version: int) 
     where: the database, for messages.
     version: of the schema, 0 where there are no tables.
     """
-    found = _find_studies(connection, where, version, name) or read_studies(connection, where, version)
+    found = read_studies(connection, where, version, name) or read_studies(connection, where, version)
     wanted = find_study([one.study for one in found], name, where).name
     return next(one for one in found if one.study.name == wanted)
 
@@ -201,11 +189,17 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)
-    changes = _select_changes(connection, progress.study) if version > 2 else []
+    changes: list[Columns] = []
+    if version > 2:
+        columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
+        select = f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number"
+        changes = connection.execute(select, (progress.study,)).fetchall()
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
     if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
-    _check_change_order(found, len(trials), where)
+    counts = [0, *(change.trials for change in found), len(trials)]
+    if counts != sorted(counts):
+        raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {len(trials)} trials")
     return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if sealed else [])
 
 
@@ -235,23 +229,14 @@ def find_trial(connection: Connection, study: int, number: int, where: str) -> F
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
-def read_change_checksums(connection: Connection, study: int) -> list[int]:
-    """Return the checksums of the changes of a study's space, in their order.
+def read_checksums(connection: Connection, table: Literal["trials", "changes"], study: int) -> list[int]:
+    """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows.
 
     connection: to the database, of the current version.
+    table: of which.
     study: id of the study.
     """
-    rows = connection.execute("SELECT checksum FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
-    return [checksum for (checksum,) in rows]
-
-
-def read_trial_checksums(connection: Connection, study: int) -> list[int]:
-    """Return the checksums of the trials of a study, as they stand beside the rows.
-
-    connection: to the database, of the current version.
-    study: id of the study.
-    """
-    rows = connection.execute("SELECT checksum FROM trials WHERE study = ?", (study,)).fetchall()
+    rows = connection.execute(f"SELECT checksum FROM {table} WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
 
 
@@ -263,17 +248,6 @@ def _select_trials(connection: Connection, study: int, version: int) -> list[Col
     return connection.execute(
         f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
     ).fetchall()
-
-
-def _select_changes(connection: Connection, study: int) -> list[Columns]:
-    columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
-    return connection.execute(f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
-
-
-def _check_change_order(changes: tuple[SpaceChange, ...], n_trials: int, where: str) -> None:
-    counts = [0, *(change.trials for change in changes), n_trials]
-    if counts != sorted(counts):
-        raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {n_trials} trials")
 
 
 def _check_told(trials: list[TrialRow], told: int, where: str) -> None:

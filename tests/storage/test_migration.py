@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -184,3 +186,18 @@ def test_a_file_that_an_old_bostruct_has_open_is_not_migrated(file: Path, monkey
         with pytest.raises(StorageError, match="locked"):
             open_study(file)
     open_study(file).close()
+
+
+@pytest.mark.parametrize(
+    ("version", "digest"),
+    [
+        (1, "9dc6ec261826f3df"),
+        (2, "d9beb072e7d8d06a"),
+        (3, "4a8dc31f27740777"),
+        (4, "79fd055d1e7a6d17"),
+        (5, "eb59c6e36c1e9a1c"),
+    ],
+)
+def test_the_tables_of_a_released_version_never_change(version: int, digest: str) -> None:
+    said = "|".join(re.sub(r"\s+", "", re.sub(r"--[^\n]*", "", table)) for table in TABLES[version].values())
+    assert blake2b(said.encode(), digest_size=8).hexdigest() == digest

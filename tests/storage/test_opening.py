@@ -326,7 +326,7 @@ def test_a_new_file_that_has_a_study_stays(tmp_path: Path, monkeypatch: pytest.M
         raise StorageError("the lock cannot be made")
 
     with monkeypatch.context() as patched:
-        patched.setattr("bostruct.storage.sqlite.Seat", fail)
+        patched.setattr("bostruct.storage.sqlite.FileWriterLock", fail)
         with pytest.raises(StorageError, match="the lock cannot be made"):
             open_new(tmp_path / "new.db")
     assert os.listdir(tmp_path) == ["new.db"]

@@ -108,11 +108,6 @@ class Place:
         self.label = _write_url({name: text for name, text in self._parameters.items() if name not in SECRETS})
 
     @property
-    def _primary(self) -> str:
-        """Return how libpq calls a server that is no standby; before 14 it knew by the settings of a session alone."""
-        return "primary" if self._psycopg.pq.version() >= 140000 else "read-write"
-
-    @property
     def error(self) -> type[psycopg.Error]:
         """The class of all errors of psycopg."""
         return self._psycopg.Error
@@ -123,7 +118,8 @@ class Place:
         name: of the connection, as the server lists it.
         writes: whether a standby, which may lag behind, is refused, or passed over where the URL names several hosts.
         """
-        wanted = {"target_session_attrs": self._primary} if writes else {}
+        primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # 13 asks the session's settings
+        wanted = {"target_session_attrs": primary} if writes else {}
         given = DEFAULTS | wanted | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
         try:
             return self._psycopg.connect(**given, autocommit=True)
@@ -238,7 +234,7 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
         later = LATER_SETTINGS if version >= LATER_SERVER else {}
         sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | later | settings).items())
         connection.execute(cast(LiteralString, sets))
-        _check_name(connection, place, name)
+        _check_pooler(connection, place, name)
         connection.execute(END_EARLIER, (name,))
     except BaseException:
         connection.close()
@@ -247,7 +243,7 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
     return connection
 
 
-def _check_name(connection: psycopg.Connection, place: Place, name: str) -> None:
+def _check_pooler(connection: psycopg.Connection, place: Place, name: str) -> None:
     """Refuse a pooler that gives connections other names: living writers would be taken for those that are gone."""
     found = connection.execute("SELECT current_setting('application_name')").fetchone()
     if found != (name,):
@@ -284,7 +280,7 @@ def hide_passwords(text: str) -> str:
     return _FIELD.sub(r"\1\2***", _CUT.sub(r"\1***", shown))
 
 
-def _close_in_child() -> None:
+def _close_connections_in_child() -> None:
     """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
     for connection in list(_open):
         with suppress(Exception):
@@ -293,4 +289,4 @@ def _close_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork
-    os.register_at_fork(after_in_child=_close_in_child)
+    os.register_at_fork(after_in_child=_close_connections_in_child)

@@ -170,7 +170,7 @@ class Session:
         """
         self._check_process()
         with self._mutex:
-            begin = partial(_begin, lock=lock, parameters=parameters)
+            begin = partial(_begin_writing, lock=lock, parameters=parameters)
             begun = self.repeat(begin, "written")
             try:
                 yield begun
@@ -208,9 +208,11 @@ class Session:
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
     def _is_hidden(self) -> bool:
-        """Tell whether tables are not found because the role may not use their schema."""
+        """Tell whether the schema is there, and its tables are none to the role, which lacks USAGE."""
         with suppress(self.place.error):
-            return self._connection is not None and is_hidden(SqlConnection(self._connection))
+            if self._connection is not None:
+                ((_, _, may_use),) = SqlConnection(self._connection).execute(_ROLE).fetchall()
+                return may_use is False
         return False
 
     def _find_lack(self, state: str | None) -> str:
@@ -357,7 +359,7 @@ class Session:
             )
 
 
-def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
+def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
     """Begin a transaction and take its lock, at a second attempt where the first one waited in vain.
 
     A server that stood still counts that as time waited for the lock, in which nobody could give it back.
@@ -380,26 +382,17 @@ def describe_lack(connection: Connection, *, writes: bool) -> str:
     ((role, may_create, may_use),) = connection.execute(_ROLE).fetchall()
     if may_use is None:  # there is no schema
         lack = [] if may_create else ["CREATE on the database, where nobody has made the tables of bostruct yet"]
-        return _end(role, lack, writes)
+        return _list_lack(role, lack, writes)
     needed = OF_WRITERS if writes else OF_READERS
     missing = [right for right in needed if connection.execute(_LACKS, (right,)).fetchone() is not None]
     lack = [] if may_use else [f"USAGE on schema {SCHEMA}"]
     lack += [f"{', '.join(missing)} on tables of schema {SCHEMA}"] if missing else []
     may_read = bool(may_use) and "SELECT" not in missing
-    return _end(role, lack, writes) + (
+    return _list_lack(role, lack, writes) + (
         "; it may look at them, with read_only=True" if writes and lack and may_read else ""
     )
 
 
-def is_hidden(connection: Connection) -> bool:
-    """Tell whether the schema is there, and its tables are none to the role, which lacks USAGE.
-
-    connection: of the role, outside a transaction.
-    """
-    ((_, _, may_use),) = connection.execute(_ROLE).fetchall()
-    return may_use is False
-
-
-def _end(role: object, lack: list[str], writes: bool) -> str:
+def _list_lack(role: object, lack: list[str], writes: bool) -> str:
     who = "who writes studies" if writes else "who looks at studies"
     return f"; role {role} lacks {' and '.join(lack)}, which {who} needs" if lack else ""

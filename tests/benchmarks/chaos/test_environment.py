@@ -57,7 +57,7 @@ def test_a_method_that_asks_the_clock_is_found(tmp_path: Path, monkeypatch: pyte
 
 def test_a_lock_that_outlives_its_process_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bostruct.storage.locks._descriptors", set())
-    monkeypatch.setattr("bostruct.storage.locks._close_in_child", lambda: None)
+    monkeypatch.setattr("bostruct.storage.locks._close_locks_in_child", lambda: None)
     monkeypatch.setattr(sharing, "open_study", forget_descriptors(sharing.open_study))
     monkeypatch.setattr(sharing, "CHILD_SECONDS", 5.0)
     assert "otherwise than documented" in judge(sharing.kill_and_fork, tmp_path)

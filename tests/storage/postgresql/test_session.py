@@ -320,7 +320,7 @@ def test_a_role_whose_transactions_only_read_has_heartbeats(server: Server, data
     with open_study(url) as study:
         renewed = "SELECT renewed FROM bostruct.writers"
         (before,) = server.query(renewed, database)
-        study._ledger.store._seat._renew()  # type: ignore[union-attr]
+        study._ledger.store._lock._renew()  # type: ignore[union-attr]
         assert server.query(renewed, database) > [before]
 
 
