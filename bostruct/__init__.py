@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from bostruct.domains.space.permutation import Permutation as Permutation
     from bostruct.domains.space.sequence import Sequence as Sequence
     from bostruct.domains.space.subset import Subset as Subset
-    from bostruct.execution.reporting import report as report
+    from bostruct.execution.evaluation import report as report
     from bostruct.kernels.otmann.distance import otmann as otmann
     from bostruct.kernels.otmann.plot import plot_transport as plot_transport
     from bostruct.kernels.space.registry import register_variable as register_variable
@@ -99,7 +99,7 @@ else:
             "bostruct.domains.space.permutation": "Permutation",
             "bostruct.domains.space.sequence": "Sequence",
             "bostruct.domains.space.subset": "Subset",
-            "bostruct.execution.reporting": "report",
+            "bostruct.execution.evaluation": "report",
             "bostruct.kernels.otmann.distance": "otmann",
             "bostruct.kernels.otmann.plot": "plot_transport",
             "bostruct.kernels.space.registry": "register_variable",

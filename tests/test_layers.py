@@ -47,7 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "searchers": BASE | {"bostruct.domains.fidelity"},  # Hyperband moves points between fidelities
     "methods": PARTS,
     # Steps on disk are cut by signals, and by forks of other threads; times on disk are possible ones.
-    "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.fork_locks", "bostruct.execution.clock"},
+    "storage": BASE | {"bostruct.execution.interrupts", "bostruct.execution.clock"},
     "execution": BASE,
     # A study reads its domain from its file and its method by name, and takes a dict of variables for a space.
     # It also limits the calls of predicates that a suggestion may make.

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from benchmarks.chaos.oracle import COLUMNS, Rows, name_stored_values
-from bostruct.storage.postgresql.limits import GONE_SECONDS
+from bostruct.storage.postgresql.connecting import GONE_SECONDS
 from tests.storage.postgresql.proxy import Proxy
 from tests.storage.postgresql.server import Server
 

@@ -15,7 +15,7 @@ from benchmarks.chaos.database_place import DATABASE, DatabasePlace
 from benchmarks.chaos.places import mount_small_disk, open_study, step
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.writers import Siege
-from bostruct.storage.postgresql.limits import GONE_SECONDS
+from bostruct.storage.postgresql.connecting import GONE_SECONDS
 from tests.storage.postgresql.server import Server
 
 ROOM = 300 * 1024  # bytes that are free at first

@@ -22,7 +22,7 @@ from benchmarks.chaos.places import open_study
 from benchmarks.chaos.row import Row, Verdict
 from benchmarks.chaos.victim import append_line
 from benchmarks.chaos.writers import KINDS, Siege
-from bostruct.storage.postgresql.limits import GONE_SECONDS, IDLE_SECONDS, RENEW_SECONDS
+from bostruct.storage.postgresql.connecting import GONE_SECONDS, IDLE_SECONDS, RENEW_SECONDS
 from bostruct.storage.protocol import StepUndone
 
 AWAY = 30.0  # seconds

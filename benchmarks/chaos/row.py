@@ -22,7 +22,8 @@ class Verdict:
     counts: dict[str, int] = field(default_factory=dict)
 
     def blame(self, kind: str, text: object) -> None:
-        self.faults.setdefault(kind, []).append(str(text)[:2000])
+        said = str(text)
+        self.faults.setdefault(kind, []).append(said if len(said) <= 2000 else f"{said[:1000]} ... {said[-1000:]}")
 
     def count(self, kind: str, number: int = 1) -> None:
         self.counts[kind] = self.counts.get(kind, 0) + number

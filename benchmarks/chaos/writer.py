@@ -17,7 +17,7 @@ from typing import Any
 import bostruct as bo
 from benchmarks.chaos.victim import append_line, make_domain, value_of
 from bostruct.contracts import NotWanted
-from bostruct.storage.postgresql import limits
+from bostruct.storage.postgresql import connecting
 
 METHODS = ("random", "evolution", "hill-climbing", "auto")
 WAYS = ("workers=1", "workers=2", "by hand")
@@ -66,7 +66,7 @@ def run_by_hand(study: bo.Study, objective: Any, n_trials: int, log: Path) -> No
 def main() -> None:
     storage, logs, method, way, seed, n_trials, key, given = sys.argv[1:]
     for name, seconds in json.loads(given).items():  # before the modules are imported that read them
-        setattr(limits, name, seconds)
+        setattr(connecting, name, seconds)
     domain, told = make_domain(method), Path(logs) / f"told-{key}"
     objective = partial(evaluate, domain=domain, log=Path(logs) / f"evaluated-{key}")
     with bo.Study(domain, method=method, seed=int(seed), storage=storage) as study:

@@ -20,7 +20,7 @@ EXEMPLARS = (
     Exemplar("factor of the product kernel", "bostruct.kernels.space.complete"),
     Exemplar("method", "bostruct.methods.combo"),
     Exemplar("searcher", "bostruct.searchers.tpe"),
-    Exemplar("storage back end", "bostruct.storage.memory"),
+    Exemplar("storage back end", "bostruct.storage.documents"),
     Exemplar("problem", "bostruct.problems.ising"),
 )
 

@@ -37,7 +37,7 @@ def _hide_passwords_in_errors() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        from bostruct.storage.connection_text import hide_passwords
+        from bostruct.storage.postgresql.connecting import hide_passwords
 
         vars(error)["message"] = hide_passwords(error.message)  # which newer versions of click declare final
         raise

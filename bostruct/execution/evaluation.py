@@ -1,4 +1,4 @@
-"""One evaluation of an objective, and the outcome that its value or its exception comes to.
+"""One evaluation of an objective: its outcome, what it reports on its way, and failures whose cause is the machine.
 
 Imported by worker processes before they do anything, hence light.
 """
@@ -6,26 +6,38 @@ Imported by worker processes before they do anything, hence light.
 from __future__ import annotations
 
 import contextlib
+import errno
+import math
 import os
 import pickle
 import re
 import sys
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from traceback import clear_frames
 from types import CodeType, TracebackType
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-from bostruct.checks import add_note
+from bostruct.checks import add_note, check_integer
 from bostruct.contracts import Infeasible
 from bostruct.execution.clock import restore_clocks
 from bostruct.execution.interrupts import handler_codes, is_from_handler
-from bostruct.execution.machine_failures import name_cause
-from bostruct.execution.reporting import Reporter, TrialStopped, WatchedPoint, receive_reports
-from bostruct.outcome import Outcome, cut_middle, outcome_of, storable
+from bostruct.outcome import Outcome, as_number, cut_middle, outcome_of, storable
 
 MAX_PACKED = 2**24  # bytes of an exception, whose text may be of any size
-
+MAX_STEP = 2**53
+MAX_REPORTS = 1000  # that are kept of a trial
+CONTROL_SECONDS = 60.0  # for a small allocation; a process that is slower does not show that there is no memory
+HOST_CONTROL = "bytearray(b'x') * 2**26"  # written, since an untouched page takes no memory
+GPU_CONTROL = "import torch; torch.ones(2**20, device='cuda:{}').sum().item()"
+MAX_TEXT = 10_000  # characters of a message that are read
+EARLIER = ", met before in the same process"
+NUMBER_OF_GPU = re.compile(r"\bGPU (\d+)\b")
 Text = TypeVar("Text", str, str | None)
+Judge = Callable[[int, float], bool]  # of one trial: called at each report with step and value, true where to stop
 
 
 class Evaluation(NamedTuple):
@@ -37,7 +49,7 @@ class Evaluation(NamedTuple):
     ended: seconds since the epoch when the objective ended; None where it is told at once.
     reports: the steps and values that it reported, ascending by step.
     stopped_at: the step at which a rule stopped it; None where none did.
-    machine: the cause of a failure of the machine, as of `machine_failures.CAUSES`; None for any other outcome.
+    machine: the cause of a failure of the machine, as of `CAUSES`; None for any other outcome.
     is_declared: True if the objective returned the outcome itself, as an `Outcome`.
     """
 
@@ -52,10 +64,13 @@ class Evaluation(NamedTuple):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the exception apart: it may load in this process only, or nowhere, and the rest must arrive."""
-        return _unpack, (self._replace(error=None)[:], None if self.error is None else _pack(self.error))
+        return _unpack_evaluation, (
+            self._replace(error=None)[:],
+            None if self.error is None else _pack_error(self.error),
+        )
 
 
-def _pack(error: BaseException) -> bytes:
+def _pack_error(error: BaseException) -> bytes:
     import cloudpickle
 
     try:
@@ -67,7 +82,7 @@ def _pack(error: BaseException) -> bytes:
     return packed if len(packed) <= MAX_PACKED else b""
 
 
-def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
+def _unpack_evaluation(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
     """Undo the pickling of an evaluation; an exception that does not load here is replaced by its text."""
     evaluation = Evaluation(*fields)
     if error is None:
@@ -83,32 +98,6 @@ def _unpack(fields: tuple[Any, ...], error: bytes | None) -> Evaluation:
     return evaluation._replace(error=loaded)
 
 
-def failure(error: BaseException) -> Evaluation:
-    """Turn an exception into a failed outcome, whose reason is `TypeName: message`.
-
-    error: what was raised.
-    """
-    kind, text = type(error).__name__, _render(str, error)
-    trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
-    outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
-    return Evaluation(outcome, error, trace, machine=_read(name_cause, error, lambda _: None))
-
-
-def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
-    return _read(lambda one: storable(form(one)), error, lambda another: f"(cannot be shown: {type(another).__name__})")
-
-
-def _read(
-    form: Callable[[BaseException], Text], error: BaseException, otherwise: Callable[[BaseException], Text]
-) -> Text:
-    try:
-        return form(error)
-    except BaseException as another:  # of any kind: an exception may define what it says
-        if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
-            raise
-        return otherwise(another)
-
-
 def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType] = frozenset()) -> Evaluation:
     """Call the objective, and turn what it raises into an outcome, SystemExit and asyncio's CancelledError too.
 
@@ -121,7 +110,7 @@ def evaluate(objective: Callable[[Any], Any], point: Any, handlers: frozenset[Co
     """
     watched = point if isinstance(point, WatchedPoint) else WatchedPoint(point)
     with receive_reports(watched.judge, watched.sign) as reporter:
-        evaluation = _call(objective, watched.point, handlers, reporter)
+        evaluation = _call_objective(objective, watched.point, handlers, reporter)
     restore_clocks()
     return evaluation._replace(reports=reporter.reports)
 
@@ -139,13 +128,15 @@ def evaluate_bytes(objective: Callable[[Any], Any], packed: bytes) -> Evaluation
     return evaluate(objective, point)
 
 
-def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter) -> Evaluation:
+def _call_objective(
+    objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeType], reporter: Reporter
+) -> Evaluation:
     process = os.getpid()
     try:
         value = objective(point)
         if os.getpid() != process:
             sys.exit()
-        return _parse_value(value)
+        return _evaluation_of(value)
     except BaseException as error:  # in no other variable: its frames, and what they hold, go with the outcome
         if os.getpid() != process:
             _end_fork(error)
@@ -161,22 +152,50 @@ def _call(objective: Callable[[Any], Any], point: Any, handlers: frozenset[CodeT
         return failure(error)
 
 
+def _evaluation_of(value: Any) -> Evaluation:
+    try:
+        return Evaluation(outcome_of(value), is_declared=isinstance(value, Outcome))
+    except Exception as error:
+        return failure(error.with_traceback(None))  # its frames are ours, and say nothing of the objective
+
+
+def failure(error: BaseException) -> Evaluation:
+    """Turn an exception into a failed outcome, whose reason is `TypeName: message`.
+
+    error: what was raised.
+    """
+    kind, text = type(error).__name__, _render(str, error)
+    trace = cut_middle(_render(lambda raised: "".join(traceback.format_exception(raised)), error))
+    outcome = Outcome(failed=f"{kind}: {text}" if text else kind)
+    return Evaluation(outcome, error, trace, machine=_read_error(name_cause, error, lambda _: None))
+
+
+def _render(form: Callable[[BaseException], str], error: BaseException) -> str:
+    return _read_error(
+        lambda one: storable(form(one)), error, lambda another: f"(cannot be shown: {type(another).__name__})"
+    )
+
+
+def _read_error(
+    form: Callable[[BaseException], Text], error: BaseException, otherwise: Callable[[BaseException], Text]
+) -> Text:
+    try:
+        return form(error)
+    except BaseException as another:  # of any kind: an exception may define what it says
+        if isinstance(another, KeyboardInterrupt) or is_from_handler(another, handler_codes()):
+            raise
+        return otherwise(another)
+
+
 def objective_frames(error: BaseException) -> TracebackType | None:
     """Return the traceback of an exception from the objective's own frame on; None where no objective raised it here.
 
     error: with its traceback.
     """
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code is not _call.__code__:
+    while trace is not None and trace.tb_frame.f_code is not _call_objective.__code__:
         trace = trace.tb_next
     return None if trace is None else trace.tb_next
-
-
-def _parse_value(value: Any) -> Evaluation:
-    try:
-        return Evaluation(outcome_of(value), is_declared=isinstance(value, Outcome))
-    except Exception as error:
-        return failure(error.with_traceback(None))  # its frames are ours, and say nothing of the objective
 
 
 def _advise(error: BaseException, point: Any) -> None:
@@ -218,3 +237,276 @@ def flush_output() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, OSError, ValueError):  # the objective may have closed or replaced it
             stream.flush()
+
+
+class TrialStopped(BaseException):
+    """The end of an evaluation that `report` stopped; it is no `Exception`, so that ``except Exception`` lets it pass.
+
+    An objective may clean up in ``finally``, and must not swallow it.
+    """
+
+
+class WatchedPoint(NamedTuple):
+    """A point, and who decides at each report whether its evaluation goes on.
+
+    point: as the objective receives it.
+    judge: called with each step and value in turn, and true where the evaluation is to stop; None for never.
+    sign: by which values are multiplied for the judge, 1.0 or -1.0: it takes values to be minimized.
+    """
+
+    point: object
+    judge: Judge | None = None
+    sign: float = 1.0
+
+
+class Reporter:
+    """The reports of one evaluation, as `report` hands them over.
+
+    judge, sign: as of `WatchedPoint`.
+    """
+
+    def __init__(self, judge: Judge | None = None, sign: float = 1.0) -> None:
+        self.outcome: Outcome | None = None  # of an evaluation that was stopped
+        self.stopped_at: int | None = None  # the step at which the judge stopped it
+        self._judge = judge
+        self._sign = sign
+        self._kept: list[tuple[int, float]] = []
+        self._last: tuple[int, float] | None = None
+        self._digits = MAX_STEP.bit_length()  # binary ones of a step that tell reports apart
+
+    @property
+    def reports(self) -> tuple[tuple[int, float], ...]:
+        """The steps and values reported, ascending by step, at most `MAX_REPORTS`, the last one included.
+
+        Of more, the first one is kept of each cell of a grid of steps. Cells are 1 wide up to some power of 2, and
+        twice as wide from each further one on. So early steps stay close together, and the first report at or above a
+        power of 2 is always among those kept.
+        """
+        return (*self._kept, *(() if self._last is None or self._last_is_kept else (self._last,)))
+
+    @property
+    def _last_is_kept(self) -> bool:
+        return self._kept[-1] == self._last
+
+    def take(self, step: int, value: object) -> None:
+        """Keep a report; raise TrialStopped where the evaluation is to end, and for every report after that.
+
+        step: an integer from 0, larger than the last one.
+        value: a number. One that is not finite ends the evaluation, which fails.
+
+        Raises TypeError, and ValueError for a step that does not ascend.
+        """
+        if self.outcome is not None:
+            raise TrialStopped("the evaluation was stopped at an earlier report")
+        step, number = check_integer("step", step, 0, MAX_STEP), as_number("value", value)
+        if self._last is not None and step <= self._last[0]:
+            raise ValueError(f"step: expected one above {self._last[0]}, which was reported before, got {step}")
+        if not math.isfinite(number):
+            self.outcome = Outcome(failed=f"objective reported {number} at step {step}")
+            raise TrialStopped(self.outcome.failed)
+        self._keep(step, number)
+        if self._judge is not None and self._judge(step, self._sign * number):
+            self.outcome, self.stopped_at = Outcome((number,)), step
+            raise TrialStopped(f"stopped at step {step}")
+
+    def _keep(self, step: int, number: float) -> None:
+        self._last = step, number
+        if not self._kept or self._cell(step) != self._cell(self._kept[-1][0]):
+            self._kept.append(self._last)
+        while len(self._kept) + (not self._last_is_kept) > MAX_REPORTS:
+            self._digits -= 1
+            first = {self._cell(one[0]): one for one in reversed(self._kept)}
+            self._kept = sorted(first.values())
+
+    def _cell(self, step: int) -> tuple[int, int]:
+        """Return the binary exponent of the width of a step's cell, and its leading digits."""
+        exponent = max(0, step.bit_length() - self._digits)
+        return exponent, step >> exponent
+
+
+_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
+
+
+def report(step: int, value: object) -> None:
+    """Report what a running objective has reached so far; a `stopping_rule` may end the evaluation here.
+
+    Call it in an objective that `optimize` or `minimize` evaluates, in the thread that evaluates it. Where the rule
+    stops the trial, this raises an exception that is no `Exception`: let it pass. The trial then completes with this
+    value. Reports are on record in ``trial.info["reports"]``, up to 1,000 of them, early ones at
+    shorter distances.
+
+    step: the step reached, such as an epoch: an integer from 0, larger than the last one.
+    value: of the objective at this step, in the user's direction. NaN and infinities end the evaluation as a failure.
+
+    Anywhere else nothing is recorded, and a warning says so. Raises TypeError for what is not a number, and ValueError
+    for a step that does not ascend.
+    """
+    reporter = _reporter.get()
+    if reporter is None:
+        message = "bostruct.report: nothing is recorded, since no study evaluates an objective in this thread"
+        warnings.warn(message, stacklevel=2)
+        return
+    reporter.take(step, value)
+
+
+@contextmanager
+def receive_reports(judge: Judge | None, sign: float) -> Iterator[Reporter]:
+    """Receive what `report` is told inside.
+
+    judge, sign: as of `WatchedPoint`.
+    """
+    reporter = Reporter(judge, sign)
+    token = _reporter.set(reporter)
+    try:
+        yield reporter
+    finally:
+        _reporter.reset(token)
+
+
+class Cause(NamedTuple):
+    """A cause of failures by the machine.
+
+    name: for people, and for records.
+    types: names of exception classes.
+    codes: values of `errno`.
+    text: a pattern that the message matches, whatever its class is; empty for none.
+    control: code that fails in another process, too, if the machine is the cause; empty if no control is needed.
+    stays: True if the process has it from then on, at whatever point.
+    """
+
+    name: str
+    types: frozenset[str] = frozenset()
+    codes: frozenset[int] = frozenset()
+    text: str = ""
+    control: str = ""
+    stays: bool = False
+
+
+# The first one that fits. CUDA errors that lose no context, such as an invalid configuration, are of their point.
+CAUSES = (
+    Cause(
+        "no memory on the GPU",
+        types=frozenset({"OutOfMemoryError"}),
+        text=r"(CUDA|HIP) (error: )?out of memory|(CUDA|HIP)_ERROR_OUT_OF_MEMORY|cudaErrorMemoryAllocation"
+        r"|CUBLAS_STATUS_ALLOC_FAILED|RESOURCE_EXHAUSTED: Out of memory",
+        control=GPU_CONTROL,
+    ),
+    Cause(
+        "a lost GPU",
+        text=r"an illegal (memory access|instruction) was encountered|device-side assert triggered"
+        r"|unspecified launch failure|misaligned address|hardware stack error|invalid program counter"
+        r"|uncorrectable (ECC|NVLink) error|the launch timed out and was terminated|context is destroyed"
+        r"|(CUDA|HIP) (driver )?error: (unknown|initialization) error|no CUDA-capable device is detected"
+        r"|CUDA-capable device(s|\(s\) is/) ?are busy|No CUDA GPUs are available"
+        r"|(CUDA|HIP)_ERROR_(ILLEGAL_(ADDRESS|INSTRUCTION)|ASSERT|LAUNCH_(FAILED|TIMEOUT)|MISALIGNED_ADDRESS|UNKNOWN"
+        r"|HARDWARE_STACK_ERROR|INVALID_PC|ECC_UNCORRECTABLE|(NOT_|DE)INITIALIZED|CONTEXT_IS_DESTROYED|NO_DEVICE)"
+        r"|CU(BLAS|DNN)_STATUS_(NOT_INITIALIZED|EXECUTION_FAILED|INTERNAL_ERROR)",
+        stays=True,
+    ),
+    Cause(
+        "a full disk",
+        codes=frozenset({errno.ENOSPC, errno.EDQUOT}),
+        text=r"No space left on device|Disk quota exceeded|database or disk is full",
+    ),
+    Cause(
+        "no memory on the host",
+        types=frozenset({"MemoryError"}),
+        codes=frozenset({errno.ENOMEM}),
+        text=r"DefaultCPUAllocator: (can't|not enough)|std::bad_alloc|Cannot allocate memory",
+        control=HOST_CONTROL,
+    ),
+    Cause("a failing disk or file system", codes=frozenset({errno.EIO, errno.ESTALE, errno.EROFS})),
+    Cause("too many open files", codes=frozenset({errno.EMFILE, errno.ENFILE}), stays=True),
+    Cause("a module that cannot be imported", types=frozenset({"ImportError"})),
+    Cause("a broken pool", types=frozenset({"BrokenExecutor"}), stays=True),
+)
+_met: set[Cause] = set()  # causes that stay, in this process
+
+
+def find_cause(error: BaseException) -> Cause | None:
+    """Return the cause by the machine that an exception, or what it was raised from, is a sign of; None for none.
+
+    error: as the objective raised it.
+    """
+    for one in _list_chain(error, with_context=False):
+        for cause in CAUSES:
+            if isinstance(one, Exception) and _is_sign(one, cause):
+                return cause
+    return None
+
+
+def _list_chain(error: BaseException, with_context: bool) -> list[BaseException]:
+    """Return an exception and those it came of; with its context also those that were handled when it was raised."""
+    found: list[BaseException] = []
+    following: BaseException | None = error
+    while following is not None and all(following is not one for one in found):
+        found.append(following)
+        following = following.__cause__ or (following.__context__ if with_context else None)
+    return found
+
+
+def _is_sign(error: Exception, cause: Cause) -> bool:
+    if cause.types & {kind.__name__ for kind in type(error).__mro__}:
+        return True
+    if isinstance(error, OSError) and error.errno in cause.codes:
+        return True
+    return bool(cause.text) and re.search(cause.text, str(error)[:MAX_TEXT]) is not None
+
+
+def name_cause(error: BaseException) -> str | None:
+    """Return the name of the cause if an exception of an objective is a failure of the machine; None if of its point.
+
+    error: whose frames lose their variables if memory was short.
+
+    Memory that is short is of the point, unless a small allocation in a process of its own fails, too. The name ends in
+    `EARLIER` if this process met a cause before that stays.
+    """
+    cause = find_cause(error)
+    if cause is None:
+        return None
+    if not cause.control:
+        earlier = EARLIER if cause in _met else ""
+        _met.update({cause} if cause.stays else ())
+        return cause.name + earlier
+    _free_memory(error)
+    gpu = NUMBER_OF_GPU.search(str(error))
+    return cause.name if fails_control(cause.control.format(gpu[1] if gpu else 0)) else None
+
+
+def name_cause_of_kill() -> str | None:
+    """Return the cause if a process that was killed, as a system without memory does, shows a lack of it; else None."""
+    cause = next(cause for cause in CAUSES if cause.control == HOST_CONTROL)
+    return cause.name if fails_control(cause.control) else None
+
+
+def fails_control(code: str) -> bool:
+    """Run a line of Python in a process of its own, and return True if it fails.
+
+    code: that allocates a little. One that needs a GPU proves nothing if this process sees none.
+    """
+    import subprocess
+
+    if "torch" in code and not ((torch := sys.modules.get("torch")) and torch.cuda.is_available()):
+        return False
+    nowhere = subprocess.DEVNULL
+    command = [sys.executable, "-c", code]
+    try:
+        ended = subprocess.run(
+            command, stdin=nowhere, stdout=nowhere, stderr=nowhere, timeout=CONTROL_SECONDS, check=False
+        )
+        return ended.returncode != 0
+    except subprocess.TimeoutExpired:
+        return False
+    except MemoryError:
+        return True
+    except OSError as error:  # perhaps there is not even room for a process
+        return error.errno in (errno.ENOMEM, errno.EAGAIN)
+
+
+def _free_memory(error: BaseException) -> None:
+    """Let go of what the frames of an exception hold, and of what torch keeps of a GPU for later."""
+    for one in _list_chain(error, with_context=True):
+        clear_frames(one.__traceback__)
+    if (torch := sys.modules.get("torch")) is not None:
+        with contextlib.suppress(Exception):  # a device that does not answer
+            torch.cuda.empty_cache()

@@ -1,4 +1,4 @@
-"""Signals: Ctrl-C, SIGTERM and signal handlers of the user's own, and steps that none of them must cut in two.
+"""Steps that nothing cuts in two: neither Ctrl-C, SIGTERM and signal handlers of the user's own, nor a fork.
 
 Imported by worker processes before they do anything, hence light.
 """
@@ -9,13 +9,16 @@ import os
 import signal
 import sys
 import threading
+import weakref
 from _signal import getsignal as get_handler  # type: ignore[import-not-found]  # 60 times as fast as with its enums
 from _signal import signal as set_handler  # type: ignore[import-not-found]
 from _thread import interrupt_main, start_new_thread
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial, wraps
 from itertools import compress, repeat
+from operator import methodcaller
 from time import monotonic, sleep
 from types import CodeType, FrameType
 from typing import Any, ClassVar, TypeVar
@@ -23,11 +26,77 @@ from typing import Any, ClassVar, TypeVar
 SEND_SECONDS = 0.01  # between looks at whether a signal may be sent that would have been lost where it came
 SENT_AFTER = 5.0  # seconds for which it waits at most
 TERMINATED = 143  # the exit status of who ends by SIGTERM, as shells and schedulers count
+FORK_SECONDS = 0.5  # for which a fork waits for a lock, at most
 _ENDS = (int(signal.SIGINT), int(signal.SIGTERM))
 _NUMBERS = sorted(map(int, signal.valid_signals()))
-_CALLED_UNSEEN = (__name__, "bostruct.execution.fork_locks", "weakref")  # modules of finalizers and of hooks of a fork
-
+_CALLED_UNSEEN = (__name__, "weakref")  # modules of finalizers and of hooks of a fork
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def defer_signals(step: Function) -> Function:
+    """Make signals wait for a function: what is on disk and in memory changes together, or neither does.
+
+    Ctrl-C and SIGTERM wait, and so does each signal that has a handler in Python, which may raise.
+
+    step: function to protect, which is returned wrapped.
+    """
+    return _wrap(step, is_firm=True)
+
+
+def defer_signals_once_begun(step: Function) -> Function:
+    """Make signals wait for a function as `defer_signals` does, unless it calls `handle_deferred`.
+
+    step: function to protect, which is returned wrapped. It has no value to write that a signal could lose.
+    """
+    return _wrap(step, is_firm=False)
+
+
+def defer_signals_unseen(step: Function) -> Function:
+    """Make signals wait for a function that Python calls where nobody sees what is raised, such as a finalizer.
+
+    Their handlers are called a moment after it.
+
+    step: function to protect, which is returned wrapped.
+    """
+    return _wrap(step, is_firm=True, is_unseen=True)
+
+
+def defer_signals_of_fork() -> SignalDeferral | None:
+    """Make signals with handlers in Python wait for a fork, in whose hooks nobody sees what is raised.
+
+    Others do not wait: a child may be sent SIGTERM as soon as it is there.
+
+    Returns what is to end behind the fork, in the parent alone; None where there is nothing to end.
+    """
+    if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
+        return None
+    deferral = SignalDeferral(is_firm=True, is_unseen=True, defaults=())
+    deferral.__enter__()
+    return deferral
+
+
+def handle_deferred() -> None:
+    """Let those signals be handled that wait for a function that has not begun to change anything."""
+    deferral = SignalDeferral.current
+    if deferral is not None and not deferral.is_firm and threading.current_thread() is threading.main_thread():
+        deferral.handle()
+
+
+def _wrap(step: Function, is_firm: bool, is_unseen: bool = False) -> Function:
+    @wraps(step)
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return step(*args, **kwargs)
+        if (outer := SignalDeferral.current) is None:
+            with SignalDeferral(is_firm, is_unseen):
+                return step(*args, **kwargs)
+        was_firm, outer.is_firm = outer.is_firm, outer.is_firm or is_firm
+        try:
+            return step(*args, **kwargs)
+        finally:
+            outer.is_firm = was_firm
+
+    return whole  # type: ignore[return-value]
 
 
 class SignalDeferral:
@@ -163,72 +232,6 @@ def _iterate_frames(thread: int) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def defer_signals(step: Function) -> Function:
-    """Make signals wait for a function: what is on disk and in memory changes together, or neither does.
-
-    Ctrl-C and SIGTERM wait, and so does each signal that has a handler in Python, which may raise.
-
-    step: function to protect, which is returned wrapped.
-    """
-    return _wrap(step, is_firm=True)
-
-
-def defer_signals_once_begun(step: Function) -> Function:
-    """Make signals wait for a function as `defer_signals` does, unless it calls `handle_deferred`.
-
-    step: function to protect, which is returned wrapped. It has no value to write that a signal could lose.
-    """
-    return _wrap(step, is_firm=False)
-
-
-def defer_signals_unseen(step: Function) -> Function:
-    """Make signals wait for a function that Python calls where nobody sees what is raised, such as a finalizer.
-
-    Their handlers are called a moment after it.
-
-    step: function to protect, which is returned wrapped.
-    """
-    return _wrap(step, is_firm=True, is_unseen=True)
-
-
-def defer_signals_of_fork() -> SignalDeferral | None:
-    """Make signals with handlers in Python wait for a fork, in whose hooks nobody sees what is raised.
-
-    Others do not wait: a child may be sent SIGTERM as soon as it is there.
-
-    Returns what is to end behind the fork, in the parent alone; None where there is nothing to end.
-    """
-    if SignalDeferral.current is not None or threading.current_thread() is not threading.main_thread():
-        return None
-    deferral = SignalDeferral(is_firm=True, is_unseen=True, defaults=())
-    deferral.__enter__()
-    return deferral
-
-
-def handle_deferred() -> None:
-    """Let those signals be handled that wait for a function that has not begun to change anything."""
-    deferral = SignalDeferral.current
-    if deferral is not None and not deferral.is_firm and threading.current_thread() is threading.main_thread():
-        deferral.handle()
-
-
-def _wrap(step: Function, is_firm: bool, is_unseen: bool = False) -> Function:
-    @wraps(step)
-    def whole(*args: Any, **kwargs: Any) -> Any:
-        if threading.current_thread() is not threading.main_thread():
-            return step(*args, **kwargs)
-        if (outer := SignalDeferral.current) is None:
-            with SignalDeferral(is_firm, is_unseen):
-                return step(*args, **kwargs)
-        was_firm, outer.is_firm = outer.is_firm, outer.is_firm or is_firm
-        try:
-            return step(*args, **kwargs)
-        finally:
-            outer.is_firm = was_firm
-
-    return whole  # type: ignore[return-value]
-
-
 def _find_signals(defaults: Sequence[int]) -> list[int]:
     """Return each signal that has a handler in Python, and those of the defaults whose handlers Python knows."""
     in_python = compress(_NUMBERS, map(callable, map(get_handler, _NUMBERS)))
@@ -303,3 +306,74 @@ def is_from_handler(error: BaseException, codes: frozenset[CodeType]) -> bool:
     while trace is not None and trace.tb_frame.f_code not in codes:
         trace = trace.tb_next
     return trace is not None
+
+
+_all: set[weakref.ref[threading.RLock]] = set()  # sets of the library are changed, and listed, in one piece
+_delaying: set[weakref.ref[threading.RLock]] = set()
+
+
+class _Fork(threading.local):
+    """The locks that a thread holds while it forks, and the signals that wait for the end of that."""
+
+    def __init__(self) -> None:
+        self.locks: list[threading.RLock] = []
+        self.signals: SignalDeferral | None = None
+
+
+_fork = _Fork()
+
+
+def make_lock(*, delays_forks: bool = False) -> threading.RLock:
+    """Make a reentrant lock; in a forked child it is free, unless the thread that forked holds it.
+
+    It is one of the library, whose `with` no signal can interrupt halfway, as it could that of a class in Python.
+
+    delays_forks: whether a fork waits until the lock is free, for FORK_SECONDS at most. A step that is cut in two by a
+        fork may leave the child with something that it cannot use.
+    """
+    lock = threading.RLock()
+    _add_lock(_all, lock)
+    if delays_forks:
+        _add_lock(_delaying, lock)
+    return lock
+
+
+def _add_lock(entries: set[weakref.ref[threading.RLock]], lock: threading.RLock) -> None:
+    entries.add(weakref.ref(lock, entries.discard))
+
+
+def _list_locks(entries: set[weakref.ref[threading.RLock]]) -> list[threading.RLock]:
+    return [lock for entry in list(entries) if (lock := entry()) is not None]
+
+
+def _hold_locks() -> None:
+    """Take the locks that a fork waits for, during which signals wait, since Python drops what a hook raises."""
+    if locks := _list_locks(_delaying):
+        _fork.signals = defer_signals_of_fork()
+        # No line of Python is run between taking a lock and noting that, where a signal could raise; so it is below.
+        _fork.locks.extend(compress(locks, map(methodcaller("acquire", True, FORK_SECONDS), locks)))
+
+
+def _release_locks() -> None:
+    with suppress(IndexError):  # when none is left
+        deque(map(methodcaller("release"), iter(_fork.locks.pop, None)), 0)
+
+
+def _end_in_parent() -> None:
+    _release_locks()
+    if (signals := _fork.signals) is not None:
+        _fork.signals = None
+        signals.__exit__()
+
+
+def _end_in_child() -> None:
+    _fork.signals = None  # `_restore_in_child` has ended it
+    _release_locks()
+    for lock in _list_locks(_all):
+        if lock.acquire(blocking=False):  # it is free, or this thread's
+            lock.release()
+        else:
+            lock._at_fork_reinit()  # type: ignore[attr-defined]  # as the modules of the library do with theirs
+
+
+hook_forks(before=_hold_locks, after_in_parent=_end_in_parent, after_in_child=_end_in_child)

@@ -1,29 +1,35 @@
-"""Pools that run objectives: in this process, on an executor, or in worker processes that may be killed."""
+"""Pools that run objectives in this process or on an executor, and the tasks that travel to an executor."""
 
 from __future__ import annotations
 
 import logging
+import pickle
+import sys
+import traceback
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
+from pickle import HIGHEST_PROTOCOL
 from secrets import token_hex
 from time import sleep
-from typing import Any
+from types import ModuleType
+from typing import Any, ClassVar
 
 from bostruct.contracts import BostructError
 from bostruct.execution.clock import now
-from bostruct.execution.evaluation import Evaluation, evaluate
+from bostruct.execution.evaluation import Evaluation, evaluate, evaluate_bytes
 from bostruct.execution.interrupts import handler_codes
-from bostruct.execution.tasks import LostTask, NotLoaded, PackedObjective, Task, run_task
 from bostruct.outcome import Outcome, storable
 
 MAX_LOSSES = 3  # times that an executor may lose a trial, after which it fails where others are evaluated
 LAST_SECONDS = 30.0  # of silence for what is in flight on a broken executor, which may never end its futures
 PAUSE_SECONDS = 3.0  # after a trial was lost again: an executor that is about to give up may take calls and forget them
 MAX_REASON = 200  # characters of an executor's error in the reason of a trial
-
 FinishedTrials = list[tuple[int, Evaluation]]
-
 log = logging.getLogger(__name__)
 
 
@@ -162,7 +168,9 @@ class ExecutorPool(Pool):
             elif isinstance(answer, Exception):
                 finished += self._note_loss(number, answer)
             else:
-                finished.append((number, self._check_losses(number, answer)._replace(ended=ended)))
+                losses = self._losses.pop(number, [])  # of one that was lost too often, another task has answered
+                found = _lose(losses[-1]) if len(losses) >= MAX_LOSSES else answer
+                finished.append((number, found._replace(ended=ended)))
         if self._broken is not None and not finished and not self._numbers:
             raise self._broken
         if any(len(self._losses.get(number, ())) > 1 for number, _ in finished):
@@ -181,11 +189,6 @@ class ExecutorPool(Pool):
             return [(number, _lose(losses[-1]))]
         self._submit(number, LostTask(losses[-1]))
         return []
-
-    def _check_losses(self, number: int, evaluation: Evaluation) -> Evaluation:
-        """Return an evaluation as it is, or the failure that stands in for a trial that was lost too often."""
-        losses = self._losses.pop(number, [])
-        return _lose(losses[-1]) if len(losses) >= MAX_LOSSES else evaluation
 
     def _break(self, error: Exception) -> None:
         self.slots = 0
@@ -230,3 +233,138 @@ def _executor_error(error: Exception) -> ExecutorError:
         f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back: make a new executor, "
         "and call optimize again"
     )
+
+
+class PackedObjective:
+    """An objective, and its bytes once a first task has to travel.
+
+    function: of a point.
+    """
+
+    def __init__(self, function: Callable[[object], object]) -> None:
+        self.function = function
+        self.refusal: TypeError | None = None  # why the objective, or a point, cannot travel
+        self._packed: bytes | None = None
+
+    def pack_with(self, point: object) -> tuple[bytes, bytes]:
+        """Return the bytes of the objective and of a point; raise TypeError, and keep it, where there are none.
+
+        point: as the objective receives it, or a `WatchedPoint`.
+        """
+        try:
+            if self._packed is None:
+                self._packed = pickle_for_worker("objective", self.function)
+            return self._packed, pickle_for_worker("point", point)
+        except TypeError as error:
+            self.refusal = error
+            raise
+
+
+def run_task(task: Task | PackedTask | LostTask, call: str) -> Evaluation | NotLoaded:
+    """Run a task, and return its answer; executors are given this function, as some take no other callables.
+
+    task: to run.
+    call: unique, since Dask answers a call that equals an earlier one by the answer of that one.
+    """
+    del call
+    return task.run()
+
+
+class Task:
+    """The evaluation of one point, in this process or in the one that unpickles it.
+
+    objective: shared by all tasks of a run, so that it is pickled once.
+    point: as the objective receives it, or a `WatchedPoint`.
+    """
+
+    def __init__(self, objective: PackedObjective, point: object) -> None:
+        self._objective = objective
+        self._point = point
+
+    def run(self) -> Evaluation:
+        return evaluate(self._objective.function, self._point)
+
+    def __reduce__(self) -> tuple[type[PackedTask], tuple[bytes, bytes]]:
+        """Pickle by cloudpickle, whichever pickle the executor uses: lambdas and a script's own functions travel."""
+        return PackedTask, self._objective.pack_with(self._point)
+
+
+@dataclass(frozen=True)
+class PackedTask:
+    """A task that has traveled.
+
+    objective, point: pickled.
+    """
+
+    objective: bytes
+    point: bytes
+
+    def run(self) -> Evaluation | NotLoaded:
+        try:
+            function = pickle.loads(self.objective)
+        except (Exception, SystemExit):  # a module that leaves the program as it is imported does not load either
+            return NotLoaded(traceback.format_exc())
+        return evaluate_bytes(function, self.point)
+
+
+@dataclass(frozen=True)
+class NotLoaded:
+    """The answer of a worker that cannot load the objective.
+
+    trace: the traceback, as text.
+    """
+
+    trace: str
+
+
+@dataclass(frozen=True)
+class LostTask:
+    """A task in place of one that its executor lost too often: it evaluates nothing, and fails for the reason.
+
+    Where it comes back, the executor works, so that the trial was at fault.
+
+    reason: of the failure.
+    """
+
+    reason: str
+
+    def run(self) -> Evaluation:
+        return Evaluation(Outcome(failed=self.reason))
+
+
+def pickle_for_worker(name: str, value: Any) -> bytes:
+    """Pickle a value by cloudpickle, and modules of every kind by their names.
+
+    name: of the value, for the message.
+    value: an objective or a point.
+
+    Raises TypeError where it cannot be pickled.
+
+    Libraries put instances of subclasses of ModuleType into `sys.modules`, such as `torch.ops`, which no pickle takes.
+    cloudpickle meets them without being asked to: a function that reads `torch` takes along each loaded submodule whose
+    name occurs in its code, be it for something else.
+    """
+    import cloudpickle
+
+    kinds = {type(module) for module in sys.modules.copy().values() if isinstance(module, ModuleType)} - {ModuleType}
+
+    table: Any = cloudpickle.Pickler.dispatch_table
+
+    class Pickler(cloudpickle.Pickler):
+        dispatch_table: ClassVar[Any] = ChainMap(dict.fromkeys(kinds, _by_name), table)
+
+    try:
+        with BytesIO() as file:
+            Pickler(file).dump(value)
+            return file.getvalue()
+    except Exception as error:
+        raise TypeError(
+            f"{name}: cannot be sent to a worker process: {error!r}. It refers to what only this process has, such as "
+            "a lock, a connection or a generator; make that inside the objective, or do without workers and "
+            "trial_timeout"
+        ) from error
+
+
+def _by_name(module: ModuleType) -> Any:
+    name = module.__name__
+    return (import_module, (name,)) if sys.modules.get(name) is module else module.__reduce_ex__(HIGHEST_PROTOCOL)

@@ -20,7 +20,7 @@ from bostruct.domains.space.space import Space
 from bostruct.domains.space.variable import Variable
 from bostruct.output_files import write_output
 from bostruct.storage.backends import open_storage
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.study.study import Study
 
 try:

@@ -8,7 +8,7 @@ from bostruct.public_names import attach
 
 if TYPE_CHECKING:
     from bostruct.storage.documents import DocumentStorage as DocumentStorage
-    from bostruct.storage.memory import MemoryStorage as MemoryStorage
+    from bostruct.storage.documents import MemoryStorage as MemoryStorage
     from bostruct.storage.protocol import NameTooLong as NameTooLong
     from bostruct.storage.protocol import SpaceChange as SpaceChange
     from bostruct.storage.protocol import Storage as Storage
@@ -22,8 +22,7 @@ else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "bostruct.storage.documents": "DocumentStorage",
-            "bostruct.storage.memory": "MemoryStorage",
+            "bostruct.storage.documents": "DocumentStorage MemoryStorage",
             "bostruct.storage.protocol": "NameTooLong SpaceChange Storage StorageError StoredStudy StudyLocked "
             "StudyRow StudyWriter TrialRow",
         },

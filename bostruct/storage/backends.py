@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from bostruct.checks import short_repr
-from bostruct.storage.connection_text import hide_passwords, is_connection
-from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.postgresql.place import is_url as is_postgresql
+from bostruct.storage.documents import MemoryStorage
+from bostruct.storage.postgresql.connecting import hide_passwords, is_connection
+from bostruct.storage.postgresql.connecting import is_url as is_postgresql
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import NoStorage, Storage, StorageError
 from bostruct.storage.sqlite import SqliteStorage

@@ -1,16 +1,18 @@
-"""Studies as documents, each of which is written anew at each step: the base of a back end in a few lines."""
+"""Studies as documents, each of which is written anew at each step: the base of a back end, and the one in memory."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from bostruct.storage.protocol import (
     SpaceChange,
     Storage,
     StorageError,
     StoredStudy,
+    StudyLocked,
     StudyRow,
     StudyWriter,
     TrialRow,
@@ -140,3 +142,28 @@ class DocumentWriter(StudyWriter):
                 trials[number : number + 1] = former
             raise
         self._stored = after
+
+
+class MemoryStorage(DocumentStorage):
+    """Studies by name, in this process alone."""
+
+    label = "storage in memory"
+
+    def __init__(self) -> None:
+        self._kept: dict[str, StoredStudy] = {}
+        self._open: set[str] = set()  # names of studies that have a writer
+
+    def names(self) -> list[str]:
+        return list(self._kept)
+
+    def load(self, name: str) -> StoredStudy:
+        return self._kept[name]._replace(trials=list(self._kept[name].trials))
+
+    def write(self, stored: StoredStudy) -> None:
+        self._kept[stored.study.name] = stored
+
+    def lock(self, name: str) -> Callable[[], object]:
+        if name in self._open:
+            raise StudyLocked(f"study {name!r} in memory is open for writing already; close it there first")
+        self._open.add(name)
+        return partial(self._open.discard, name)

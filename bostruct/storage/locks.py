@@ -1,4 +1,4 @@
-"""Locks of the writers of studies, which the kernel releases when their holder dies, however it dies."""
+"""File locks for concurrent writers on one host; the kernel releases them when their holder dies, however it dies."""
 
 from __future__ import annotations
 
@@ -6,26 +6,211 @@ import contextlib
 import errno
 import importlib
 import json
+import logging
 import os
 import platform
+import re
+import secrets
 import stat
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from bostruct.checks import has_posix
+from bostruct.contracts import BostructError
 from bostruct.execution.interrupts import hook_forks
+from bostruct.storage.files import check_system, find_network_filesystem
 from bostruct.storage.protocol import StorageError, StudyLocked
-from bostruct.storage.system_errors import check_system
 
+OWNER = re.compile(r"[0-9]{1,10}-[0-9a-f]{12}")  # a file may name anything as the owner of a trial
+_deciders: dict[Hashable, tuple[int, int]] = {}  # process and thread, by what is decided on
 _descriptors: set[int] = set()  # descriptors that this process locks with
+log = logging.getLogger(__name__)
 
 
-def _close_in_child() -> None:
+class WriterLock(ABC):
+    """The place of one writer of a study beside the others: who is there, and who decides."""
+
+    def __init__(self) -> None:
+        self.owner = f"{os.getpid()}-{secrets.token_hex(6)}"
+
+    @abstractmethod
+    def deciding(self) -> AbstractContextManager[None]:
+        """Wait until no other writer decides, and decide for as long as a block lasts, or the block that it is in.
+
+        Raises BostructError where this thread decides already, through another object.
+        """
+
+    @abstractmethod
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        """Return those writers that have closed, or that give no sign of life.
+
+        owners: names of writers, which may be anything, as a row may name anything as the owner of a trial.
+        """
+
+    @abstractmethod
+    def find_other(self) -> str | None:
+        """Return another writer that is there, for messages; None where there is none."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Give all locks back; nothing in a forked child, or when repeated."""
+
+
+class FileWriterLock(WriterLock):
+    """The place of a writer on one machine, by locks that end with its process.
+
+    Each writer locks a file of its own, ``FILE.STUDY.OWNER.writer``, for as long as it is there. Who decides locks
+    ``FILE.STUDY.lock``. The kernel gives the locks back when a process ends, so no clock has to tell whether it has.
+    A network file system may lose locks: there one writer holds the second lock all the time.
+
+    path: of the file of studies.
+    study: id of the study.
+    name: of the study, for messages.
+
+    Raises StudyLocked on a network file system where somebody else writes the study, StorageError.
+    """
+
+    def __init__(self, path: Path, study: int, name: str) -> None:
+        super().__init__()
+        self._file = file = path.resolve()  # one lock however the file is spelled
+        self._prefix = file.with_name(f"{file.name}.{study}")
+        self._decider = file.with_name(f"{self._prefix.name}.lock")
+        self._what = f"study {name!r} in {path}"
+        self._held: dict[str, int] = {}  # descriptors of the locks that are ours, by path
+        if (network := find_network_filesystem(file)) is not None:
+            try:
+                self._take(self._decider)
+            except StudyLocked as error:
+                raise StudyLocked(
+                    f"{error}. Several writers need a local disk, and this one is a network file system ({network}): "
+                    "its locks are not to be relied on"
+                ) from None
+        self._take(self._path_of(self.owner), wait=True)  # while another one looks whether it is left behind
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        path = self._decider
+        if str(path) in self._held:
+            yield
+            return
+        check_turn(path, self._what)
+        try:
+            self._take(path, wait=True, signed=False)  # nobody is told who decides
+            with noting_turn(path):
+                yield
+        finally:
+            self._give_back(path)
+
+    def check_there(self) -> None:
+        """Make the writer's file anew where somebody removed it: without it others take the writer for gone."""
+        path = self._path_of(self.owner)
+        before = self._held[str(path)]
+        if not is_same_file(path, before):
+            log.warning("%s was removed while its writer is there; others may have been handed its trials", path)
+            self._take(path, wait=True)
+            release(path, before)
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        return {owner for owner in owners if self.is_gone(owner)}
+
+    def is_gone(self, owner: str) -> bool:
+        """Tell whether a writer has closed, or its process has ended.
+
+        owner: its name.
+        """
+        return not OWNER.fullmatch(owner) or find_holder(self._path_of(owner)) is None
+
+    def find_other(self) -> str | None:
+        return next(self._find_others(), None)
+
+    def leave(self) -> None:
+        """Give all locks back, and remove the files of those that were killed."""
+        for path in list(self._held):
+            self._give_back(Path(path))
+        for _ in self._find_others():
+            pass
+
+    def _find_others(self) -> Iterator[str]:
+        """Look for other writers, and remove the files of those that are gone."""
+        for path in sorted(self._prefix.parent.glob(f"{_escape_pattern(self._prefix.name)}.*.writer")):
+            if str(path) not in self._held and (holder := find_holder(path)) is not None:
+                yield holder
+
+    def _path_of(self, owner: str) -> Path:
+        return self._prefix.with_name(f"{self._prefix.name}.{owner}.writer")
+
+    def _take(self, path: Path, *, wait: bool = False, signed: bool = True) -> None:
+        name = str(path)  # Python code, such as the hash of a path, is where a signal could come with the lock unnoted
+        self._held[name] = acquire(path, self._what, like=self._file, wait=wait, signed=signed)
+
+    def _give_back(self, path: Path) -> None:
+        if (descriptor := self._held.pop(str(path), None)) is not None:
+            release(path, descriptor)
+
+
+def find_writers(path: Path) -> frozenset[str] | None:
+    """Return the owners of trials in a file whose processes are there; None where its locks are not to be relied on.
+
+    path: of the file of studies.
+    """
+    file = path.resolve()
+    if not has_posix() or find_network_filesystem(file) is not None:
+        return None
+    locks = file.parent.glob(f"{_escape_pattern(file.name)}.*.writer")
+    try:
+        return frozenset(lock.name.split(".")[-2] for lock in locks if find_holder(lock) is not None)
+    except OSError as error:  # no locks on this file system
+        check_system(error)
+        return None
+
+
+def _escape_pattern(name: str) -> str:
+    """Return a name as a pattern of `glob` that matches it alone."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def check_turn(key: Hashable, what: str) -> None:
+    """Raise BostructError where this thread, which is about to wait for its turn, has the turn already.
+
+    key: of what is decided on.
+    what: it is, for messages.
+    """
+    if _deciders.get(key) == _name_thread():
+        raise BostructError(
+            f"{what}: this thread decides already, through another Study object; ask that one, or end its "
+            "`deciding` block first"
+        )
+
+
+@contextmanager
+def noting_turn(key: Hashable) -> Iterator[None]:
+    """Note for as long as a block lasts that this thread decides.
+
+    key: of what is decided on.
+    """
+    _deciders[key] = _name_thread()
+    try:
+        yield
+    finally:
+        _deciders.pop(key, None)
+
+
+def _name_thread() -> tuple[int, int]:
+    return os.getpid(), threading.get_ident()  # a forked child is not the one that decides
+
+
+def _close_locks_in_child() -> None:
     """A forked child must not keep the lock beyond its parent's death; to close is not to unlock."""
     for descriptor in _descriptors:
         os.close(descriptor)
     _descriptors.clear()
 
 
-hook_forks(after_in_child=_close_in_child)
+hook_forks(after_in_child=_close_locks_in_child)
 
 
 def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = False, signed: bool = True) -> int:
@@ -55,7 +240,7 @@ def acquire(path: Path, what: str, *, like: Path | None = None, wait: bool = Fal
             if like is not None:
                 _share(descriptor, like)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            _check_names(path, descriptor, what)
+            _check_hard_links(path, descriptor, what)
             if is_same_file(path, descriptor):
                 if signed:
                     os.ftruncate(descriptor, 0)
@@ -95,7 +280,7 @@ def _share(descriptor: int, like: Path) -> None:
         check_system(error)
 
 
-def _check_names(path: Path, descriptor: int, what: str) -> None:
+def _check_hard_links(path: Path, descriptor: int, what: str) -> None:
     """Refuse a file that has another name as well, whose content the holder's name would overwrite."""
     if (names := os.fstat(descriptor).st_nlink) > 1:
         raise StorageError(f"{path}: the lock of {what} cannot be made: the file has {names} names (hard links)")

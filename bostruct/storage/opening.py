@@ -1,23 +1,33 @@
-"""Database files, opened without harming what is not ours, is not sound, or was made by an older version."""
+"""Database files, opened without harming what is not ours or is not sound; older versions are brought forward."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import stat
-from contextlib import ExitStack, suppress
+import tempfile
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
 from urllib.parse import quote
 
 from bostruct.checks import has_posix, short_repr
-from bostruct.storage.migration import OLD_VERSIONS, migrate
-from bostruct.storage.open_files import OpenFile, is_cut_off, is_open_here, recognition
+from bostruct.storage.files import OpenFile, check_system, is_cut_off, is_open_here, recognition
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.schema import APPLICATION_ID, check_schema, check_version, create_tables, read_version
-from bostruct.storage.system_errors import check_system
+from bostruct.storage.reading import read_studies, read_study
+from bostruct.storage.schema import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    TABLES,
+    check_schema,
+    check_version,
+    create_tables,
+    read_version,
+)
+from bostruct.storage.writing import insert_study
 
+OLD_VERSIONS = range(1, SCHEMA_VERSION)
 SQLITE_MAGIC = b"SQLite format 3\0"
 WRITE_AHEAD_LOG = 2  # the format that the header names of files of schema version 1
 BUSY_SECONDS = 30.0  # for the locks of other connections while a file is opened
@@ -60,6 +70,72 @@ def open_file(path: Path, *, read_only: bool) -> OpenedFile:
     while (opened := _open_once(path, read_only)) is None:
         pass
     return opened
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a file of an older schema version to the current one, in one transaction; a newer file stays as it is.
+
+    The file as it was is kept as ``NAME.v1`` or ``NAME.v2``, or as ``NAME.v1-2`` and so on where that exists.
+
+    connection: to the file, outside a transaction, with a rollback journal: nobody else may have a log open.
+    path: of the file.
+
+    Raises StorageError where a row cannot be read, OSError or sqlite3.Error where nothing can be written; the file is
+    left as it was then.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = read_version(connection)
+        if version in OLD_VERSIONS:  # another process may have been quicker
+            studies = {
+                one.progress.study: read_study(connection, one.study.name, str(path), version).stored
+                for one in read_studies(connection, str(path), version)
+            }
+            _keep_copy(path, version)
+            for table in reversed(TABLES[version]):
+                connection.execute(f"DROP TABLE {table}")
+            create_tables(connection)
+            for number, stored in studies.items():
+                insert_study(connection, number, stored)
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _keep_copy(path: Path, version: int) -> None:
+    """Copy an old file as it was before this transaction, for which another bostruct that would do so waits."""
+    descriptor, name = tempfile.mkstemp(f".v{version}", f"{path.name}-", path.resolve().parent)
+    try:
+        source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        with closing(source), closing(sqlite3.connect(name)) as copy:
+            source.backup(copy)
+        os.fchmod(descriptor, path.stat().st_mode & 0o777)
+        os.fsync(descriptor)
+        os.rename(name, _free_name(path.resolve(), version))
+        _sync_folder(path.resolve().parent)
+    except BaseException:
+        os.unlink(name)
+        raise
+    finally:
+        os.close(descriptor)
+
+
+def _free_name(path: Path, version: int) -> Path:
+    kept, number = path.with_name(f"{path.name}.v{version}"), 1
+    while os.path.lexists(kept):
+        number += 1
+        kept = path.with_name(f"{path.name}.v{version}-{number}")
+    return kept
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _open_once(path: Path, read_only: bool) -> OpenedFile | None:
@@ -154,7 +230,9 @@ def _recognize(path: Path, read_only: bool) -> bytes:
     _check_companions(path.resolve())
     header = b"" if is_open_here(path) else _read_header(path, read_only)  # where it is open, it was recognized then
     if not read_only:
-        _check_hard_links(path)
+        names = path.stat().st_nlink
+        if names > 1:  # its journal and its lock would be other files under each name
+            raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
         if not os.access(path, os.W_OK):
             raise StorageError(f"{path}: is read-only; to look at its studies use Study.load(..., read_only=True)")
     return header
@@ -189,12 +267,6 @@ def _read_header(path: Path, read_only: bool) -> bytes:
         raise StorageError(f"{path}: is a SQLite database of another application; it is left as it is")
     check_version(path, int.from_bytes(header[60:64], "big"))
     return header
-
-
-def _check_hard_links(path: Path) -> None:
-    names = path.stat().st_nlink
-    if names > 1:  # its journal and its lock would be other files under each name
-        raise StorageError(f"{path}: has {names} names (hard links); remove all but one, or copy the file")
 
 
 def _open_database(path: Path, mode: str) -> sqlite3.Connection:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from collections import Counter
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
 
-from bostruct.storage.collector import pause_collector
+from bostruct.execution.interrupts import defer_signals, hook_forks
 from bostruct.storage.postgresql.sql import Connection
-from bostruct.storage.protocol import (
-    SpaceChange,
-    StorageError,
-    StorageLost,
-    StoredStudy,
-    StudyRow,
-    TrialRow,
-    find_study,
-)
+from bostruct.storage.protocol import StorageError, StorageLost, StoredStudy, StudyRow, TrialRow, find_study
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     GOALS_SINCE,
@@ -36,6 +32,7 @@ from bostruct.storage.schema import SCHEMA_VERSION
 SELECT_PROGRESS = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "checksum"))} FROM progress WHERE study = ?
 AND EXISTS (SELECT 1 FROM studies WHERE id = progress.study AND checksum = ?)"""
 _READ_TRIAL = f"SELECT {', '.join((*TRIAL_COLUMNS, 'checksum'))} FROM trials WHERE study = ? AND number = ?"
+_stopped_by: set[int] = set()  # the threads that have stopped it and are to start it again
 
 
 class FoundStudy(NamedTuple):
@@ -73,18 +70,14 @@ class WholeStudy(NamedTuple):
     checksums: list[int]
 
 
-def read_studies(connection: Connection, where: str, version: int) -> list[FoundStudy]:
-    """Return all studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
+def read_studies(connection: Connection, where: str, version: int, name: str | None = None) -> list[FoundStudy]:
+    """Return the studies of a database, oldest first; raise StorageError, naming the one that cannot be read.
 
     connection: to the database.
     where: the database, for messages.
     version: of the schema, 0 where there are no tables.
+    name: of the only one to read; None for all.
     """
-    return _find_studies(connection, where, version, None)
-
-
-def _find_studies(connection: Connection, where: str, version: int, name: str | None) -> list[FoundStudy]:
-    """Return the study of a name, or all."""
     if version == 0:
         return []
     sealed = version > 1
@@ -107,7 +100,7 @@ def find_in(connection: Connection, name: str | None, where: str, version: int) 
     where: the database, for messages.
     version: of the schema, 0 where there are no tables.
     """
-    found = _find_studies(connection, where, version, name) or read_studies(connection, where, version)
+    found = read_studies(connection, where, version, name) or read_studies(connection, where, version)
     wanted = find_study([one.study for one in found], name, where).name
     return next(one for one in found if one.study.name == wanted)
 
@@ -195,11 +188,17 @@ def read_study(connection: Connection, name: str | None, where: str, version: in
     if sealed:
         _check_told(trials, progress.told, where)
     _check_numbering(trials, where)
-    changes = _select_changes(connection, progress.study) if version > 2 else []
+    changes: list[Columns] = []
+    if version > 2:
+        columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
+        select = f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number"
+        changes = connection.execute(select, (progress.study,)).fetchall()
     found = tuple(read_change_columns(row, position, where) for position, row in enumerate(changes))
     if sealed and progress.advance(-sum(row[-1] for row in (*rows, *changes)), 0).digest != 0:
         raise StorageError(f"{where} is damaged: its trials are not as they were written last")
-    _check_change_order(found, len(trials), where)
+    counts = [0, *(change.trials for change in found), len(trials)]
+    if counts != sorted(counts):
+        raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {len(trials)} trials")
     return WholeStudy(StoredStudy(study, trials, found), progress, [row[-1] for row in rows] if sealed else [])
 
 
@@ -229,23 +228,14 @@ def find_trial(connection: Connection, study: int, number: int, where: str) -> F
     return None if found is None else FoundTrial(read_trial_columns(found, where, SCHEMA_VERSION), found[-1])
 
 
-def read_change_checksums(connection: Connection, study: int) -> list[int]:
-    """Return the checksums of the changes of a study's space, in their order.
+def read_checksums(connection: Connection, table: Literal["trials", "changes"], study: int) -> list[int]:
+    """Return the checksums of the trials of a study, or of the changes of its space, as they stand beside the rows.
 
     connection: to the database, of the current version.
+    table: of which.
     study: id of the study.
     """
-    rows = connection.execute("SELECT checksum FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
-    return [checksum for (checksum,) in rows]
-
-
-def read_trial_checksums(connection: Connection, study: int) -> list[int]:
-    """Return the checksums of the trials of a study, as they stand beside the rows.
-
-    connection: to the database, of the current version.
-    study: id of the study.
-    """
-    rows = connection.execute("SELECT checksum FROM trials WHERE study = ?", (study,)).fetchall()
+    rows = connection.execute(f"SELECT checksum FROM {table} WHERE study = ?", (study,)).fetchall()
     return [checksum for (checksum,) in rows]
 
 
@@ -257,17 +247,6 @@ def _select_trials(connection: Connection, study: int, version: int) -> list[Col
     return connection.execute(
         f"SELECT {columns}{seal} FROM trials WHERE study = ? ORDER BY number", (study,)
     ).fetchall()
-
-
-def _select_changes(connection: Connection, study: int) -> list[Columns]:
-    columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
-    return connection.execute(f"SELECT {columns} FROM changes WHERE study = ? ORDER BY number", (study,)).fetchall()
-
-
-def _check_change_order(changes: tuple[SpaceChange, ...], n_trials: int, where: str) -> None:
-    counts = [0, *(change.trials for change in changes), n_trials]
-    if counts != sorted(counts):
-        raise StorageError(f"{where}: the changes of its space are after {counts[1:-1]} of {n_trials} trials")
 
 
 def _check_told(trials: list[TrialRow], told: int, where: str) -> None:
@@ -286,3 +265,43 @@ def _check_numbering(trials: list[TrialRow], where: str) -> None:
     for told, count in Counter(row.told for row in trials if row.told is not None).items():
         if count > 1:
             raise StorageError(f"{where}: {count} trials have position {told} in the order of telling")
+
+
+@contextmanager
+def pause_collector() -> Iterator[None]:
+    """Keep the garbage collector from running for as long as a block lasts, unless somebody else has stopped it.
+
+    It looks at all objects whenever their number has grown by a quarter, a third of the time of reading a long study.
+    What was made counts as old afterwards, unless the user has frozen objects, so that it is not looked at once more.
+    """
+    was_enabled, thread = gc.isenabled(), threading.get_ident()
+    try:
+        if was_enabled:
+            _stopped_by.add(thread)
+        gc.disable()
+        yield
+    finally:
+        if was_enabled:
+            try:
+                _make_old()
+            finally:  # an interrupt may have come
+                gc.enable()
+                _stopped_by.discard(thread)
+
+
+@defer_signals
+def _make_old() -> None:
+    """Count all objects as old, unless the user has frozen some."""
+    if gc.get_freeze_count() == 0:
+        gc.freeze()  # moves all objects out of the young generations,
+        gc.unfreeze()  # and into the oldest
+
+
+def _start_in_child() -> None:
+    """Start the collector in a forked child, where the thread that stopped it is not there."""
+    if _stopped_by and threading.get_ident() not in _stopped_by:
+        gc.enable()
+        _stopped_by.clear()
+
+
+hook_forks(after_in_child=_start_in_child)

@@ -43,67 +43,8 @@ TABLES = {
         UNIQUE (study, number)
     )""",
     },
-    2: {
+    5: {
         "studies": """
-    CREATE TABLE studies (                -- a row never changes
-        id        INTEGER PRIMARY KEY,
-        name      TEXT NOT NULL UNIQUE,
-        domain    TEXT NOT NULL,          -- JSON: the search space
-        method    TEXT NOT NULL,          -- JSON: name, searcher, settings
-        seed      TEXT NOT NULL,          -- decimal: may exceed 64 bits
-        direction TEXT NOT NULL CHECK (direction IN ('minimize', 'maximize')),
-        initial   TEXT NOT NULL,          -- JSON: the user's own first points
-        created   REAL NOT NULL,          -- seconds since the epoch
-        version   TEXT NOT NULL,          -- of bostruct, when created
-        checksum  INTEGER NOT NULL        -- of the columns before it, see storage/rows.py
-    )""",
-        "progress": """
-    CREATE TABLE progress (               -- of each study, what changes at each step
-        study     INTEGER PRIMARY KEY REFERENCES studies (id),
-        state     TEXT NOT NULL,          -- JSON: what the searcher needs at the next ask
-        told      INTEGER NOT NULL,       -- how many trials have been told
-        digest    INTEGER NOT NULL,       -- sum of the checksums of its trials, modulo 2 to the 64
-        checksum  INTEGER NOT NULL
-    )""",
-        "trials": """
-    CREATE TABLE trials (
-        study     INTEGER NOT NULL REFERENCES studies (id),
-        number    INTEGER NOT NULL,
-        status    TEXT NOT NULL CHECK (status IN ('running', 'completed', 'failed', 'infeasible')),
-        point     TEXT NOT NULL,          -- JSON
-        value     REAL,                   -- in the user's direction; NULL unless there is one
-        outcome   TEXT,                   -- JSON: several values, constraints, cost, sd, repeats; NULL without them
-        reason    TEXT,                   -- NULL unless failed or infeasible
-        info      TEXT NOT NULL,          -- JSON: how it was chosen, what that cost
-        started   REAL NOT NULL,          -- seconds since the epoch
-        finished  REAL,
-        told      INTEGER,                -- position in the order of telling, from 0
-        attempts  INTEGER NOT NULL,       -- times handed out, less the times taken back in good order
-        owner     TEXT,                   -- who evaluates it; not used yet
-        lease     REAL,                   -- until when, seconds since the epoch; not used yet
-        checksum  INTEGER NOT NULL,
-        PRIMARY KEY (study, number)
-    )""",
-    },
-}
-TABLES[3] = TABLES[2] | {
-    "changes": """
-    CREATE TABLE changes (                -- of the space of a study; a row never changes
-        study     INTEGER NOT NULL REFERENCES studies (id),
-        number    INTEGER NOT NULL,       -- in their order, from 0
-        domain    TEXT NOT NULL,          -- JSON: the search space from then on
-        method    TEXT NOT NULL,          -- JSON: name, searcher, settings from then on
-        initial   TEXT NOT NULL,          -- JSON: the user's own first points from then on
-        trials    INTEGER NOT NULL,       -- how many there were; the points of later ones are of this space
-        unread    TEXT NOT NULL,          -- JSON: why trials cannot be read in this space, by number
-        changed   REAL NOT NULL,          -- seconds since the epoch
-        version   TEXT NOT NULL,          -- of bostruct
-        checksum  INTEGER NOT NULL,
-        PRIMARY KEY (study, number)
-    )""",
-}
-TABLES[4] = TABLES[3] | {
-    "studies": """
     CREATE TABLE studies (                -- a row never changes
         id        INTEGER PRIMARY KEY,
         name      TEXT NOT NULL UNIQUE,
@@ -116,9 +57,7 @@ TABLES[4] = TABLES[3] | {
         version   TEXT NOT NULL,          -- of bostruct, when created
         checksum  INTEGER NOT NULL        -- of the columns before it, see storage/rows.py
     )""",
-}
-TABLES[5] = TABLES[4] | {
-    "progress": """
+        "progress": """
     CREATE TABLE progress (               -- of each study, what changes at each step
         study     INTEGER PRIMARY KEY REFERENCES studies (id),
         state     TEXT NOT NULL,          -- JSON: what the searcher needs at the next ask
@@ -127,7 +66,7 @@ TABLES[5] = TABLES[4] | {
         revision  INTEGER NOT NULL,       -- how many steps there were
         checksum  INTEGER NOT NULL
     )""",
-    "trials": """
+        "trials": """
     CREATE TABLE trials (
         study     INTEGER NOT NULL REFERENCES studies (id),
         number    INTEGER NOT NULL,
@@ -146,9 +85,32 @@ TABLES[5] = TABLES[4] | {
         checksum  INTEGER NOT NULL,
         PRIMARY KEY (study, number)
     )""",
+        "changes": """
+    CREATE TABLE changes (                -- of the space of a study; a row never changes
+        study     INTEGER NOT NULL REFERENCES studies (id),
+        number    INTEGER NOT NULL,       -- in their order, from 0
+        domain    TEXT NOT NULL,          -- JSON: the search space from then on
+        method    TEXT NOT NULL,          -- JSON: name, searcher, settings from then on
+        initial   TEXT NOT NULL,          -- JSON: the user's own first points from then on
+        trials    INTEGER NOT NULL,       -- how many there were; the points of later ones are of this space
+        unread    TEXT NOT NULL,          -- JSON: why trials cannot be read in this space, by number
+        changed   REAL NOT NULL,          -- seconds since the epoch
+        version   TEXT NOT NULL,          -- of bostruct
+        checksum  INTEGER NOT NULL,
+        PRIMARY KEY (study, number)
+    )""",
+    },
 }
-INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # those that a version has
 SCHEMA_VERSION = max(TABLES)
+# Steps were not counted; a column of trials was there that nothing used.
+TABLES[4] = TABLES[5] | {
+    "progress": TABLES[5]["progress"].replace("revision  INTEGER NOT NULL,", ""),
+    "trials": TABLES[5]["trials"].replace("revision  INTEGER NOT NULL,", "lease REAL,"),
+}
+_DIRECTION = "direction TEXT NOT NULL CHECK (direction IN ('minimize', 'maximize')),"  # in place of goals
+TABLES[3] = TABLES[4] | {"studies": TABLES[4]["studies"].replace("goals     TEXT NOT NULL,", _DIRECTION)}
+TABLES[2] = {name: table for name, table in TABLES[3].items() if name != "changes"}
+INDEXES = {5: {"steps": "CREATE INDEX steps ON trials (study, revision)"}}  # those that a version has
 
 
 def create_tables(connection: sqlite3.Connection) -> None:

@@ -1,17 +1,23 @@
-"""Rows written to the database, each with its checksum; the caller's transaction makes steps whole."""
+"""Steps of a study: rows written with their checksums, all that are changed together in one transaction."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import wraps
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
 
+from bostruct.checks import add_note
+from bostruct.execution.interrupts import defer_signals
 from bostruct.storage.postgresql.sql import Connection
-from bostruct.storage.protocol import SpaceChange, StoredStudy, TrialRow
-from bostruct.storage.reading import FoundTrial
+from bostruct.storage.protocol import SpaceChange, StepUndone, StorageError, StoredStudy, TrialRow
+from bostruct.storage.reading import FoundTrial, find_trial, read_checksums
 from bostruct.storage.rows import (
     CHANGE_COLUMNS,
     PROGRESS_COLUMNS,
     STUDY_COLUMNS,
     TRIAL_COLUMNS,
+    Columns,
     Progress,
     change_columns,
     seal,
@@ -19,10 +25,87 @@ from bostruct.storage.rows import (
     trial_columns,
 )
 
+SECONDS = 120.0  # after the first loss, in which a connection is made again each time
 _TRIALS = (*TRIAL_COLUMNS, "checksum")
 _MARKS = ", ".join("?" * len(_TRIALS))
 _INSERT_TRIAL = f"INSERT INTO trials ({', '.join(_TRIALS)}) VALUES ({_MARKS})"
 _UPDATE_TRIAL = f"UPDATE trials SET ({', '.join(_TRIALS)}) = ({_MARKS}) WHERE study = ? AND number = ?"
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Step:
+    """A step that is being made, within a transaction of the caller, who keeps all others from writing meanwhile.
+
+    connection: to the database.
+    before: the progress of the study as it is there.
+    where: database and study, for messages.
+
+    connection, before: the arguments.
+    checksums: of the trials that it has written, by number.
+    n_changes: of the study's space, that it has written.
+    """
+
+    def __init__(self, connection: Connection, before: Progress, where: str) -> None:
+        self.connection = connection
+        self.before = before
+        self.checksums: dict[int, int] = {}
+        self.n_changes = 0
+        self._begun = before._replace(revision=before.revision + 1)
+        self._progress = self._begun
+        self._where = where
+
+    def insert(self, row: TrialRow, state: str | None) -> None:
+        """Write a new trial and, with it or not at all, the searcher's new state.
+
+        row: the trial.
+        state: as JSON text; None leaves it as it is.
+        """
+        self._note(row.number, insert_trial(self.connection, self._progress, row))
+        self._progress = self._progress.advance(0, 0, state)
+
+    def change(self, row: TrialRow, status: str) -> None:
+        """Change a trial, all but its point; raise StorageError where no such trial has this status.
+
+        row: the trial as it is to be.
+        status: that it must have.
+        """
+        before = find_trial(self.connection, self._progress.study, row.number, self._where)
+        if before is None or before.row.status != status:
+            raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
+        after = row._replace(point=before.row.point)
+        self._note(row.number, change_trial(self.connection, self._progress, before, after))
+
+    def take_back(self, numbers: tuple[int, ...]) -> None:
+        """Count an attempt less for those trials that run; nobody owns them then.
+
+        numbers: of the trials, each of which counts once.
+        """
+        for number in dict.fromkeys(numbers):
+            before = find_trial(self.connection, self._progress.study, number, self._where)
+            if before is not None and before.row.status == "running":
+                after = before.row._replace(attempts=before.row.attempts - 1, owner=None)
+                self._note(number, change_trial(self.connection, self._progress, before, after))
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        """Write that the study is over another space, and the searcher's new state.
+
+        change: the next one.
+        state: as JSON text.
+        """
+        number = len(read_checksums(self.connection, "changes", self._progress.study))
+        self._progress = insert_change(self.connection, self._progress, number, change).advance(0, 0, state)
+        self.n_changes += 1
+
+    def finish(self) -> Progress:
+        """Write the progress that goes with the changes, if there were any, and return it."""
+        if self._progress is self._begun:
+            return self.before
+        write_progress(self.connection, self._progress)
+        return self._progress
+
+    def _note(self, number: int, written: Written) -> None:
+        self._progress = written.progress
+        self.checksums[number] = written.checksum
 
 
 def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Progress:
@@ -32,9 +115,7 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
     number: id of the study.
     stored: the study, all its trials, and the changes of its space.
     """
-    columns = ", ".join((*STUDY_COLUMNS, "checksum"))
-    values = seal(study_columns(number, stored.study))
-    connection.execute(f"INSERT INTO studies ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+    _insert(connection, "studies", STUDY_COLUMNS, seal(study_columns(number, stored.study)))
     progress = Progress(number, stored.study.state)
     for row in stored.trials:
         progress = insert_trial(connection, progress, row).progress
@@ -42,6 +123,15 @@ def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Pr
         progress = insert_change(connection, progress, position, change)
     write_progress(connection, progress)
     return progress
+
+
+def next_study(connection: Connection) -> int:
+    """Return the id of the next study that is made.
+
+    connection: to the database, within a transaction that keeps all others from making one.
+    """
+    ((number,),) = connection.execute("SELECT COALESCE(MAX(id), 0) + 1 FROM studies").fetchall()
+    return number
 
 
 def insert_change(connection: Connection, progress: Progress, number: int, change: SpaceChange) -> Progress:
@@ -52,10 +142,15 @@ def insert_change(connection: Connection, progress: Progress, number: int, chang
     number: of the change, from 0.
     change: the change.
     """
-    columns = ", ".join((*CHANGE_COLUMNS, "checksum"))
     values = seal(change_columns(progress.study, number, change))
-    connection.execute(f"INSERT INTO changes ({columns}) VALUES ({', '.join('?' * len(values))})", values)
+    _insert(connection, "changes", CHANGE_COLUMNS, values)
     return progress.advance(values[-1], 0)
+
+
+def _insert(connection: Connection, table: str, names: tuple[str, ...], values: Columns, conflict: str = "") -> None:
+    """Write a row and its checksum."""
+    columns, marks = ", ".join((*names, "checksum")), ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO {table} ({columns}) VALUES ({marks}){conflict}", values)
 
 
 def write_progress(connection: Connection, progress: Progress) -> None:
@@ -64,11 +159,10 @@ def write_progress(connection: Connection, progress: Progress) -> None:
     connection: to the database.
     progress: all of it.
     """
-    columns = ", ".join((*PROGRESS_COLUMNS, "checksum"))
-    new = ", ".join(f"excluded.{name}" for name in (*PROGRESS_COLUMNS, "checksum"))
-    marks = ", ".join("?" * (len(PROGRESS_COLUMNS) + 1))
-    replace = f"ON CONFLICT (study) DO UPDATE SET ({columns}) = ({new})"
-    connection.execute(f"INSERT INTO progress ({columns}) VALUES ({marks}) {replace}", seal(progress))
+    names = (*PROGRESS_COLUMNS, "checksum")
+    new = ", ".join(f"excluded.{name}" for name in names)
+    replace = f" ON CONFLICT (study) DO UPDATE SET ({', '.join(names)}) = ({new})"
+    _insert(connection, "progress", PROGRESS_COLUMNS, seal(progress), replace)
 
 
 class Written(NamedTuple):
@@ -106,3 +200,51 @@ def change_trial(connection: Connection, progress: Progress, before: FoundTrial,
     connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
     told = (after.told is not None) - (before.row.told is not None)
     return Written(progress.advance(values[-1] - before.checksum, told), values[-1])
+
+
+def repeat_undone(step: Function) -> Function:
+    """Make a function begin again where it raises StepUndone, for two minutes at most.
+
+    step: function whose only effect, before the step that it makes, may be had twice; it is returned wrapped.
+    """
+
+    @wraps(step)
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        last: float | None = None
+        while True:
+            try:
+                return step(*args, **kwargs)
+            except StepUndone:
+                last = monotonic() + SECONDS if last is None else last
+                if monotonic() > last:
+                    raise
+
+    return whole  # type: ignore[return-value]
+
+
+def defer_signals_and_note(step: Function) -> Function:
+    """Make signals wait for a function, and note its failure with what a signal raises then, which takes its place.
+
+    step: function that writes a value of the user's, which is returned wrapped.
+    """
+
+    def note(failures: list[StorageError], *args: Any, **kwargs: Any) -> Any:
+        try:
+            return step(*args, **kwargs)
+        except StorageError as error:
+            failures.append(error)
+            raise
+
+    deferred = defer_signals(note)
+
+    @wraps(step)
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        failures: list[StorageError] = []
+        try:
+            return deferred(failures, *args, **kwargs)
+        except BaseException as error:
+            if failures and error is not failures[0]:
+                add_note(error, f"Earlier outcomes are not written: {failures[0]}")
+            raise
+
+    return whole  # type: ignore[return-value]

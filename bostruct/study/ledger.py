@@ -14,10 +14,9 @@ from typing import NamedTuple
 from bostruct.checks import add_note
 from bostruct.contracts import BostructError, Domain, Info, NotWanted, Point, Presented
 from bostruct.execution.clock import clamp_end, now
+from bostruct.execution.evaluation import EARLIER
 from bostruct.execution.interrupts import defer_signals, defer_signals_once_begun
-from bostruct.execution.machine_failures import EARLIER
 from bostruct.outcome import Outcome
-from bostruct.storage.collector import pause_collector
 from bostruct.storage.json_text import parse
 from bostruct.storage.protocol import (
     News,
@@ -27,7 +26,8 @@ from bostruct.storage.protocol import (
     StudyWriter,
     TrialRow,
 )
-from bostruct.storage.undone import defer_signals_and_note, repeat_undone
+from bostruct.storage.reading import pause_collector
+from bostruct.storage.writing import defer_signals_and_note, repeat_undone
 from bostruct.study.history import CANCELED, DOUBLE, MACHINE, NO_DATA, Trial
 from bostruct.study.point_forms import Kept, find_moved_numbers, find_names, restore_numbers, write_point_text
 from bostruct.study.records import read_goals, read_initial, read_trial, show_outcome, write_trial

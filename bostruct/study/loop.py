@@ -19,10 +19,9 @@ from bostruct.checks import add_note, count_own_frames
 from bostruct.contracts import BostructError, NotWanted, SpaceExhausted, Transient
 from bostruct.display import pluralize
 from bostruct.execution.clock import clamp_end
-from bostruct.execution.evaluation import Evaluation, failure
+from bostruct.execution.evaluation import Evaluation, WatchedPoint, failure
 from bostruct.execution.interrupts import defer_signals_once_begun, exit_on_sigterm
 from bostruct.execution.pools import FinishedTrials, Pool, TrialLost
-from bostruct.execution.reporting import WatchedPoint
 from bostruct.goals.declared import Goals, LimitError
 from bostruct.storage.protocol import StorageLost
 from bostruct.study.history import Trial

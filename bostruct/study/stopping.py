@@ -13,7 +13,7 @@ import numpy as np
 
 from bostruct.checks import check_integer, short_repr
 from bostruct.contracts import Array, Info, IntArray
-from bostruct.execution.reporting import MAX_REPORTS, Judge, Reporter, TrialStopped
+from bostruct.execution.evaluation import MAX_REPORTS, Judge, Reporter, TrialStopped
 from bostruct.study.history import Trial
 
 

@@ -31,13 +31,12 @@ from bostruct.display import pluralize
 from bostruct.domains.registry import as_domain
 from bostruct.execution.clock import UNITS, name_unit, now
 from bostruct.execution.evaluation import objective_frames
-from bostruct.execution.fork_locks import make_lock
-from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen
+from bostruct.execution.interrupts import defer_signals_once_begun, defer_signals_unseen, make_lock
 from bostruct.goals.declared import Declared, Direction, Goals, declare_goals
 from bostruct.outcome import Outcome, cut_middle, parse_outcome, storable
 from bostruct.storage.backends import open_storage
-from bostruct.storage.connection_text import hide_passwords
 from bostruct.storage.json_text import dump, parse
+from bostruct.storage.postgresql.connecting import hide_passwords
 from bostruct.storage.protocol import (
     SEED_DIGITS,
     NameTooLong,

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bostruct.execution.fork_locks import make_lock
-from bostruct.execution.interrupts import hook_forks
+from bostruct.execution.interrupts import hook_forks, make_lock
 
 POOL_MODULES = (
     "numpy",

@@ -12,7 +12,7 @@ import bostruct as bo
 from bostruct.cli import live_page
 from bostruct.cli.live_page import FOLLOW, LivePage
 from bostruct.contracts import BostructError
-from bostruct.storage.database import Database
+from bostruct.storage.sqlite import Database
 from tests.analysis.report.runs import check_page
 
 

@@ -208,7 +208,7 @@ def test_a_note_that_nobody_can_read_is_no_error(monkeypatch: pytest.MonkeyPatch
     with plain_errors():
         monkeypatch.setattr(click, "echo", fail)
         monkeypatch.setattr(logging, "raiseExceptions", False)
-        logging.getLogger("bostruct.storage.database").warning("a file is busy")
+        logging.getLogger("bostruct.storage.sqlite").warning("a file is busy")
     assert noted == ["Note: a file is busy"]
 
 

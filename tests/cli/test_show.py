@@ -11,7 +11,7 @@ import bostruct as bo
 from bostruct import problems
 from bostruct.cli import text
 from bostruct.cli.studies import STATUSES
-from bostruct.storage.database import Database
+from bostruct.storage.sqlite import Database
 from tests.cli.invoke import SMALL, as_json, call
 from tests.stored import forge
 

@@ -18,11 +18,10 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.execution import fork_locks
-from bostruct.execution.fork_locks import make_lock
-from bostruct.execution.interrupts import exit_on_sigterm
-from bostruct.storage.database import Database
+from bostruct.execution import interrupts
+from bostruct.execution.interrupts import exit_on_sigterm, make_lock
 from bostruct.storage.protocol import StorageError
+from bostruct.storage.sqlite import Database
 from bostruct.study import threads
 from bostruct.study.threads import ThreadLimit
 
@@ -125,9 +124,9 @@ def test_a_lock_that_another_thread_makes_meanwhile_keeps_no_fork_from_waiting()
     others.start()
     try:
         for _ in range(2000):  # of which some dozen raised where the locks were not listed in one piece
-            fork_locks._begin()
-            assert len(fork_locks._fork.locks) >= len(held)
-            fork_locks._end_in_parent()
+            interrupts._hold_locks()
+            assert len(interrupts._fork.locks) >= len(held)
+            interrupts._end_in_parent()
     finally:
         is_over.set()
         others.join()
@@ -135,7 +134,7 @@ def test_a_lock_that_another_thread_makes_meanwhile_keeps_no_fork_from_waiting()
 
 
 def test_a_fork_waits_for_no_lock_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fork_locks, "FORK_SECONDS", 0.1)
+    monkeypatch.setattr(interrupts, "FORK_SECONDS", 0.1)
     lock = make_lock(delays_forks=True)
     with Holder(lock):
         assert succeeds_in_child(lambda: can_take(lock))
@@ -169,7 +168,7 @@ def test_a_child_that_is_forked_during_a_step_can_write_the_file(kind: str, file
 
 @pytest.mark.parametrize("kind", ["writing", "reading"])
 def test_a_child_that_is_forked_in_a_long_step_is_refused_the_file_alone(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(fork_locks, "FORK_SECONDS", 0.1)
+    monkeypatch.setattr(interrupts, "FORK_SECONDS", 0.1)
     files = [tmp_path / "runs.db", tmp_path / "others.db"]
     for file in files:
         bo.Study({"a": range(9)}, method="random", seed=0, storage=file).close()
@@ -288,7 +287,7 @@ def test_a_fork_waits_for_no_step_that_waits_itself(file: Path) -> None:
             began = time.monotonic()
             for _ in range(5):
                 assert succeeds_in_child(lambda: True)
-            assert time.monotonic() - began < 5 * fork_locks.FORK_SECONDS
+            assert time.monotonic() - began < 5 * interrupts.FORK_SECONDS
             other.execute("ROLLBACK")
             assert telling.result(PATIENCE_SECONDS).value == 1.0
 
@@ -320,10 +319,10 @@ def test_an_interrupt_while_a_fork_waits_for_a_lock_is_raised_in_the_parent_behi
         children.append(child)
         time.sleep(PATIENCE_SECONDS)
 
-    fork_locks._note(fork_locks._delaying, lock)  # type: ignore[arg-type]
+    interrupts._add_lock(interrupts._delaying, lock)  # type: ignore[arg-type]
     with pytest.raises(KeyboardInterrupt):
         fork()
-    fork_locks._delaying.discard(weakref.ref(lock))  # type: ignore[arg-type]
+    interrupts._delaying.discard(weakref.ref(lock))  # type: ignore[arg-type]
     assert os.waitpid(children[0], 0)[1] == 0
     assert lock.n_held == 0
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

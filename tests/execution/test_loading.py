@@ -16,7 +16,7 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import BostructError
 from bostruct.execution import processes
-from bostruct.execution.worker_process import WORKER_CODE, WorkerProcess
+from bostruct.execution.processes import WORKER_CODE, WorkerProcess
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # importing it would cost a worker more than all it does
@@ -110,7 +110,7 @@ else:
 
 def test_all_processes_start_before_any_has_received_a_large_objective(tmp_path, monkeypatch):
     waiting = AWAITS_OTHERS.format(str(tmp_path)) + WORKER_CODE
-    monkeypatch.setattr("bostruct.execution.worker_process.WORKER_CODE", waiting)
+    monkeypatch.setattr("bostruct.execution.processes.WORKER_CODE", waiting)
     monkeypatch.setattr(processes, "MAX_LOADS", 1)
     ballast = bytes(3_000_000)  # more than a socket holds
     result = minimize(lambda point: float(point["x"] + 0 * len(ballast)), workers=3)

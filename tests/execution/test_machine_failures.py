@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
-from bostruct.execution import machine_failures
-from bostruct.execution.evaluation import evaluate
-from bostruct.execution.machine_failures import fails_control, find_cause, name_cause, name_cause_of_kill
+from bostruct.execution import evaluation
+from bostruct.execution.evaluation import evaluate, fails_control, find_cause, name_cause, name_cause_of_kill
 
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_failures, "_met", set())
+    monkeypatch.setattr(evaluation, "_met", set())
 
 
 GPU, DISK, MODULE, POOL = "a lost GPU", "a full disk", "a module that cannot be imported", "a broken pool"
@@ -93,7 +92,7 @@ def test_each_failure_has_its_cause(error: BaseException, name: str | None) -> N
 @pytest.mark.parametrize("fails", [True, False])
 def test_memory_that_is_short_is_of_the_machine_if_a_control_fails_too(error, name, fails, monkeypatch):
     run: list[str] = []
-    monkeypatch.setattr(machine_failures, "fails_control", lambda code: run.append(code) or fails)
+    monkeypatch.setattr(evaluation, "fails_control", lambda code: run.append(code) or fails)
     is_memory = name in (GPU_MEMORY, HOST_MEMORY)
     assert name_cause(error) == (None if is_memory and not fails else name)
     assert len(run) == is_memory
@@ -102,21 +101,21 @@ def test_memory_that_is_short_is_of_the_machine_if_a_control_fails_too(error, na
 
 
 def test_a_control_is_a_small_allocation_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not fails_control(machine_failures.HOST_CONTROL)
+    assert not fails_control(evaluation.HOST_CONTROL)
     assert name_cause_of_kill() is None
     assert fails_control("raise MemoryError")
-    monkeypatch.setattr(machine_failures, "CONTROL_SECONDS", 0.2)
+    monkeypatch.setattr(evaluation, "CONTROL_SECONDS", 0.2)
     assert not fails_control("import time; time.sleep(60)")  # that is no proof
     monkeypatch.delitem(sys.modules, "torch", raising=False)
     assert not fails_control("raise MemoryError  # of torch")  # which this process does not use
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert not fails_control(machine_failures.HOST_CONTROL)  # another reason than memory
+    assert not fails_control(evaluation.HOST_CONTROL)  # another reason than memory
 
     def lack(*_: object, **__: object) -> None:
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(subprocess, "run", lack)
-    assert fails_control(machine_failures.HOST_CONTROL)
+    assert fails_control(evaluation.HOST_CONTROL)
     assert name_cause_of_kill() == HOST_MEMORY
 
 
@@ -137,11 +136,11 @@ def test_what_a_point_holds_is_let_go_before_the_control(monkeypatch: pytest.Mon
         held.append(weakref.ref(large))
         raise MemoryError
 
-    monkeypatch.setattr(machine_failures, "fails_control", control)
-    evaluation = evaluate(objective, 0)
+    monkeypatch.setattr(evaluation, "fails_control", control)
+    found = evaluate(objective, 0)
     assert alive == [False]
-    assert (evaluation.machine, evaluation.outcome.failed) == (None, "MemoryError")
-    assert "raise MemoryError" in str(evaluation.trace)
+    assert (found.machine, found.outcome.failed) == (None, "MemoryError")
+    assert "raise MemoryError" in str(found.trace)
 
 
 def test_an_error_that_cannot_be_read_is_of_its_point() -> None:
@@ -152,13 +151,13 @@ def test_an_error_that_cannot_be_read_is_of_its_point() -> None:
     def objective(_: object) -> float:
         raise Silent
 
-    evaluation = evaluate(objective, 0)
-    assert evaluation.machine is None
-    assert evaluation.outcome.failed == "Silent: (cannot be shown: SystemExit)"
+    found = evaluate(objective, 0)
+    assert found.machine is None
+    assert found.outcome.failed == "Silent: (cannot be shown: SystemExit)"
 
 
 def test_a_cause_that_stays_in_the_process_is_named_so_from_the_second_time_on() -> None:
     assert name_cause(RuntimeError("CUDA error: unspecified launch failure")) == GPU
-    assert name_cause(RuntimeError("CUDA error: device-side assert triggered")) == GPU + machine_failures.EARLIER
+    assert name_cause(RuntimeError("CUDA error: device-side assert triggered")) == GPU + evaluation.EARLIER
     for _ in range(2):
         assert name_cause(OSError(errno.ENOSPC, "full")) == DISK

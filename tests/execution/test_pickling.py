@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.execution.pickling import pickle_for_worker
+from bostruct.execution.pools import pickle_for_worker
 
 SPACE = bo.Space({"a": bo.Integer(0, 5)})
 

@@ -83,7 +83,7 @@ def test_a_process_that_dies_as_it_starts_is_reported_and_nothing_is_lost(monkey
     study = bo.Study(SPACE, method="random", seed=0)
     ballast = bytes(10_000_000)
     with monkeypatch.context() as broken:
-        broken.setattr("bostruct.execution.worker_process.WORKER_CODE", "raise SystemExit(9)")
+        broken.setattr("bostruct.execution.processes.WORKER_CODE", "raise SystemExit(9)")
         with pytest.raises(
             BostructError, match=r"3 worker processes were tried (.|\n)*could not load it(.|\n)*exit code 9"
         ):
@@ -279,7 +279,7 @@ class RefusesProcesses:
 @pytest.mark.parametrize("left", [0, 1])
 def test_a_process_that_the_system_refuses_costs_time_and_no_trial(left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     refuses = RefusesProcesses(left, time.monotonic() + 1.0)
-    monkeypatch.setattr("bostruct.execution.worker_process.subprocess.Popen", refuses)
+    monkeypatch.setattr("bostruct.execution.processes.subprocess.Popen", refuses)
     result = bo.minimize(lambda point: float(point["a"]), SPACE, 6, method="random", seed=0, workers=3, progress=False)
     assert sorted(trial.value for trial in result.trials) == [0, 1, 2, 3, 4, 5]
 
@@ -287,7 +287,7 @@ def test_a_process_that_the_system_refuses_costs_time_and_no_trial(left: int, mo
 def test_a_run_with_no_process_at_all_ends_in_words_and_gives_its_trials_back(monkeypatch: pytest.MonkeyPatch) -> None:
     study = bo.Study(SPACE, method="random", seed=0)
     with monkeypatch.context() as refusing:
-        refusing.setattr("bostruct.execution.worker_process.subprocess.Popen", RefusesProcesses(0, float("inf")))
+        refusing.setattr("bostruct.execution.processes.subprocess.Popen", RefusesProcesses(0, float("inf")))
         refusing.setattr("bostruct.execution.processes.START_SECONDS", 0.2)
         with pytest.raises(BostructError, match=r"no worker process could be started for 0\.2 s: .*unavailable"):
             study.optimize(lambda point: float(point["a"]), 3, workers=2)
@@ -296,7 +296,7 @@ def test_a_run_with_no_process_at_all_ends_in_words_and_gives_its_trials_back(mo
 
 
 def test_a_large_point_is_taken_from_a_process_that_does_not_read_it(open_pool, monkeypatch):
-    monkeypatch.setattr("bostruct.execution.worker_process.READING_SECONDS", 1)
+    monkeypatch.setattr("bostruct.execution.processes.READING_SECONDS", 1)
     pool = open_pool(lambda point: float(os.getpid() + 0 * len(point)), workers=1)
     pool.submit(0, b"small")
     stopped = int(gather(pool, 1)[0])

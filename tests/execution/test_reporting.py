@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bostruct as bo
-from bostruct.execution.evaluation import evaluate
-from bostruct.execution.reporting import MAX_REPORTS, Reporter, TrialStopped, WatchedPoint, report
+from bostruct.execution.evaluation import MAX_REPORTS, Reporter, TrialStopped, WatchedPoint, evaluate, report
 from bostruct.study.stopping import StoppingRule
 
 SPACE = bo.Space({"x": bo.Integer(0, 7)})

@@ -7,9 +7,8 @@ import threading
 
 import pytest
 
-from bostruct.execution.evaluation import Evaluation
-from bostruct.execution.reporting import WatchedPoint, report
-from bostruct.execution.tasks import LostTask, NotLoaded, PackedObjective, Task, run_task
+from bostruct.execution.evaluation import Evaluation, WatchedPoint, report
+from bostruct.execution.pools import LostTask, NotLoaded, PackedObjective, Task, run_task
 
 
 def travel(task):

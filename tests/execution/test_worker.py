@@ -17,7 +17,7 @@ import cloudpickle
 import pytest
 
 from bostruct.execution import worker
-from bostruct.execution.worker_process import share_bytes
+from bostruct.execution.processes import share_bytes
 
 ROOT = Path(worker.__file__).parents[2]
 

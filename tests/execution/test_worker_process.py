@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.execution import worker_process
+from bostruct.execution import processes
 from tests.programs import finish, has_ended, start
 
 SPACE = bo.Space({"x": bo.Integer(0, 9)})
@@ -40,7 +40,7 @@ JUNK = [
 
 
 def test_junk_instead_of_an_answer_fails_its_trial_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "ANSWER_SECONDS", 1)
+    monkeypatch.setattr(processes, "ANSWER_SECONDS", 1)
 
     def objective(point: dict) -> float:
         if point["x"] < len(JUNK):
@@ -175,7 +175,7 @@ def test_shared_bytes_are_read_by_each_process_from_the_start(monkeypatch: pytes
             monkeypatch.setattr(sys, "platform", "darwin")
             monkeypatch.delattr(os, "memfd_create", raising=False)
         content = bytes(range(256)) * 5000
-        with worker_process.share_bytes(content) as file:
+        with processes.share_bytes(content) as file:
             assert file.fileno() > 2
             for _ in range(2):
                 assert os.pread(file.fileno(), 2 * len(content), 0) == content

@@ -12,14 +12,13 @@ import pytest
 import bostruct as bo
 from bostruct.outcome import Outcome
 from bostruct.storage.backends import as_path, open_storage
-from bostruct.storage.database import Database
-from bostruct.storage.memory import MemoryStorage
-from bostruct.storage.open_files import OpenFile, is_open_here
+from bostruct.storage.documents import MemoryStorage
+from bostruct.storage.files import OpenFile, is_open_here
 from bostruct.storage.protocol import StorageError, StoredStudy, TrialRow
 from bostruct.storage.reading import find_trial
 from bostruct.storage.rows import Progress
 from bostruct.storage.schema import TABLES, check_schema, create_tables, read_version
-from bostruct.storage.sqlite import SqliteStorage
+from bostruct.storage.sqlite import Database, SqliteStorage
 from bostruct.storage.writing import change_trial, insert_study, insert_trial
 from bostruct.testing.storage_laws import STUDY
 

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bostruct.storage import collector
-from bostruct.storage.collector import pause_collector
+from bostruct.storage import reading
+from bostruct.storage.reading import pause_collector
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -88,7 +88,7 @@ def test_the_collector_runs_again_where_an_interrupt_comes(name: str, monkeypatc
         return result
 
     fake = SimpleNamespace(**{key: getattr(gc, key) for key in dir(gc)} | {name: interrupt})
-    monkeypatch.setattr(collector, "gc", fake)
+    monkeypatch.setattr(reading, "gc", fake)
     assert gc.isenabled()
     try:
         with pytest.raises(KeyboardInterrupt), pause_collector():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.storage.connection_text import hide_passwords, is_connection
+from bostruct.storage.postgresql.connecting import hide_passwords, is_connection
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.outcome import Outcome
-from bostruct.storage.documents import DocumentStorage
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import DocumentStorage, MemoryStorage
 from bostruct.storage.protocol import StorageError, StoredStudy, StudyLocked, TrialRow
 from bostruct.testing import check_storage
 from bostruct.testing.storage_laws import STUDY

@@ -218,7 +218,7 @@ def test_a_forked_child_cannot_write_the_study_of_its_parent(tmp_path: Path) -> 
 LEAVES_ITS_LOCK_BEHIND = """
 study = bo.Study({"x": [1, 2]}, method="random", seed=0, storage=sys.argv[1])
 study.ask()
-lock = next(iter(study._store._seat._held.values()))
+lock = next(iter(study._store._lock._held.values()))
 child = subprocess.Popen(["sleep", "60"], pass_fds=[lock], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 print(os.getpid(), child.pid, flush=True)
 os._exit(0)

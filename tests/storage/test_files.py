@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.storage import database as database_module
-from bostruct.storage import folders
+from bostruct.storage import files
+from bostruct.storage import sqlite as database_module
 from bostruct.storage.backends import as_path
 from bostruct.storage.protocol import StorageError, StorageLost, StudyMismatch
 from bostruct.storage.schema import SCHEMA_VERSION
@@ -120,7 +120,7 @@ def test_a_folder_to_write_nothing_in_is_refused_in_one_wording(path, name, monk
     says = rf"{name}: cannot be written: .* in {re.escape(str(path.parent))} nothing can be made: .*permission"
     with pytest.raises(StorageError, match=says):
         open_study(path.with_name(name))
-    monkeypatch.setattr(folders, "_is_read_only", lambda _: True)
+    monkeypatch.setattr(files, "_is_read_only", lambda _: True)
     says = "it is on a read-only file system" + "; .*read_only=True" * (name == "runs.db")
     with pytest.raises(StorageError, match=says):
         open_study(path.with_name(name))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bostruct.storage.filesystems import MOUNTS, find_network_filesystem
+from bostruct.storage.files import MOUNTS, find_network_filesystem
 
 TABLE = r"""22 1 0:21 / / rw,relatime shared:1 - ext4 /dev/sda rw
 23 22 0:22 / /home rw - nfs4 server:/home rw,vers=4.2

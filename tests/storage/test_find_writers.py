@@ -11,9 +11,9 @@ import pytest
 import bostruct as bo
 from bostruct.analysis.report.facts import read_run
 from bostruct.cli.live_page import LivePage
-from bostruct.storage import seats
+from bostruct.storage import locks
 from bostruct.storage.backends import open_storage
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from tests.cli.invoke import as_json
 from tests.programs import start
 
@@ -63,7 +63,7 @@ def test_the_writers_of_a_file_are_those_that_have_it_open(file: Path, monkeypat
             found = open_storage(link).find_writers()
             assert found is not None
             assert {one._ledger.owner, other._ledger.owner} <= found
-        monkeypatch.setattr(seats, "find_network_filesystem", lambda _: "nfs")
+        monkeypatch.setattr(locks, "find_network_filesystem", lambda _: "nfs")
         assert storage.find_writers() is None
     monkeypatch.undo()
     assert storage.find_writers() == frozenset()

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 
 import bostruct as bo
 from bostruct.goals.declared import Goals
-from bostruct.storage import migration
-from bostruct.storage.database import Database
+from bostruct.storage import opening
 from bostruct.storage.json_text import dump, parse
 from bostruct.storage.protocol import StorageError, TrialRow
 from bostruct.storage.rows import STUDY_COLUMNS, TRIAL_COLUMNS, seal
 from bostruct.storage.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES, read_version
-from bostruct.storage.sqlite import SqliteStorage
+from bostruct.storage.sqlite import Database, SqliteStorage
 from tests.stored import damage
 
 SPACE = {"a": range(12), "b": ["x", "y", "z"]}
@@ -148,7 +149,7 @@ def test_no_file_that_is_there_is_overwritten(file: Path) -> None:
 def test_a_migration_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = SqliteStorage(file).read("mine")
     with monkeypatch.context() as broken:
-        broken.setattr(migration, "insert_study", _disk_full)
+        broken.setattr(opening, "insert_study", _disk_full)
         with pytest.raises(StorageError, match="disk is full"):
             open_study(file)
     assert SqliteStorage(file).read("mine") == before
@@ -185,3 +186,18 @@ def test_a_file_that_an_old_bostruct_has_open_is_not_migrated(file: Path, monkey
         with pytest.raises(StorageError, match="locked"):
             open_study(file)
     open_study(file).close()
+
+
+@pytest.mark.parametrize(
+    ("version", "digest"),
+    [
+        (1, "9dc6ec261826f3df"),
+        (2, "d9beb072e7d8d06a"),
+        (3, "4a8dc31f27740777"),
+        (4, "79fd055d1e7a6d17"),
+        (5, "eb59c6e36c1e9a1c"),
+    ],
+)
+def test_the_tables_of_a_released_version_never_change(version: int, digest: str) -> None:
+    said = "|".join(re.sub(r"\s+", "", re.sub(r"--[^\n]*", "", table)) for table in TABLES[version].values())
+    assert blake2b(said.encode(), digest_size=8).hexdigest() == digest

@@ -19,10 +19,10 @@ import pytest
 import bostruct as bo
 from bostruct.searchers.baselines import RandomSearch
 from bostruct.storage import opening
-from bostruct.storage.database import Database
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.reading import read_study
 from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.sqlite import Database
 from tests.stored import damage, forge
 
 DEEP = "[" * 100_000 + "]" * 100_000
@@ -326,7 +326,7 @@ def test_a_new_file_that_has_a_study_stays(tmp_path: Path, monkeypatch: pytest.M
         raise StorageError("the lock cannot be made")
 
     with monkeypatch.context() as patched:
-        patched.setattr("bostruct.storage.sqlite.Seat", fail)
+        patched.setattr("bostruct.storage.sqlite.FileWriterLock", fail)
         with pytest.raises(StorageError, match="the lock cannot be made"):
             open_new(tmp_path / "new.db")
     assert os.listdir(tmp_path) == ["new.db"]

@@ -11,10 +11,9 @@ import pytest
 from bostruct.outcome import Outcome
 from bostruct.storage.protocol import News, SpaceChange, StorageLost, StoredStudy, TrialRow
 from bostruct.storage.reading import find_study_key, read_progress, read_study
-from bostruct.storage.replica import Replica
+from bostruct.storage.row_storage import Replica
 from bostruct.storage.schema import SCHEMA_VERSION, create_tables
-from bostruct.storage.steps import Step
-from bostruct.storage.writing import insert_study
+from bostruct.storage.writing import Step, insert_study
 from bostruct.testing.storage_laws import STUDY
 
 ROW = TrialRow(0, "{}", "{}", 1.0, 1)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import bostruct as bo
-from bostruct.storage import seats
+from bostruct.storage import locks
+from bostruct.storage.locks import FileWriterLock
 from bostruct.storage.protocol import StorageError, StudyLocked
-from bostruct.storage.seats import Seat
 from tests.programs import start
 
 
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_seat_leaves_nothing_behind(file: Path) -> None:
-    first, second = Seat(file, 1, "study"), Seat(file, 1, "study")
+    first, second = FileWriterLock(file, 1, "study"), FileWriterLock(file, 1, "study")
     with first.deciding():
         assert len(os.listdir(file.parent)) == 3
     assert first.owner != second.owner
@@ -37,10 +37,10 @@ def test_a_seat_leaves_nothing_behind(file: Path) -> None:
 
 
 def test_others_are_found_but_not_those_of_another_study_or_file(file: Path) -> None:
-    seat = Seat(file, 1, "study")
-    others = [Seat(file, 2, "another"), Seat(file.with_name("other.db"), 1, "study")]
+    seat = FileWriterLock(file, 1, "study")
+    others = [FileWriterLock(file, 2, "another"), FileWriterLock(file.with_name("other.db"), 1, "study")]
     assert seat.find_other() is None
-    others.append(Seat(file, 1, "study"))
+    others.append(FileWriterLock(file, 1, "study"))
     assert f"process {os.getpid()} on " in (seat.find_other() or "")
     others.pop().leave()
     assert seat.find_other() is None
@@ -50,8 +50,8 @@ def test_others_are_found_but_not_those_of_another_study_or_file(file: Path) -> 
 
 HOLD = """
 from pathlib import Path
-from bostruct.storage.seats import Seat
-seat = Seat(Path(sys.argv[1]), 1, "study")
+from bostruct.storage.locks import FileWriterLock
+seat = FileWriterLock(Path(sys.argv[1]), 1, "study")
 with seat.deciding():
     print(seat.owner, flush=True)
     sys.stdin.read()
@@ -59,7 +59,7 @@ with seat.deciding():
 
 
 def test_who_is_killed_has_gone_and_keeps_nobody_waiting(file: Path) -> None:
-    seat = Seat(file, 1, "study")
+    seat = FileWriterLock(file, 1, "study")
     with start(HOLD, file) as process:
         owner = process.stdout.readline().strip()
         assert not seat.is_gone(owner)
@@ -75,7 +75,7 @@ def test_who_is_killed_has_gone_and_keeps_nobody_waiting(file: Path) -> None:
     assert os.listdir(file.parent) == []
 
 
-def decide(seat: Seat, decided: threading.Event) -> None:
+def decide(seat: FileWriterLock, decided: threading.Event) -> None:
     with seat.deciding():
         decided.set()
 
@@ -109,14 +109,14 @@ def check_one_thread_decides_once(file: str) -> None:
 
 @pytest.mark.parametrize("owner", ["../../etc/passwd", "", "12-zz", "1" * 11 + "-" + "a" * 12, "1-" + "a" * 12 + "\n"])
 def test_what_a_file_names_as_an_owner_is_no_path(file: Path, owner: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    seat = Seat(file, 1, "study")
-    monkeypatch.setattr(seats, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
+    seat = FileWriterLock(file, 1, "study")
+    monkeypatch.setattr(locks, "find_holder", lambda path: pytest.fail(f"{path} was opened"))
     assert seat.is_gone(owner)
     seat.leave()
 
 
 def test_on_a_network_file_system_there_is_one_writer(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats, "find_network_filesystem", lambda _: "nfs4")
+    monkeypatch.setattr(locks, "find_network_filesystem", lambda _: "nfs4")
     space = {"x": [1, 2, 3]}
     with bo.Study(space, method="random", seed=0, storage=file) as study:
         study.tell(study.ask(), 1.0)
@@ -129,7 +129,7 @@ def test_on_a_network_file_system_there_is_one_writer(file: Path, monkeypatch: p
 
 
 def test_who_leaves_removes_what_the_killed_left(file: Path) -> None:
-    seat = Seat(file, 1, "study")
+    seat = FileWriterLock(file, 1, "study")
     left = file.with_name(f"{file.name}.1.12-0123456789ab.writer")
     left.touch()
     other = file.with_name(f"{file.name}.2.12-0123456789ab.writer")
@@ -139,7 +139,7 @@ def test_who_leaves_removes_what_the_killed_left(file: Path) -> None:
 
 
 def test_who_looks_for_a_writer_is_not_taken_for_it(file: Path) -> None:
-    seat, name = Seat(file, 1, "study"), "12-0123456789ab"
+    seat, name = FileWriterLock(file, 1, "study"), "12-0123456789ab"
     left = file.with_name(f"{file.name}.1.{name}.writer")
     left.touch()
     with open(left) as looked_at:
@@ -149,11 +149,11 @@ def test_who_looks_for_a_writer_is_not_taken_for_it(file: Path) -> None:
 
 
 def test_a_writer_comes_while_another_one_looks_at_its_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seats.secrets, "token_hex", lambda _: "0123456789ab")
+    monkeypatch.setattr(locks.secrets, "token_hex", lambda _: "0123456789ab")
     path = file.with_name(f"{file.name}.1.{os.getpid()}-0123456789ab.writer")
     with open(path, "w") as looked_at, ThreadPoolExecutor(1) as executor:
         fcntl.flock(looked_at, fcntl.LOCK_SH)
-        coming = executor.submit(Seat, file, 1, "study")
+        coming = executor.submit(FileWriterLock, file, 1, "study")
         wait([coming], 0.2)
         path.unlink()
         fcntl.flock(looked_at, fcntl.LOCK_UN)
@@ -164,7 +164,7 @@ def test_a_writer_comes_while_another_one_looks_at_its_file(file: Path, monkeypa
 
 
 def test_a_writer_whose_file_cannot_be_looked_at_may_be_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seat, another = Seat(file, 1, "study"), Seat(file, 1, "study")
+    seat, another = FileWriterLock(file, 1, "study"), FileWriterLock(file, 1, "study")
 
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
@@ -197,7 +197,7 @@ def test_who_may_write_the_file_may_take_its_locks(file: Path) -> None:
     try:
         file.touch()
         file.chmod(0o660)
-        seat = Seat(file, 1, "study")
+        seat = FileWriterLock(file, 1, "study")
         with seat.deciding():
             modes = {path.stat().st_mode & 0o777 for path in file.parent.iterdir()}
         assert modes == {0o660}
@@ -217,7 +217,7 @@ def test_a_writer_whose_file_cannot_be_made_anew_goes_on_once_it_can(file, monke
         trial = study.ask()
         next(file.parent.glob("*.writer")).unlink()
         with monkeypatch.context() as patched:
-            patched.setattr(seats, "acquire", refuse)
+            patched.setattr(locks, "acquire", refuse)
             with pytest.raises(StorageError, match="no space left"):
                 study.tell(trial, 1.0)
         assert study.tell(trial, 1.0).value == 1.0

@@ -9,8 +9,7 @@ from bostruct.storage.protocol import StoredStudy, TrialRow
 from bostruct.storage.reading import read_progress
 from bostruct.storage.rows import add_checksums
 from bostruct.storage.schema import SCHEMA_VERSION, create_tables
-from bostruct.storage.steps import Step, next_study
-from bostruct.storage.writing import insert_study
+from bostruct.storage.writing import Step, insert_study, next_study
 from bostruct.testing.storage_laws import STUDY
 
 

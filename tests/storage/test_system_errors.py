@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.storage.system_errors import check_system
+from bostruct.storage.files import check_system
 
 
 def test_an_error_without_a_number_is_raised_again() -> None:

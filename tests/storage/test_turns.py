@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bostruct.contracts import BostructError
-from bostruct.storage.turns import check_turn, noting_turn
+from bostruct.storage.locks import check_turn, noting_turn
 
 
 def test_a_turn_is_of_one_thread_and_one_study() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.storage import undone
+from bostruct.storage import writing
 from bostruct.storage.protocol import StepUndone, StorageError
-from bostruct.storage.undone import SECONDS, repeat_undone
+from bostruct.storage.writing import SECONDS, repeat_undone
 
 
 def test_a_step_is_made_again_until_it_is_made() -> None:
@@ -26,7 +26,7 @@ def test_a_step_is_made_again_until_it_is_made() -> None:
 @pytest.mark.parametrize(("error", "count"), [(StepUndone, 5), (StorageError, 1)])
 def test_it_is_not_made_again_forever_nor_after_another_error(error, count, monkeypatch):
     calls = []
-    monkeypatch.setattr(undone, "monotonic", lambda: len(calls) * SECONDS / 3)  # at each call, and so after it
+    monkeypatch.setattr(writing, "monotonic", lambda: len(calls) * SECONDS / 3)  # at each call, and so after it
 
     @repeat_undone
     def step() -> None:

@@ -16,7 +16,7 @@ import pytest
 import bostruct as bo
 from bostruct import methods
 from bostruct.contracts import BostructError
-from bostruct.execution import machine_failures
+from bostruct.execution import evaluation
 from bostruct.outcome import Outcome
 from bostruct.study.loop import ObjectiveError
 
@@ -26,7 +26,7 @@ LOST = "CUDA error: an illegal memory access was encountered"
 
 @pytest.fixture(autouse=True)
 def fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_failures, "_met", set())
+    monkeypatch.setattr(evaluation, "_met", set())
 
 
 def make_study(**given: Any) -> bo.Study:

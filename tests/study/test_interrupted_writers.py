@@ -18,15 +18,15 @@ import pytest
 
 import bostruct as bo
 from bostruct.execution import interrupts
-from bostruct.storage import seats
-from bostruct.storage.seats import Seat
+from bostruct.storage import locks
+from bostruct.storage.locks import FileWriterLock
 from bostruct.study import ledger, saving
 from tests.interrupting import interrupt_call
 from tests.study.test_sharing import open_study, stored
 
 pytestmark = pytest.mark.usefixtures("default_sigint")
 STRIDE = 71  # lines between those at which a step is interrupted
-FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, seats)]
+FOLDERS = [Path(str(module.__file__)).parent for module in (ledger, locks)]
 STEPS: dict[str, Callable[[bo.Study, bo.Trial], object]] = {
     "ask": lambda study, _: study.ask(),
     "tell": lambda study, trial: study.tell(trial, 4.0),
@@ -116,15 +116,15 @@ def test_a_step_that_is_interrupted_leaves_all_in_order(name: str, number: signa
 
 @pytest.mark.parametrize("ask", [bo.Study.ask, lambda study: study.optimize(lambda _: 1.0, 5, progress=False)])
 def test_a_trial_whose_ask_is_interrupted_as_it_lets_others_go_on_is_given_back(ask, tmp_path, monkeypatch):
-    give_back = Seat._give_back
+    give_back = FileWriterLock._give_back
 
-    def interrupt_first(seat: Seat, path: Path) -> None:
+    def interrupt_first(seat: FileWriterLock, path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         give_back(seat, path)
 
     with open_study(tmp_path / "runs.db") as one, open_study(tmp_path / "runs.db") as another:
         with monkeypatch.context() as patched:
-            patched.setattr(Seat, "_give_back", interrupt_first)
+            patched.setattr(FileWriterLock, "_give_back", interrupt_first)
             with pytest.raises(KeyboardInterrupt):
                 ask(one)
         assert not one.held
@@ -160,13 +160,13 @@ def test_a_study_that_could_not_be_closed_is_closed_by_the_next(tmp_path, monkey
 
 
 def test_an_interrupt_while_a_study_goes_out_of_scope_is_raised_once_it_is_closed(tmp_path, monkeypatch):
-    give_back = Seat._give_back
+    give_back = FileWriterLock._give_back
 
-    def interrupt(seat: Seat, path: Path) -> None:
+    def interrupt(seat: FileWriterLock, path: Path) -> None:
         signal.raise_signal(signal.SIGINT)
         give_back(seat, path)
 
-    monkeypatch.setattr(Seat, "_give_back", interrupt)
+    monkeypatch.setattr(FileWriterLock, "_give_back", interrupt)
 
     class Slow:
         """An object that is collected with the study, and whose own finalizer, too, would lose what is raised."""

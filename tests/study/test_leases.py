@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from bostruct.storage.locks import FileWriterLock
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.seats import Seat
 from bostruct.storage.sqlite import SqliteWriter
 from bostruct.study.ledger import MAX_ATTEMPTS
 from tests.study.test_sharing import hold_and_die, objective, open_study, stored, take_from
@@ -20,16 +20,16 @@ def test_a_trial_of_the_dead_is_taken_over_once(file: Path, deaths: int, monkeyp
     with open_study(file) as quick:
         for _ in range(deaths):
             hold_and_die(file, signal.SIGKILL)
-        is_gone, asked = Seat.is_gone, []
+        is_gone, asked = FileWriterLock.is_gone, []
 
-        def ask_meanwhile(seat: Seat, owner: str) -> bool:
+        def ask_meanwhile(seat: FileWriterLock, owner: str) -> bool:
             gone = is_gone(seat, owner)
             if not asked:
                 asked.append(0)
                 asked[0] = quick.ask()
             return gone
 
-        monkeypatch.setattr(Seat, "is_gone", ask_meanwhile)
+        monkeypatch.setattr(FileWriterLock, "is_gone", ask_meanwhile)
         with open_study(file) as slow:  # which saw the owner die, too
             (mine,) = asked
             assert slow.ask().number == mine.number + 1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.study.history import GrowingArray, GrowingBatch
 from bostruct.study.ledger import Ledger
 from bostruct.study.saving import write_copy

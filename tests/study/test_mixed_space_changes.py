@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bostruct as bo
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.space_changes import describe_change

@@ -20,7 +20,7 @@ import bostruct as bo
 from bostruct.cli import main
 from bostruct.storage.protocol import LONGEST_NAME, NameTooLong, StorageError, TrialRow
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
-from bostruct.storage.steps import Step
+from bostruct.storage.writing import Step
 from bostruct.study.saving import copy_file
 from tests.programs import start
 

@@ -15,8 +15,8 @@ import pytest
 import bostruct as bo
 from bostruct.contracts import NotWanted, SpaceExhausted, Suggestion
 from bostruct.searchers.baselines import RandomSearch
+from bostruct.storage.locks import FileWriterLock
 from bostruct.storage.protocol import StorageError, StudyLocked
-from bostruct.storage.seats import Seat
 from bostruct.study import loop
 from bostruct.study.loop import Pace
 from tests.programs import start
@@ -141,7 +141,7 @@ def take_from(study: bo.Study, another: bo.Study, monkeypatch: pytest.MonkeyPatc
     """Hand a trial of one study out to another, as if the first had been taken for dead."""
     owner = study._ledger.owner
     with monkeypatch.context() as patched:
-        patched.setattr(Seat, "is_gone", lambda _, one: one == owner)
+        patched.setattr(FileWriterLock, "is_gone", lambda _, one: one == owner)
         return another.ask()
 
 
@@ -255,7 +255,7 @@ def test_a_study_whose_space_changed_by_force_is_not_written(file: Path, monkeyp
     with open_study(file) as study:
         study.tell(study.ask(), 1.0)
         with monkeypatch.context() as patched:
-            patched.setattr(Seat, "find_other", lambda _: None)
+            patched.setattr(FileWriterLock, "find_other", lambda _: None)
             bo.Study(SPACE | {"a": range(14)}, method="random", seed=0, storage=file).close()
         with pytest.raises(StorageError, match="another process changed its space; open the study again"):
             study.ask()

@@ -14,8 +14,8 @@ import bostruct as bo
 from bostruct.contracts import BostructError, Suggestion
 from bostruct.domains.space.rereading import read_contents
 from bostruct.searchers.baselines import RandomSearch
+from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.json_text import dump, parse
-from bostruct.storage.memory import MemoryStorage
 from bostruct.storage.protocol import StorageError, StudyMismatch
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.study.space_changes import SHOWN_REASONS, SpaceChanged, current_row, describe_change, group_reasons

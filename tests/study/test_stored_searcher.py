@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import bostruct as bo
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.protocol import StudyMismatch
 from bostruct.study.prior import stored_prior
 from bostruct.study.space_changes import current_row

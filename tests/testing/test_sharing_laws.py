@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import MemoryStorage
 from bostruct.storage.protocol import News, StudyLocked
 from bostruct.storage.sqlite import SqliteStorage, SqliteWriter
 from bostruct.testing import storage_laws

@@ -10,8 +10,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.backends import open_storage
-from bostruct.storage.documents import DocumentWriter
-from bostruct.storage.memory import MemoryStorage
+from bostruct.storage.documents import DocumentWriter, MemoryStorage
 from bostruct.storage.protocol import News, Storage, StorageError, StoredStudy, StudyWriter
 from bostruct.storage.sqlite import SqliteStorage
 from bostruct.testing import check_storage

@@ -1,4 +1,4 @@
-"""Connections to a server: how they are set up, and what becomes of them in a forked child."""
+"""URLs of databases, of which messages show all but what is secret, and connections to their servers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,30 @@ import re
 import weakref
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, LiteralString, cast
+from typing import TYPE_CHECKING, LiteralString, TypeGuard, cast
+from urllib.parse import quote, urlencode
 
+from bostruct.checks import optional_import
 from bostruct.execution.interrupts import hook_forks
-from bostruct.storage.postgresql.limits import (
-    IDLE_SECONDS,
-    LATE_SECONDS,
-    LOCK_SECONDS,
-    OPEN_SECONDS,
-    PAUSE_SECONDS,
-    RECONNECT_SECONDS,
-    SILENCE_SECONDS,
-    STATEMENT_SECONDS,
-)
-from bostruct.storage.postgresql.place import NO_PASSWORD, Place
 from bostruct.storage.protocol import StorageError
 
 if TYPE_CHECKING:
     import psycopg
 
+RENEW_SECONDS = 10.0  # between two heartbeats of a writer
+GONE_SECONDS = 60.0  # without a heartbeat, after which the trials of a writer are handed out again
+OPEN_SECONDS = 10.0  # of opening a study while nothing answers, as its server may be restarting
+LATE_SECONDS = 1.0  # of opening, after which the log says that it waits
+RECONNECT_SECONDS = 120.0  # within which a lost connection is made again, or the step fails
+CONNECT_SECONDS = 5  # for one try to connect
+PAUSE_SECONDS = 1.0  # between two tries, at most
+SILENCE_SECONDS = 20  # after which a connection that answers nothing is taken for lost, at both of its ends
+LOCK_SECONDS = 30  # for a lock that another step holds
+TURN_SECONDS = 5  # of waiting for the right to decide, between two heartbeats
+STATEMENT_SECONDS = 300  # for one statement, reading 100,000 trials included
+IDLE_SECONDS = 20  # within a step of a process that was stopped, after which the server gives its locks back
+BUSY_SECONDS = 2.0  # of closing, for a thread that still waits for the server
+KEPT_DAYS = 7  # for which the database remembers a writer that is gone
 OLDEST_SERVER = 130000  # nobody mends older ones any more
 LOST = ("08", "57P", "25P03")  # beginnings of SQLSTATE: the server has ended, or is to end, the connection
 # libpq tells no SQLSTATE of a server that ends, or is to accept, a connection that is being made.
@@ -49,22 +54,136 @@ LATER_SETTINGS = {"idle_session_timeout": "0"}  # else the right to decide would
 # What an earlier connection of ours holds is free at once, not when the server finds it lost.
 END_EARLIER = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name = %s AND usename = current_user AND pid <> pg_backend_pid()"""
-
+EXTRA = "postgresql"
+EXPECTED = "storage: expected postgresql://user@host:port/database"
+NO_PASSWORD = "no password supplied"  # in what libpq says
 REFUSED = re.compile(f"FATAL|ERROR|{NO_PASSWORD}")  # in what psycopg says where more tries are in vain
-
-log = logging.getLogger(__name__)
+SHORTEST_HIDDEN = 4  # letters: where all letters "a" of a message are hidden, everybody knows the password
+DEFAULTS = {
+    "connect_timeout": CONNECT_SECONDS,
+    "keepalives_idle": SILENCE_SECONDS // 2,
+    "keepalives_interval": SILENCE_SECONDS // 4,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 1000 * SILENCE_SECONDS,
+}
+# The settings of libpq that nobody else must see.
+SECRETS = frozenset({"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"})
+_SETTING = "(?:host|server|port|user|pass|passwd|pwd)"
+# Of libpq, or a URL with letters too few or too many: either may hold a password.
+_CONNECTION = re.compile(
+    r"^\s*(?:postgres(?:ql)?[:;]*//|postgres(?:ql)?:|[a-z][a-z0-9+.-]+:/+[^/]*:.*@|[^\s/:@]+:[^\s/@]+@[^/]+/)"
+    r"|\b(?:pgpass|(?:pg)?password|dbname|hostaddr)\s*="
+    r"|^\s*//[^/]*:[^/]*@"  # a URL without its scheme
+    # Two settings side by side, by the names of other libraries, too.
+    rf"|\b{_SETTING}\s*=\s*[^\s;]+\s*[\s;]\s*{_SETTING}\s*=",
+    re.IGNORECASE,
+)
+# What could be the name of a file, and is where it ends as that of a database.
+_BARE = re.compile(r"^\s*(?:[^\s/:@]+:[^\s/]+@[^\s/@]+|(?:pass|passwd|pwd)\s*=.*)$", re.IGNORECASE)
+_ENDINGS = (".db", ".db3", ".sqlite", ".sqlite3")
+_FIELD = re.compile(
+    rf"({'|'.join(sorted(SECRETS))}|\b(?:pgpass|pass|passwd|pwd)\b)(\s*=\s*)('[^']*'|[^&\s'\"]+)", re.IGNORECASE
+)
+_LOGIN = re.compile(
+    r"(\bpostgres(?:ql)?:/*[^\s:/@]*:).*@|((?:\b[a-z][a-z0-9+.-]+:/+|(?<!\S)//)[^\s:/@]*:)\S*@", re.IGNORECASE
+)
+# A message may have cut a URL off before its @; digits are a port.
+_CUT = re.compile(r"(\bpostgres(?:ql)?:/*[^\s:/@]*:)(?![0-9]{1,5}(?:[/?,;'\")\s]|$)|\*\*\*@)\S+", re.IGNORECASE)
 _open: weakref.WeakSet[psycopg.Connection] = weakref.WeakSet()
+log = logging.getLogger(__name__)
 
 
-def _close_in_child() -> None:
-    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
-    for connection in list(_open):
-        with suppress(Exception):
-            os.close(connection.fileno())
-    _open.clear()
+class Place:
+    """A database on a server; nothing that a person may see of it holds a password.
+
+    url: as libpq reads it, with or without a password.
+    label: the URL without what is secret, from which `Study.load` opens it again where libpq finds the password.
+
+    Raises StorageError for what is no such URL, MissingExtra without psycopg.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._psycopg = optional_import("psycopg", EXTRA)
+        optional_import("psycopg.conninfo", EXTRA)
+        self._parameters = self._parse(url)
+        self.label = _write_url({name: text for name, text in self._parameters.items() if name not in SECRETS})
+
+    @property
+    def error(self) -> type[psycopg.Error]:
+        """The class of all errors of psycopg."""
+        return self._psycopg.Error
+
+    def connect(self, name: str, *, writes: bool) -> psycopg.Connection:
+        """Open a connection; raise an error of psycopg where the server cannot be reached, or refuses.
+
+        name: of the connection, as the server lists it.
+        writes: whether a standby, which may lag behind, is refused, or passed over where the URL names several hosts.
+        """
+        primary = "primary" if self._psycopg.pq.version() >= 140000 else "read-write"  # 13 asks the session's settings
+        wanted = {"target_session_attrs": primary} if writes else {}
+        given = DEFAULTS | wanted | self._parameters | {"application_name": name, "client_encoding": "UTF8"}
+        try:
+            return self._psycopg.connect(**given, autocommit=True)
+        except OSError as error:  # such as no descriptor that is free, which may pass as an outage does
+            raise self._psycopg.OperationalError(str(error)) from None
+
+    def describe(self, error: BaseException) -> str:
+        """Return the message of an error on one line, without what is secret.
+
+        error: of psycopg, or any other.
+        """
+        diagnostic = getattr(error, "diag", None)
+        said = getattr(diagnostic, "message_primary", None) or str(error) or type(error).__name__
+        if hint := getattr(diagnostic, "message_hint", None):  # such as "Check free disk space."
+            said = f"{said} ({hint})"
+        if NO_PASSWORD in said:
+            said = f"{said} (libpq takes one from PGPASSWORD, or from ~/.pgpass)"
+        for name in SECRETS.intersection(self._parameters):
+            if len(self._parameters[name]) >= SHORTEST_HIDDEN:
+                said = said.replace(self._parameters[name], "***")
+        return " ".join(said.split())
+
+    def _parse(self, url: str) -> dict[str, str]:
+        """Return what the URL says, by the names of libpq, whose own messages would show parts of a password."""
+        _check_separators(url)
+        try:
+            found = self._psycopg.conninfo.conninfo_to_dict(url)
+        except (self._psycopg.Error, UnicodeError):
+            found = None
+        ports = "" if found is None else str(found.get("port", ""))
+        if found is None or not re.fullmatch(r"[0-9,]*", ports):
+            raise StorageError(f"{EXPECTED}; got a URL that libpq cannot read, which is not shown for its password")
+        return {name: str(value) for name, value in found.items() if value is not None}
 
 
-hook_forks(after_in_child=_close_in_child)
+def is_url(given: object) -> TypeGuard[str]:
+    """Tell whether an argument names a PostgreSQL database.
+
+    given: what a user gave as storage.
+    """
+    return isinstance(given, str) and re.match(r"postgres(ql)?://", given, re.IGNORECASE) is not None
+
+
+def _check_separators(url: str) -> None:
+    """Refuse a password with a character that ends it, for its rest would be taken for a host, which is shown."""
+    authority, _, path = url.partition("://")[2].partition("?")[0].partition("/")
+    if authority.count("@") > 1 or "@" in path or "\0" in url:
+        raise StorageError(
+            f"{EXPECTED}; in a user or password write @ as %40, / as %2F, : as %3A, # as %23 and % as %25; better, "
+            "leave the password to PGPASSWORD or ~/.pgpass"
+        )
+
+
+def _write_url(parameters: dict[str, str]) -> str:
+    """Return a URL that says the same; a directory of sockets, and several hosts, are among its parameters."""
+    rest = dict(parameters)
+    user = quote(rest.pop("user", ""), safe="")
+    netloc = f"{user}@" if user else ""
+    if re.fullmatch(r"[\w.-]+", rest.get("host", "")) and "," not in rest.get("port", ""):
+        netloc += rest.pop("host") + (f":{port}" if (port := rest.pop("port", "")) else "")
+    database = quote(rest.pop("dbname", ""), safe="")
+    query = urlencode(rest, quote_via=quote, safe="/")
+    return f"postgresql://{netloc}/{database}" + (f"?{query}" if query else "")
 
 
 def await_connection(place: Place, name: str, settings: dict[str, str], *, writes: bool) -> psycopg.Connection:
@@ -116,7 +235,7 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
         later = LATER_SETTINGS if version >= LATER_SERVER else {}
         sets = "; ".join(f"SET {setting} = {value}" for setting, value in (SETTINGS | later | settings).items())
         connection.execute(cast(LiteralString, sets))
-        _check_name(connection, place, name)
+        _check_pooler(connection, place, name)
         connection.execute(END_EARLIER, (name,))
     except BaseException:
         connection.close()
@@ -125,7 +244,7 @@ def open_connection(place: Place, name: str, settings: dict[str, str], *, writes
     return connection
 
 
-def _check_name(connection: psycopg.Connection, place: Place, name: str) -> None:
+def _check_pooler(connection: psycopg.Connection, place: Place, name: str) -> None:
     """Refuse a pooler that gives connections other names: living writers would be taken for those that are gone."""
     found = connection.execute("SELECT current_setting('application_name')").fetchone()
     if found != (name,):
@@ -142,3 +261,32 @@ def close_connection(connection: psycopg.Connection) -> None:
     """
     _open.discard(connection)
     connection.close()
+
+
+def is_connection(text: str) -> bool:
+    """Tell whether a text is one by which a program connects, not the path of a file.
+
+    text: any.
+    """
+    is_bare = _BARE.search(text) is not None and not text.lower().endswith(_ENDINGS)
+    return is_bare or _CONNECTION.search(text) is not None
+
+
+def hide_passwords(text: str) -> str:
+    """Return a text with `***` in place of the passwords in it; what stands between two URLs may go with them.
+
+    text: any, such as a message that quotes what a user gave.
+    """
+    shown = _LOGIN.sub(lambda found: f"{found[1] or found[2]}***@", text)
+    return _FIELD.sub(r"\1\2***", _CUT.sub(r"\1***", shown))
+
+
+def _close_connections_in_child() -> None:
+    """A forked child must not keep a connection, and what it locks, beyond its parent's death."""
+    for connection in list(_open):
+        with suppress(Exception):
+            os.close(connection.fileno())
+    _open.clear()
+
+
+hook_forks(after_in_child=_close_connections_in_child)

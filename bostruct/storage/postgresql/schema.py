@@ -12,7 +12,7 @@ from bostruct.storage.postgresql.connecting import SCHEMA
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
-from bostruct.storage.undone import repeat_undone
+from bostruct.storage.writing import repeat_undone
 
 # What leads from each version to the next; those that were released never change.
 MIGRATIONS: dict[int, tuple[str, ...]] = {
@@ -114,7 +114,7 @@ def read_rows_version(connection: Connection, where: str) -> int:
 
     Raises StorageError for a schema that is newer, older, or not ours.
     """
-    version = read_version(connection, where)
+    version = read_tables_version(connection, where)
     if version > VERSION:
         raise StorageError(
             f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {VERSION}); "
@@ -123,7 +123,7 @@ def read_rows_version(connection: Connection, where: str) -> int:
     return ROWS_OF[version] if version else 0
 
 
-def read_version(connection: Connection, where: str) -> int:
+def read_tables_version(connection: Connection, where: str) -> int:
     """Return the version of our schema in a database, 0 where it is not there; raise StorageError for what is not ours.
 
     connection: to the database.
@@ -153,24 +153,20 @@ def bring_forward(session: Session) -> None:
     where = session.place.label
 
     def is_current(connection: Connection) -> bool:
-        return read_version(connection, where) == VERSION
+        return read_tables_version(connection, where) == VERSION
 
     if session.read(is_current):
         return
     with session.writing(LOCK_MAKING, is_made=is_current) as (connection, _):
-        before = read_version(connection, where)  # another process may have been quicker
+        before = read_tables_version(connection, where)  # another process may have been quicker
         read_rows_version(connection, where)
         if before == 0:
-            _check_encoding(connection, where)
+            ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
+            if encoding != "UTF8":
+                raise StorageError(f"{where}: expected a database with the encoding UTF8, got {encoding}")
             if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)).fetchone() is None:
                 connection.execute(f"CREATE SCHEMA {SCHEMA}")
         for version in range(before + 1, VERSION + 1):
             for statement in MIGRATIONS[version]:
                 connection.execute(statement)
             connection.execute("UPDATE schema_version SET version = ?", (version,))
-
-
-def _check_encoding(connection: Connection, where: str) -> None:
-    ((encoding,),) = connection.execute("SHOW server_encoding").fetchall()
-    if encoding != "UTF8":
-        raise StorageError(f"{where}: expected a database with the encoding UTF8, got {encoding}")

@@ -19,34 +19,37 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from bostruct.execution.interrupts import handle_deferred
 from bostruct.storage.postgresql.connecting import (
+    BUSY_SECONDS,
+    GONE_SECONDS,
     LOST,
+    PAUSE_SECONDS,
+    RECONNECT_SECONDS,
+    SCHEMA,
+    Place,
     await_connection,
     close_connection,
     open_connection,
 )
-from bostruct.storage.postgresql.limits import (
-    BUSY_SECONDS,
-    GONE_SECONDS,
-    PAUSE_SECONDS,
-    RECONNECT_SECONDS,
-)
-from bostruct.storage.postgresql.place import Place
-from bostruct.storage.postgresql.rights import describe_lack, is_hidden
-from bostruct.storage.postgresql.sql import SqlConnection
+from bostruct.storage.postgresql.sql import Connection, SqlConnection
 from bostruct.storage.protocol import StepUndone, StorageError, StorageLost
 from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:
     import psycopg
 
-T = TypeVar("T")
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 REMOVED = ("42P01", "3F000")  # SQLSTATE: no such table, no such schema
 LOCKED = "55P03"  # SQLSTATE: a lock was not given in time
 FORBIDDEN = "42501"  # SQLSTATE: the role has no right to do this
 ROLLED_BACK = ("40001", "40P01")  # SQLSTATE: a conflict or a deadlock with the statements of others, such as a DELETE
-
+OF_READERS = ("SELECT",)
+OF_WRITERS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+_ROLE = f"""SELECT current_user, has_database_privilege(current_database(), 'CREATE'),
+(SELECT has_schema_privilege(oid, 'USAGE') FROM pg_namespace WHERE nspname = '{SCHEMA}')"""
+_LACKS = f"""SELECT 1 FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE nspname = '{SCHEMA}' AND relkind IN ('r', 'p') AND NOT has_table_privilege(pg_class.oid, ?)"""
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -167,7 +170,7 @@ class Session:
         """
         self._check_process()
         with self._mutex:
-            begin = partial(_begin, lock=lock, parameters=parameters)
+            begin = partial(_begin_writing, lock=lock, parameters=parameters)
             begun = self.repeat(begin, "written")
             try:
                 yield begun
@@ -205,9 +208,11 @@ class Session:
         return StorageError(f"{self.place.label}: {what}: {self.place.describe(error)}{self._find_lack(state)}")
 
     def _is_hidden(self) -> bool:
-        """Tell whether tables are not found because the role may not use their schema."""
+        """Tell whether the schema is there, and its tables are none to the role, which lacks USAGE."""
         with suppress(self.place.error):
-            return self._connection is not None and is_hidden(SqlConnection(self._connection))
+            if self._connection is not None:
+                ((_, _, may_use),) = SqlConnection(self._connection).execute(_ROLE).fetchall()
+                return may_use is False
         return False
 
     def _find_lack(self, state: str | None) -> str:
@@ -354,7 +359,7 @@ class Session:
             )
 
 
-def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
+def _begin_writing(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -> Writing:
     """Begin a transaction and take its lock, at a second attempt where the first one waited in vain.
 
     A server that stood still counts that as time waited for the lock, in which nobody could give it back.
@@ -366,3 +371,28 @@ def _begin(connection: SqlConnection, lock: str, parameters: Sequence[Column]) -
             raise
         connection.execute("ROLLBACK")
     return Writing(connection, connection.begin(WRITE, lock, parameters))
+
+
+def describe_lack(connection: Connection, *, writes: bool) -> str:
+    """Return the end of a message that says what the role lacks for what it was to do; an empty text for nothing.
+
+    connection: of the role, outside a transaction.
+    writes: whether it was to write; else it was to read.
+    """
+    ((role, may_create, may_use),) = connection.execute(_ROLE).fetchall()
+    if may_use is None:  # there is no schema
+        lack = [] if may_create else ["CREATE on the database, where nobody has made the tables of bostruct yet"]
+        return _list_lack(role, lack, writes)
+    needed = OF_WRITERS if writes else OF_READERS
+    missing = [right for right in needed if connection.execute(_LACKS, (right,)).fetchone() is not None]
+    lack = [] if may_use else [f"USAGE on schema {SCHEMA}"]
+    lack += [f"{', '.join(missing)} on tables of schema {SCHEMA}"] if missing else []
+    may_read = bool(may_use) and "SELECT" not in missing
+    return _list_lack(role, lack, writes) + (
+        "; it may look at them, with read_only=True" if writes and lack and may_read else ""
+    )
+
+
+def _list_lack(role: object, lack: list[str], writes: bool) -> str:
+    who = "who writes studies" if writes else "who looks at studies"
+    return f"; role {role} lacks {' and '.join(lack)}, which {who} needs" if lack else ""

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bostruct.checks import optional_import
-from bostruct.storage.postgresql.place import EXTRA
+from bostruct.storage.postgresql.connecting import EXTRA
 from bostruct.storage.rows import Column, Columns
 
 if TYPE_CHECKING:
@@ -93,10 +93,10 @@ def _translate(statement: str) -> Any:
 
 
 def _escape_all(parameters: Sequence[Column]) -> list[Column] | None:
-    return [_escape(one) if isinstance(one, str) else one for one in parameters] or None
+    return [_escape_text(one) if isinstance(one, str) else one for one in parameters] or None
 
 
-def _escape(text: str) -> str:
+def _escape_text(text: str) -> str:
     if ESCAPE in text or "\0" in text:
         return re.sub(f"[{ESCAPE}\0]", lambda found: ESCAPED[found[0]], text)
     return text
@@ -105,8 +105,8 @@ def _escape(text: str) -> str:
 def _unescape_row(row: Columns) -> Columns:
     if not any(isinstance(one, str) and ESCAPE in one for one in row):
         return row
-    return tuple(_unescape(one) if isinstance(one, str) else one for one in row)
+    return tuple(_unescape_text(one) if isinstance(one, str) else one for one in row)
 
 
-def _unescape(text: str) -> str:
+def _unescape_text(text: str) -> str:
     return re.sub(f"{ESCAPE}([01])", lambda found: ESCAPE if found[1] == "1" else "\0", text)

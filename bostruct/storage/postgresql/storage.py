@@ -5,24 +5,83 @@ What a method here has returned from is committed, and as durable as the server'
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+import os
+import platform
+import threading
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
+from typing import TypeVar
 
-from bostruct.storage.postgresql.place import Place
-from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, read_rows_version
-from bostruct.storage.postgresql.seat import list_writers
-from bostruct.storage.postgresql.session import Session
-from bostruct.storage.postgresql.sql import Connection
-from bostruct.storage.postgresql.writer import PostgresqlWriter
-from bostruct.storage.protocol import Storage, StorageError, StoredStudy, StudyRow, check_new_name, explain_second
-from bostruct.storage.reading import read_studies, read_study
-from bostruct.storage.steps import next_study
-from bostruct.storage.undone import repeat_undone
-from bostruct.storage.writing import insert_study
+from bostruct.storage.locks import OWNER, WriterLock, check_turn, noting_turn
+from bostruct.storage.postgresql.connecting import (
+    GONE_SECONDS,
+    KEPT_DAYS,
+    OPEN_SECONDS,
+    RENEW_SECONDS,
+    TURN_SECONDS,
+    Place,
+)
+from bostruct.storage.postgresql.schema import LOCK_MAKING, bring_forward, make_key, read_rows_version
+from bostruct.storage.postgresql.session import LockTaken, Session
+from bostruct.storage.postgresql.sql import Connection, SqlConnection
+from bostruct.storage.protocol import (
+    News,
+    SpaceChange,
+    StorageError,
+    StorageLost,
+    StoredStudy,
+    check_new_name,
+    explain_second,
+)
+from bostruct.storage.reading import find_study_key
+from bostruct.storage.row_storage import RowStorage, RowWriter
+from bostruct.storage.rows import PROGRESS_COLUMNS, Progress
+from bostruct.storage.writing import Step, insert_study, next_study, repeat_undone
+
+OWED_SECONDS = 1.0  # after which it is tried again to give back the right to decide
+# A DELETE of the study locks its row first, too. A weaker lock would let steps pass by a DELETE that waits.
+_LOCK = f"""SELECT {", ".join((*PROGRESS_COLUMNS, "progress.checksum"))} FROM studies
+JOIN progress ON progress.study = studies.id WHERE studies.id = ? AND studies.checksum = ?
+FOR NO KEY UPDATE OF studies FOR UPDATE OF progress"""
+_SIGN = """INSERT INTO receipts (study, owner, revision) VALUES (?, ?, ?)
+ON CONFLICT (study, owner) DO UPDATE SET revision = excluded.revision"""
+_IS_SIGNED = "SELECT 1 FROM receipts WHERE study = ? AND owner = ? AND revision = ?"
+# The heartbeats of others are never in the future, unless the clock of the server was set back since.
+_RENEW = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner, ? AS process),
+ahead AS (
+    UPDATE writers SET renewed = clock_timestamp() FROM mine
+    WHERE writers.study = mine.study AND writers.owner <> mine.owner AND writers.renewed > clock_timestamp()
+) INSERT INTO writers (study, owner, process, renewed) SELECT study, owner, process, clock_timestamp() FROM mine
+ON CONFLICT (study, owner) DO UPDATE SET renewed = clock_timestamp()"""
+# Nobody could renew anything while the server was down. A start in the future says that its clock was set back since.
+_STARTED = "CASE WHEN pg_postmaster_start_time() <= clock_timestamp() THEN pg_postmaster_start_time() END"
+_IS_PRESENT = f"GREATEST(renewed, {_STARTED}) > clock_timestamp() - INTERVAL '{GONE_SECONDS} s'"
+_PRESENT = f"SELECT owner, process, {_IS_PRESENT} FROM writers WHERE study = ?"
+# A process that was stopped keeps its connection, and what that locks.
+_END_DECIDER = f"""SELECT pg_terminate_backend(pid) FROM pg_stat_activity JOIN pg_locks USING (pid)
+WHERE usename = current_user AND datname = current_database()
+AND locktype = 'advisory' AND granted AND objsubid = 1 AND (classid::bigint << 32) | objid::bigint = ?
+AND application_name NOT IN (SELECT 'bostruct ' || owner FROM writers WHERE study = ? AND {_IS_PRESENT})"""
+_FORGET = f"""WITH gone AS (
+    DELETE FROM writers WHERE study = ? AND renewed < clock_timestamp() - INTERVAL '{KEPT_DAYS} days'
+    RETURNING study, owner
+) DELETE FROM receipts USING gone WHERE receipts.study = gone.study AND receipts.owner = gone.owner"""
+_LEAVE = """WITH mine AS (SELECT ?::bigint AS study, ? AS owner),
+receipt AS (DELETE FROM receipts USING mine WHERE receipts.study = mine.study AND receipts.owner = mine.owner)
+DELETE FROM writers USING mine WHERE writers.study = mine.study AND writers.owner = mine.owner"""
+_WRITERS = f"SELECT owner FROM writers WHERE {_IS_PRESENT}"
+_IS_STANDBY = "SELECT pg_is_in_recovery()"
+_GIVE_BACK = "SELECT pg_advisory_unlock_all()"
+HEARTBEAT_FAILED = "a heartbeat failed: %s. Without one for %.0f s, others are handed the trials of this process"
+log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
-class PostgresqlStorage(Storage):
-    """A database of studies, to which each call connects.
+class PostgresqlStorage(RowStorage):
+    """A database of studies on a server.
 
     url: as libpq reads it; `begin` and `save` make the tables where they are absent.
 
@@ -32,27 +91,6 @@ class PostgresqlStorage(Storage):
     def __init__(self, url: str) -> None:
         self._place = Place(url)
         self.label = self.where = self._place.label  # without what is secret
-
-    def studies(self) -> list[StudyRow]:
-        def list_all(connection: Connection) -> list[StudyRow]:
-            found = read_studies(connection, self.label, read_rows_version(connection, self.label))
-            return [one.study for one in found]
-
-        with self._connecting() as session:
-            return session.read(list_all)
-
-    def read(self, name: str | None) -> StoredStudy:
-        def read(connection: Connection) -> StoredStudy:
-            return read_study(connection, name, self.label, read_rows_version(connection, self.label)).stored
-
-        with self._connecting() as session:
-            return session.read(read)
-
-    def begin(self, row: StudyRow) -> tuple[StoredStudy, PostgresqlWriter]:
-        return self._become_writer(StoredStudy(row, []), is_new=False)
-
-    def save(self, stored: StoredStudy) -> PostgresqlWriter:
-        return self._become_writer(stored, is_new=True)[1]
 
     def find_revisions(self) -> dict[int, int] | None:
         try:
@@ -64,29 +102,23 @@ class PostgresqlStorage(Storage):
 
     def find_writers(self) -> frozenset[str] | None:
         """Return the writers that are there; None where that cannot be read now, and on a standby."""
-
-        def list_present(connection: Connection) -> frozenset[str] | None:
-            return list_writers(connection) if read_rows_version(connection, self.label) else frozenset()
-
         try:
-            with self._connecting() as session:
-                return session.read(list_present)
+            return self._read(lambda connection, version: list_writers(connection) if version else frozenset())
         except StorageError:
             return None
 
-    def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> tuple[StoredStudy, PostgresqlWriter]:
+    def _read(self, work: Callable[[Connection, int], T]) -> T:
+        with self._connecting() as session:
+            return session.read(lambda connection: work(connection, read_rows_version(connection, self.label)))
+
+    def _open_writer(self, stored: StoredStudy, *, is_new: bool) -> PostgresqlWriter:
         session = Session(self._place)
         try:
             bring_forward(session)
             self._make(session, stored, is_new=is_new)
-            writer = PostgresqlWriter(session, stored.study.name)
+            return PostgresqlWriter(session, stored.study.name)
         except BaseException:
             session.close()
-            raise
-        try:
-            return writer.read(), writer
-        except BaseException:
-            writer.close()
             raise
 
     @repeat_undone
@@ -115,3 +147,227 @@ class PostgresqlStorage(Storage):
             yield session
         finally:
             session.close()
+
+
+class PostgresqlWriter(RowWriter):
+    """A writer of a study in a database on a server; it is gone a minute after its last heartbeat.
+
+    session: to the database; it is closed with the writer.
+    name: of the study, which is there.
+
+    Raises StorageError.
+    """
+
+    def __init__(self, session: Session, name: str) -> None:
+        self._session, label = session, session.place.label
+        key = session.read(
+            lambda connection: find_study_key(connection, name, label, read_rows_version(connection, label))
+        )
+        super().__init__(key, name, label, ServerWriterLock(session, key.study))
+        self._lost: StorageLost | None = None
+        self._revision = 0  # of the step that is being made
+
+    @property
+    def lost(self) -> StorageLost | None:
+        return self._lost
+
+    @property
+    def is_open(self) -> bool:
+        return self._session.is_open
+
+    def look(self) -> News:
+        with self._noting_loss():
+            progress = self._session.repeat(self._key.read_progress, "read")
+            if (unchanged := self._replica.find_unchanged(progress)) is not None:
+                return unchanged
+            return self._replica.take(self._read(self._replica.read_update))
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        self._check_alone()  # before the step: a connection that is lost in between is made again
+        super().change_space(change, state)
+
+    def check_place(self) -> None:
+        """Raise StorageLost, now and at every later change, where the study or trials are not there any more."""
+        with self._noting_loss():
+            self._session.read(self._replica.check_rows, OPEN_SECONDS)
+
+    def close(self) -> None:
+        if self.is_open:
+            try:
+                self._lock.leave()
+            finally:
+                self._session.close()
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        return self._session.read(work)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[tuple[Connection, Progress]]:
+        with self._session.writing(_LOCK, self._key.parameters, is_made=self._is_made) as (connection, row):
+            before = self._key.check_there(row)
+            self._revision = before.revision + 1
+            yield connection, before
+
+    def _sign(self, step: Step, after: Progress) -> None:
+        if after is not step.before:
+            assert isinstance(step.connection, SqlConnection)
+            step.connection.execute_last(_SIGN, (self._key.study, self.owner, after.revision))
+
+    def _is_made(self, connection: Connection) -> bool:
+        """Tell whether the step that is being made is in the database: no other step of ours has its revision."""
+        signed = connection.execute(_IS_SIGNED, (self._key.study, self.owner, self._revision))
+        return signed.fetchone() is not None
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
+        if self._lost is not None:
+            raise StorageLost(str(self._lost))
+        with super()._noting_loss():
+            yield
+
+    def _lose(self, error: StorageLost) -> StorageLost:
+        self._lost = StorageLost(
+            f"{error}. Nothing is written there any more. "
+            "All trials are in memory, and so is every value that you tell; study.save(path) writes them elsewhere"
+        )
+        return StorageLost(str(self._lost))
+
+
+class ServerWriterLock(WriterLock):
+    """The place of a writer on many machines: a row with its last heartbeat, by the clock of the server.
+
+    A thread renews the row on a connection of its own. Who decides holds an advisory lock on that connection, which the
+    server gives back when it finds the connection lost, or when others end it because its writer is gone; another
+    writer may decide then.
+
+    steps: session of the writer, on which nobody waits for anything while others are looked for.
+    study: id of the study.
+
+    Raises StorageError.
+    """
+
+    def __init__(self, steps: Session, study: int) -> None:
+        super().__init__()
+        self._steps, self._study = steps, study
+        self._process = f"process {os.getpid()} on {platform.node()}"
+        self._decider = make_key("deciding", study)
+        self._turn = (steps.place.label, study)
+        self._is_deciding = False
+        self._owes_turn = False  # the right to decide is to be given back, and the server does not know yet
+        self._giving = threading.Lock()
+        self._session = Session(
+            steps.place,
+            f"bostruct {self.owner}",
+            purpose="heartbeats",
+            lock_timeout=f"'{TURN_SECONDS}s'",
+            synchronous_commit="off",
+        )
+        self._left: SimpleQueue[None] = SimpleQueue()  # gets something when the heartbeat is to end
+        try:
+            self._renew()
+            self._session.query(_FORGET, (study,))
+        except BaseException:
+            self._session.close()
+            raise
+        self._heart = threading.Thread(target=self._beat, name=f"bostruct {self.owner}", daemon=True)
+        self._heart.start()
+
+    @contextmanager
+    def deciding(self) -> Iterator[None]:
+        if self._is_deciding:
+            yield
+            return
+        try:
+            while not self._take_turn():
+                check_turn(self._turn, f"{self._session.place.label}: study {self._study}")  # now: it may lose the lock
+                self._renew()
+            self._is_deciding = True
+            with noting_turn(self._turn):
+                yield
+        finally:
+            self._is_deciding, self._owes_turn = False, True
+            with suppress(StorageError):  # it cannot be reached in time; the heartbeat gives the turn back
+                self._give_turn_back(self._session.query_once)
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        present = {row[0]: row[2] for row in self._steps.query(_PRESENT, (self._study,))}
+        is_back = self._is_back or self._steps.is_back  # asked last: the heartbeat may have been answered meanwhile
+        here = {owner for owner, is_recent in present.items() if is_recent or is_back} | {self.owner}
+        return {owner for owner in owners if not OWNER.fullmatch(owner) or owner not in here}
+
+    def find_other(self) -> str | None:
+        rows = self._steps.query(_PRESENT, (self._study,))
+        return next((process for owner, process, is_recent in rows if is_recent and owner != self.owner), None)
+
+    def leave(self) -> None:
+        """Remove the row, and give all locks back; nothing in a forked child."""
+        self._left.put(None)
+        if threading.current_thread() is not self._heart:  # which may be using the session, where it collects garbage
+            self._remove()
+
+    def _remove(self) -> None:
+        if self._session.is_open:
+            with suppress(StorageError):  # others find the row old in a minute
+                self._session.query_once(_LEAVE, (self._study, self.owner))
+            self._session.close()
+
+    def _give_turn_back(self, run: Callable[[str], object]) -> None:
+        """Let another writer decide, where this one was to do so and has not yet; raise StorageError.
+
+        run: runs a statement on the session, which holds no other lock of this kind.
+        """
+        if not self._session.is_open:  # in a forked child the lock may belong to a thread that is not there
+            return
+        with self._giving:
+            if self._owes_turn:
+                run(_GIVE_BACK)
+                self._owes_turn = False
+
+    def _take_turn(self) -> bool:
+        """Wait a while for the right to decide, and tell whether it was given."""
+        try:
+            self._give_turn_back(self._session.query)  # or the server counts two turns, of which one is given back
+            self._session.query(f"SELECT pg_advisory_lock({self._decider})")
+        except LockTaken:
+            if not self._is_back:
+                self._session.query(_END_DECIDER, (self._decider, self._study))
+            return False
+        return True
+
+    @property
+    def _is_back(self) -> bool:
+        """Tell whether heartbeats are not answered, or were not a short while ago; those of others may not be, too."""
+        return self._session.is_back or self._session.silence > GONE_SECONDS / 2
+
+    def _renew(self) -> None:
+        self._session.query(_RENEW, (self._study, self.owner, self._process))
+
+    def _beat(self) -> None:
+        is_heard = True
+        while not self._is_left(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
+            before, is_heard = is_heard, False
+            with suppress(Exception):  # of the server, which may be there again at the next one, or of the log
+                try:
+                    self._renew()
+                    self._give_turn_back(self._session.query_once)
+                    is_heard = True
+                except Exception as error:
+                    if before and self._session.is_open:
+                        log.warning(HEARTBEAT_FAILED, error, GONE_SECONDS)
+        self._remove()
+
+    def _is_left(self, seconds: float) -> bool:
+        try:
+            self._left.get(timeout=seconds)
+        except Empty:
+            return False
+        return True
+
+
+def list_writers(connection: Connection) -> frozenset[str] | None:
+    """Return the writers of all studies that are there; None on a standby, which hears of heartbeats late.
+
+    connection: to the database, which has our tables.
+    """
+    ((is_standby,),) = connection.execute(_IS_STANDBY).fetchall()
+    return None if is_standby else frozenset(str(row[0]) for row in connection.execute(_WRITERS).fetchall())

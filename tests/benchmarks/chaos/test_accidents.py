@@ -14,9 +14,9 @@ from benchmarks.chaos.isolation import call_isolated
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.specimens import catch_moments, make_specimen, objective, read_studies, wide_space, write_specimen
 from bostruct.outcome import Outcome
-from bostruct.storage import reading, rows, sqlite
+from bostruct.storage import reading, row_storage, rows
 from bostruct.storage.protocol import TrialRow
-from bostruct.storage.replica import Replica
+from bostruct.storage.row_storage import Replica
 from tests.stored import damage
 
 
@@ -56,7 +56,7 @@ def test_a_traceback_and_a_hang_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     make_specimen()  # once a process, with the reader as it is
     for reader, limit in ((lambda *_: {}["nothing"], accidents.LIMIT), (lambda *_: __import__("time").sleep(60), 0.5)):
         with monkeypatch.context() as broken:
-            broken.setattr(sqlite, "read_studies", reader)
+            broken.setattr(row_storage, "read_studies", reader)
             broken.setattr(accidents, "LIMIT", limit)
             strike_file("row deleted", tmp_path / "runs.db", random.Random(0), verdict)
     assert "KeyError: 'nothing'" in verdict.faults["tracebacks"][0]

@@ -12,8 +12,7 @@ from benchmarks.chaos import places, sharing
 from benchmarks.chaos.environment import CASES, run_case
 from benchmarks.chaos.places import check_file, fill_disk, open_study, step
 from benchmarks.chaos.row import Verdict
-from bostruct.storage.database import Database
-from bostruct.storage.sqlite import SqliteWriter
+from bostruct.storage.sqlite import Database, SqliteWriter
 from tests.benchmarks.chaos.judging import judge
 
 
@@ -58,7 +57,7 @@ def test_a_method_that_asks_the_clock_is_found(tmp_path: Path, monkeypatch: pyte
 
 def test_a_lock_that_outlives_its_process_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bostruct.storage.locks._descriptors", set())
-    monkeypatch.setattr("bostruct.storage.locks._close_in_child", lambda: None)
+    monkeypatch.setattr("bostruct.storage.locks._close_locks_in_child", lambda: None)
     monkeypatch.setattr(sharing, "open_study", forget_descriptors(sharing.open_study))
     monkeypatch.setattr(sharing, "CHILD_SECONDS", 5.0)
     assert "otherwise than documented" in judge(sharing.kill_and_fork, tmp_path)

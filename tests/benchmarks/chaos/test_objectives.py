@@ -78,8 +78,8 @@ def test_a_case_finds_nothing(case: str, tmp_path: Path) -> None:
 
 
 def test_an_orphan_and_a_value_of_another_point_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parse = evaluation._parse_value
-    monkeypatch.setattr(evaluation, "_parse_value", lambda value: parse(value + 1.0))
+    parse = evaluation._evaluation_of
+    monkeypatch.setattr(evaluation, "_evaluation_of", lambda value: parse(value + 1.0))
     monkeypatch.setattr(objectives, "await_end", lambda *_: {os.getpid()})
     verdict = run_case("seeds all generators, here", tmp_path)
     assert set(verdict.faults) == {"orphans", "wrong values"}

@@ -21,7 +21,7 @@ from benchmarks.chaos.kills import TWICE_RUNNING
 from benchmarks.chaos.row import Verdict
 from benchmarks.chaos.victim import append_line, make_domain
 from benchmarks.chaos.writer import WAYS, evaluate, log_told
-from bostruct.storage.seats import Seat
+from bostruct.storage.locks import FileWriterLock
 from bostruct.storage.sqlite import SqliteWriter
 from bostruct.study import saving
 from tests.benchmarks.chaos.judging import judge
@@ -182,7 +182,7 @@ def test_a_writer_that_ends_by_itself_and_an_end_by_another_signal_are_found(cro
 
 
 def test_writers_that_decide_side_by_side_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Seat, "deciding", lambda _: nullcontext())
+    monkeypatch.setattr(FileWriterLock, "deciding", lambda _: nullcontext())
     assert "decided side by side" in str(judge(crowded_places.stop_while_deciding, tmp_path))
 
 
@@ -190,7 +190,7 @@ def test_a_study_that_keeps_its_trials_when_it_is_closed_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert judge(crowded_places.close_while_deciding, tmp_path) == {}
-    monkeypatch.setattr(Seat, "leave", lambda _: None)
+    monkeypatch.setattr(FileWriterLock, "leave", lambda _: None)
     monkeypatch.setattr(SqliteWriter, "take_back", lambda *_: None)
     (tmp_path / "broken").mkdir()
     assert "was not handed out" in str(judge(crowded_places.close_while_deciding, tmp_path / "broken"))

@@ -13,7 +13,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.postgresql import connecting
-from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.connecting import Place
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.protocol import StorageError
 from tests.storage.postgresql.proxy import Proxy

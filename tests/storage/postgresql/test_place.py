@@ -16,8 +16,8 @@ import bostruct as bo
 from bostruct.cli import main
 from bostruct.contracts import BostructError, MissingExtra
 from bostruct.storage.backends import open_storage
-from bostruct.storage.postgresql import connecting, limits, session
-from bostruct.storage.postgresql.place import Place, is_url
+from bostruct.storage.postgresql import connecting, session
+from bostruct.storage.postgresql.connecting import Place, is_url
 from bostruct.storage.postgresql.sql import SqlConnection
 from bostruct.storage.protocol import StorageError
 from tests.storage.postgresql.proxy import Proxy
@@ -182,6 +182,6 @@ def test_no_command_shows_the_password(server, database, said, monkeypatch, tmp_
 
 
 def test_times_are_in_order() -> None:
-    assert limits.TURN_SECONDS < limits.RENEW_SECONDS < limits.GONE_SECONDS / 3
-    assert limits.SILENCE_SECONDS + limits.CONNECT_SECONDS < limits.GONE_SECONDS
-    assert limits.IDLE_SECONDS < limits.LOCK_SECONDS < limits.STATEMENT_SECONDS
+    assert connecting.TURN_SECONDS < connecting.RENEW_SECONDS < connecting.GONE_SECONDS / 3
+    assert connecting.SILENCE_SECONDS + connecting.CONNECT_SECONDS < connecting.GONE_SECONDS
+    assert connecting.IDLE_SECONDS < connecting.LOCK_SECONDS < connecting.STATEMENT_SECONDS

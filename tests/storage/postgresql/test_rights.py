@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bostruct.storage.postgresql.rights import OF_READERS, OF_WRITERS
+from bostruct.storage.postgresql.session import OF_READERS, OF_WRITERS
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StorageError
 from bostruct.testing.storage_laws import STUDY

@@ -6,8 +6,7 @@ import pytest
 
 import bostruct as bo
 from bostruct.storage.postgresql import schema
-from bostruct.storage.postgresql.connecting import open_connection
-from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.connecting import Place, open_connection
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StorageError
 from bostruct.storage.schema import SCHEMA_VERSION

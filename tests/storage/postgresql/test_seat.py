@@ -11,10 +11,9 @@ import pytest
 
 import bostruct as bo
 from bostruct.contracts import NotWanted
-from bostruct.storage.postgresql import seat as seat_module
 from bostruct.storage.postgresql import session as session_module
-from bostruct.storage.postgresql.seat import Seat
-from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.postgresql import storage as seat_module
+from bostruct.storage.postgresql.storage import PostgresqlWriter, ServerWriterLock
 from bostruct.storage.protocol import StorageError, StudyLocked
 from tests.storage.postgresql.server import Server
 from tests.storage.test_seats import check_one_thread_decides_once
@@ -33,8 +32,8 @@ def writer_of(study: bo.Study) -> PostgresqlWriter:
     return store
 
 
-def seat_of(study: bo.Study) -> Seat:
-    return writer_of(study)._seat
+def seat_of(study: bo.Study) -> ServerWriterLock:
+    return writer_of(study)._lock
 
 
 @pytest.fixture
@@ -244,19 +243,19 @@ def test_a_heartbeat_that_fails_is_said_once(server, database, url, monkeypatch,
 def test_the_heartbeat_may_be_the_thread_that_closes_its_study(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.05)
     study = open_study(url)
-    seat, renew, closing = seat_of(study), Seat._renew, threading.Event()
+    seat, renew, closing = seat_of(study), ServerWriterLock._renew, threading.Event()
 
-    def close(self: Seat) -> None:
+    def close(self: ServerWriterLock) -> None:
         renew(self)
         if self is seat and not closing.is_set():
             closing.set()
             study.close()  # as the garbage collector does, which runs in any thread
 
-    monkeypatch.setattr(Seat, "_renew", close)
+    monkeypatch.setattr(ServerWriterLock, "_renew", close)
     seat._heart.join(20)
     assert not seat._heart.is_alive()
     with open_study(url) as again:
-        assert seat_of(again).find_other(writer_of(again)._session) is None
+        assert seat_of(again).find_other() is None
 
 
 def test_a_closed_writer_takes_no_turn(url: str) -> None:
@@ -280,15 +279,15 @@ def test_a_clock_of_the_server_that_is_set_back_keeps_nobody_present(server, dat
 def test_a_heartbeat_survives_any_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(seat_module, "RENEW_SECONDS", 0.02)
     with open_study(url) as study:
-        seat, beats, renew = seat_of(study), [], Seat._renew
+        seat, beats, renew = seat_of(study), [], ServerWriterLock._renew
 
-        def fail_once(self: Seat) -> None:
+        def fail_once(self: ServerWriterLock) -> None:
             beats.append(self)
             if len(beats) == 1:
                 raise OSError("no descriptor is free")
             renew(self)
 
-        monkeypatch.setattr(Seat, "_renew", fail_once)
+        monkeypatch.setattr(ServerWriterLock, "_renew", fail_once)
         wait_until(lambda: len(beats) > 2)
         assert seat.owner
 
@@ -316,7 +315,7 @@ def test_a_log_that_fails_ends_no_heartbeat(url: str, monkeypatch: pytest.Monkey
     monkeypatch.setattr(seat_module.log, "warning", fail)
     with open_study(url) as study:
         with monkeypatch.context() as patched:
-            patched.setattr(Seat, "_renew", refuse)
+            patched.setattr(ServerWriterLock, "_renew", refuse)
             wait_until(lambda: beats.count("renew") > 3)
         assert beats.count("log") == 1
         study.tell(study.ask(), 1.0)

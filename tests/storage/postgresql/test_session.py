@@ -17,7 +17,7 @@ import pytest
 import bostruct as bo
 from bostruct.outcome import Outcome
 from bostruct.storage.postgresql import session as session_module
-from bostruct.storage.postgresql.place import Place
+from bostruct.storage.postgresql.connecting import Place
 from bostruct.storage.postgresql.session import LockTaken, Session
 from bostruct.storage.postgresql.storage import PostgresqlStorage
 from bostruct.storage.protocol import StepUndone, StorageError, TrialRow
@@ -320,7 +320,7 @@ def test_a_role_whose_transactions_only_read_has_heartbeats(server: Server, data
     with open_study(url) as study:
         renewed = "SELECT renewed FROM bostruct.writers"
         (before,) = server.query(renewed, database)
-        study._ledger.store._seat._renew()  # type: ignore[union-attr]
+        study._ledger.store._lock._renew()  # type: ignore[union-attr]
         assert server.query(renewed, database) > [before]
 
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import bostruct as bo
-from bostruct.storage.postgresql.writer import PostgresqlWriter
+from bostruct.storage.postgresql.storage import PostgresqlWriter
 from tests.programs import start
 from tests.storage.postgresql.server import Server
 

@@ -1,0 +1,173 @@
+"""The file of a database: whether its path still leads to it, whether this process has it open, and where it lies."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import weakref
+from contextlib import suppress
+from pathlib import Path
+
+from bostruct.checks import has_posix
+from bostruct.execution.interrupts import hook_forks, make_lock
+from bostruct.storage.protocol import StorageError
+
+MOUNTS = Path("/proc/self/mountinfo")
+NETWORK = {"9p", "acfs", "afs", "beegfs", "ceph", "cifs", "coda", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs"}
+NETWORK_FUSE = re.compile(r"fuse\.(ceph|gcsfuse|gluster|goofys|juicefs|mount_?s3|rclone|s3|smb|sshfs|weka)")
+FileIdentity = tuple[int, int]  # device and inode: what a path leads to, whatever it is called
+recognition = make_lock()  # who holds it may look at files by hand that are not open here
+_open_here: set[weakref.ref[OpenFile]] = set()  # a set of the library is changed, and listed, in one piece
+_cut_off: set[FileIdentity | Path] = set()
+
+
+class OpenFile:
+    """The database file at `path`, for as long as a connection has it open, or is about to have.
+
+    path: of the file, which SQLite may have yet to make.
+
+    identity: its device and inode; its path until `identify`.
+    user: the thread whose transaction may have locks on it, as while it is opened; None where there is none.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()
+        self.identity: FileIdentity | Path = path.resolve()  # a path is that of a file which is being opened
+        self.user: int | None = threading.get_ident()
+        self._entry: weakref.ref[OpenFile] = weakref.ref(self, _open_here.discard)
+        _open_here.add(self._entry)
+
+    def identify(self) -> None:
+        """Know the file from now on by its inode, which is not given away while it is open; raises OSError."""
+        self.identity = _file_identity(os.stat(self._path))
+
+    def find_change(self) -> str | None:
+        """Return what became of the file where it is not in its place, None where it is.
+
+        Raises OSError where the folder cannot be looked at.
+        """
+        try:
+            found = os.stat(self._path)
+        except (FileNotFoundError, NotADirectoryError):
+            return f"{self._path} was removed or renamed"
+        if _file_identity(found) != self.identity:
+            return f"{self._path} was replaced by another file"
+        return f"{self._path} was emptied" if found.st_size == 0 else None
+
+    def is_used_by_caller(self) -> bool:
+        """Tell whether this thread has locks on the file by another connection, for which it would wait in vain."""
+        names = {self.identity, self._path.resolve()}  # of one that is being opened, the path is known alone
+        others = (file for file in _list_open() if file is not self and file.identity in names)
+        return any(file.user == threading.get_ident() for file in others)
+
+    def close(self) -> None:
+        """Forget the database, which SQLite has closed, or could not open."""
+        _open_here.discard(self._entry)
+
+
+def is_open_here(path: Path) -> bool:
+    """Return whether this process has the database open.
+
+    Its file must not be opened and closed by hand then: POSIX drops the locks that a process has on a file as soon as
+    the process closes any descriptor of it (https://www.sqlite.org/howtocorrupt.html, section 2.2), and another
+    process could write in the middle of a transaction of ours.
+
+    path: of the file, which need not exist.
+    """
+    return not _find_identities(path).isdisjoint(file.identity for file in _list_open())
+
+
+def is_cut_off(path: Path) -> bool:
+    """Tell whether this process, or one of its parents, was forked while another thread had locks on the database.
+
+    SQLite takes these locks for locks of this process, where they lock nothing, and nobody gives them back
+    (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+
+    path: of the file, which need not exist.
+    """
+    return bool(_cut_off) and not _find_identities(path).isdisjoint(_cut_off)
+
+
+def _list_open() -> list[OpenFile]:
+    return [file for entry in list(_open_here) if (file := entry()) is not None]
+
+
+def _find_identities(path: Path) -> set[FileIdentity | Path]:
+    found: set[FileIdentity | Path] = {path.resolve()}
+    with suppress(FileNotFoundError):
+        found.add(_file_identity(os.stat(path)))
+    return found
+
+
+def _note_cut_off() -> None:
+    _cut_off.update(file.identity for file in _list_open() if file.user is not None)
+
+
+def _file_identity(stat: os.stat_result) -> FileIdentity:
+    return stat.st_dev, stat.st_ino
+
+
+def check_system(error: Exception) -> None:
+    """Raise an error again where a signal handler of the user's raised it; return for one of the system.
+
+    error: that was caught, such as TimeoutError, which handlers of alarms raise. Those of the system have a number.
+    """
+    if isinstance(error, OSError) and error.errno is None:
+        raise error
+
+
+def check_writable(path: Path) -> None:
+    """Raise StorageError where a file cannot be written, for nothing can be made in its folder; else do nothing.
+
+    path: of the file, which need not be there. A folder that is not there is left to others to name.
+    """
+    try:
+        folder = path.resolve().parent  # of the file itself, not of a link to it
+        if not folder.is_dir() or os.access(folder, os.W_OK | os.X_OK):
+            return
+    except (OSError, RuntimeError) as error:  # there is no such path, or nobody may look: others say so
+        check_system(error)
+        return
+    why = "it is on a read-only file system" if _is_read_only(folder) else "this user has no permission to write in it"
+    hint = "; to look at its studies use Study.load(..., read_only=True)" if path.exists() else ""
+    raise StorageError(
+        f"{path}: cannot be written: a study needs a folder to make files in (its journal, its locks), and in {folder} "
+        f"nothing can be made: {why}{hint}"
+    )
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Tell whether a folder is on a file system that nobody may write."""
+    return has_posix() and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
+NETWORK |= {"nfs4", "ocfs2", "orangefs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "wekafs"}
+
+
+def find_network_filesystem(path: Path, mounts: Path = MOUNTS) -> str | None:
+    """Return the type of the network file system that a path is on, None where it is on a disk of this machine.
+
+    path: absolute, without symbolic links; what it names need not be there.
+    mounts: the table of mounts, as Linux writes it; where it cannot be read, as on other systems, None is returned.
+    """
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return None
+    best, found = "", ""
+    for line in lines:
+        place, _, kind = line.partition(" - ")
+        where, kind = _unescape_mount(place.split()[4]), kind.split()[0]
+        is_under = str(path) == where or str(path).startswith(where.rstrip(os.sep) + os.sep)
+        if is_under and len(where) >= len(best):  # the last mounted of one place is what is seen
+            best, found = where, kind
+    return found if found in NETWORK or NETWORK_FUSE.match(found) else None
+
+
+def _unescape_mount(text: str) -> str:
+    """Return a path of the table of mounts, where blanks are written as octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+
+
+hook_forks(after_in_child=_note_cut_off)

@@ -1,0 +1,331 @@
+"""Databases of studies: what their storages and writers share, whichever connection they have.
+
+A server that crashes may lose steps that it had committed, an administrator may put an earlier copy in the place of a
+database, or make a study of the same name anew. Who went on there would write values to the points of others. So each
+writer keeps the checksum of each trial, and proves at each step that the database holds them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from array import array
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager, contextmanager
+from itertools import chain
+from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+
+from bostruct.storage.locks import WriterLock
+from bostruct.storage.postgresql.sql import Connection
+from bostruct.storage.protocol import (
+    News,
+    SpaceChange,
+    Storage,
+    StorageLost,
+    StoredStudy,
+    StudyLocked,
+    StudyRow,
+    StudyWriter,
+    TrialRow,
+)
+from bostruct.storage.reading import StudyKey, WholeStudy, read_checksums, read_later, read_studies, read_study
+from bostruct.storage.rows import Progress, add_checksums
+from bostruct.storage.schema import SCHEMA_VERSION
+from bostruct.storage.writing import Step, repeat_undone
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+class RowStorage(Storage):
+    """A database of studies, to which each call connects: the base of back ends that share the rows and their SQL."""
+
+    def studies(self) -> list[StudyRow]:
+        return self._read(lambda found, version: [one.study for one in read_studies(found, self.label, version)])
+
+    def read(self, name: str | None) -> StoredStudy:
+        return self._read(lambda found, version: read_study(found, name, self.label, version).stored)
+
+    def begin(self, row: StudyRow) -> tuple[StoredStudy, StudyWriter]:
+        return self._become_writer(StoredStudy(row, []), is_new=False)
+
+    def save(self, stored: StoredStudy) -> StudyWriter:
+        return self._become_writer(stored, is_new=True)[1]
+
+    def _become_writer(self, stored: StoredStudy, *, is_new: bool) -> tuple[StoredStudy, RowWriter]:
+        writer = self._open_writer(stored, is_new=is_new)
+        try:
+            return writer.read(), writer
+        except BaseException:
+            writer.close()
+            raise
+
+    @abstractmethod
+    def _read(self, work: Callable[[Connection, int], T]) -> T:
+        """Return what a function finds that sees one moment of the database; raise StorageError.
+
+        work: called with a connection and the version of the rows there, 0 if there are no tables.
+        """
+
+    @abstractmethod
+    def _open_writer(self, stored: StoredStudy, *, is_new: bool) -> RowWriter:
+        """Write a study unless it is there, and return a writer of it.
+
+        stored: the study and all its trials.
+        is_new: whether StorageError is raised if it is there.
+        """
+
+
+class RowWriter(StudyWriter):
+    """A writer of a study in a database, one of any number.
+
+    key: of the study.
+    name: of the study, which is there.
+    label: of the database, for messages.
+    lock: the place of the writer beside the others, which is given back with it.
+    """
+
+    def __init__(self, key: StudyKey, name: str, label: str, lock: WriterLock) -> None:
+        self._key, self._name, self._label, self._lock = key, name, label, lock
+        self._replica = Replica(key)
+        self._step: Step | None = None  # that is being made
+
+    def read(self) -> StoredStudy:
+        """Return the study as it is now, from which on `look` tells what changed."""
+        return self._replica.take_all(
+            self._read(lambda connection: read_study(connection, self._name, self._label, SCHEMA_VERSION))
+        )
+
+    @property
+    def owner(self) -> str:
+        return self._lock.owner
+
+    def deciding(self) -> AbstractContextManager[None]:
+        return self._lock.deciding()
+
+    def find_gone(self, owners: AbstractSet[str]) -> set[str]:
+        with self._noting_loss():
+            return self._lock.find_gone(owners)
+
+    @contextmanager
+    def changing(self) -> Iterator[News]:
+        with self._stepping() as step:
+            yield self._replica.read_news(step)
+
+    def look(self) -> News:
+        with self._noting_loss():
+            return self._replica.take(self._read(self._replica.read_update))
+
+    def insert(self, row: TrialRow, state: str | None = None) -> None:
+        self._change(Step.insert, row, state)
+
+    def change(self, row: TrialRow, status: str) -> None:
+        self._change(Step.change, row, status)
+
+    def take_back(self, *numbers: int) -> None:
+        self._change(Step.take_back, numbers)
+
+    def change_space(self, change: SpaceChange, state: str) -> None:
+        self._change(Step.change_space, change, state)
+
+    @repeat_undone
+    def _change(self, change: Callable[Concatenate[Step, P], None], *given: P.args, **named: P.kwargs) -> None:
+        """Make a change within the step that is being made, or a step of its own."""
+        with self._stepping() as step:
+            change(step, *given, **named)
+
+    @contextmanager
+    def _stepping(self) -> Iterator[Step]:
+        """Give the step that is being made, or make one of its own of the block.
+
+        Raises StepUndone where the connection was lost before it was made.
+        """
+        if self._step is not None:
+            yield self._step
+            return
+        try:
+            with self._noting_loss(), self._transaction() as (connection, before):
+                self._step = step = Step(connection, before, self._key.where)
+                self._replica.begin(step)
+                yield step
+                after, self._step = step.finish(), None  # nothing more belongs to it while it is committed
+                self._sign(step, after)
+        finally:
+            self._step = None
+        self._replica.end(step, after)
+
+    def _check_alone(self) -> None:
+        """Raise StudyLocked if another writer is there."""
+        if (holder := self._lock.find_other()) is not None:
+            raise StudyLocked(f"{self._key.where}: its space cannot be changed while it is open in {holder}")
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
+        """Write nothing any more once the study is lost, and leave the locks to whoever opens another in its place."""
+        try:
+            yield
+        except StorageLost as error:
+            self._lock.leave()
+            raise self._lose(error) from error
+
+    @abstractmethod
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        """Return what a function finds that sees one moment of the database; raise StorageError."""
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[tuple[Connection, Progress]]:
+        """Keep others from writing the study, and make all changes of a block at its end, or none."""
+
+    def _sign(self, step: Step, after: Progress) -> None:
+        """Write, at the end of a transaction, what proves later that it was made."""
+
+    @abstractmethod
+    def _lose(self, error: StorageLost) -> StorageLost:
+        """Write nothing any more, and return what is to be raised now."""
+
+
+class Replica:
+    """The study as the holder of a writer knows it: up to which step, and the checksum of each trial.
+
+    key: of the study.
+    """
+
+    def __init__(self, key: StudyKey) -> None:
+        self._key = key
+        self._mark = Mark(0, 0, 0, 0)
+        self._checksums = array("q")  # of the trials, by number
+        self._pending: Update | None = None  # in the step that is being made, which may never be done
+
+    def take_all(self, found: WholeStudy) -> StoredStudy:
+        """Know a study as it was read, and return it.
+
+        found: the study.
+        """
+        self._checksums = array("q", found.checksums)
+        revision, digest = found.progress.revision, found.progress.digest
+        self._mark = Mark(revision, digest, len(found.stored.changes), add_checksums(*found.checksums))
+        return found.stored
+
+    def find_unchanged(self, progress: Progress) -> News | None:
+        """Return the news where nothing was written, as it is most of the time; None where they are to be read.
+
+        progress: of the study as it is in the database.
+
+        Raises StorageLost where the database does not hold the step that the holder knows.
+        """
+        mark = self._mark
+        if progress.revision > mark.revision:
+            return None
+        if (progress.revision, progress.digest) != (mark.revision, mark.digest):
+            raise self._explain_loss()
+        return News([], progress.state, mark.n_changes)
+
+    def read_update(self, connection: Connection, progress: Progress | None = None) -> Update:
+        """Return what was written since; raise StorageLost where the rest is not what the holder knows.
+
+        connection: to the database, within a transaction, so that all is of one moment.
+        progress: of the study as it is there; None to read it.
+        """
+        progress = self._key.read_progress(connection) if progress is None else progress
+        if (unchanged := self.find_unchanged(progress)) is not None:
+            return Update(unchanged, progress, {})
+        found = read_later(connection, progress, self._mark.revision, self._key.where)
+        changes = read_checksums(connection, "changes", progress.study)
+        checksums = {one.row.number: one.checksum for one in found}
+        rest = add_checksums(progress.digest, *(-one for one in changes))
+        if self._find_sum(self._mark.sum, checksums) != rest:
+            # The mark lags behind the checksums where an exception of another thread's making cut `take` short.
+            known = add_checksums(*self._checksums)
+            if self._find_sum(known, checksums) != rest:
+                raise self._explain_loss()
+        return Update(News([one.row for one in found], progress.state, len(changes)), progress, checksums)
+
+    def check_rows(self, connection: Connection) -> None:
+        """Raise StorageLost where trials are not in the database that were written, by whomever.
+
+        It takes milliseconds, as it reads the checksum of each trial.
+
+        connection: to the database, within a transaction, so that all is of one moment.
+        """
+        progress = self._key.read_progress(connection)
+        self.find_unchanged(progress)
+        found = [read_checksums(connection, table, progress.study) for table in ("trials", "changes")]
+        if add_checksums(*chain(*found)) != progress.digest:
+            raise self._explain_loss()
+
+    def take(self, update: Update) -> News:
+        """Know what was read, and return the news.
+
+        update: as of `read_update`.
+        """
+        news, progress, checksums = update
+        known = self._find_sum(self._mark.sum, checksums)
+        for number in sorted(checksums):
+            self._checksums[number : number + 1] = array("q", [checksums[number]])
+        self._mark = Mark(progress.revision, progress.digest, news.n_changes, known)
+        return news
+
+    def begin(self, step: Step) -> None:
+        """Begin to follow a step; raise StorageLost where the database does not hold the step that the holder knows.
+
+        step: that is being made by the holder.
+        """
+        news = self.find_unchanged(step.before)
+        self._pending = None if news is None else Update(news, step.before, {})
+
+    def read_news(self, step: Step) -> News:
+        """Return what others wrote before a step, which the holder knows once the step is done; raise StorageLost.
+
+        step: that is being made.
+        """
+        self._pending = self.read_update(step.connection, step.before)
+        return self._pending.news
+
+    def end(self, step: Step, after: Progress) -> None:
+        """Know what a step has written, which is done; where the holder has not read what others wrote before, not yet.
+
+        step: that was made.
+        after: the progress after it.
+        """
+        if (before := self._pending) is not None:
+            news = before.news._replace(n_changes=before.news.n_changes + step.n_changes)
+            self.take(Update(news, after, {**before.checksums, **step.checksums}))
+
+    def _explain_loss(self) -> StorageLost:
+        return StorageLost(
+            f"{self._key.where} is not as this process knew it at step {self._mark.revision}: its server lost "
+            "committed steps in a crash, an earlier copy was put in its place, or trials were removed by hand"
+        )
+
+    def _find_sum(self, known: int, checksums: Mapping[int, int]) -> int:
+        """Return the sum of all checksums if some are new, by the sum of those that are kept."""
+        replaced = (-self._checksums[number] for number in checksums if number < len(self._checksums))
+        return add_checksums(known, *replaced, *checksums.values())
+
+
+class Update(NamedTuple):
+    """All that was written after the step that the holder knows.
+
+    news: for the holder.
+    progress: of the study then.
+    checksums: of the trials in the news, by number.
+    """
+
+    news: News
+    progress: Progress
+    checksums: Mapping[int, int]
+
+
+class Mark(NamedTuple):
+    """The step up to which a study is known.
+
+    revision: of the step.
+    digest: of the progress at that step.
+    n_changes: of the space, until then.
+    sum: of the checksums of the trials, modulo 2 to the 64, signed.
+    """
+
+    revision: int
+    digest: int
+    n_changes: int
+    sum: int
