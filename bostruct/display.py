@@ -134,15 +134,15 @@ def element(tag: str, *children: object, **attributes: object) -> Html:
     """
     given = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     shown = [
-        f" {name}" if value is True else f' {name}="{_escape_text(value)}"'
+        f" {name}" if value is True else f' {name}="{_escape_html(value)}"'
         for name, value in given.items()
         if value is not None and value is not False
     ]
-    inside = "".join(map(_escape_text, children))
+    inside = "".join(map(_escape_html, children))
     return Html(f"<{tag}{''.join(shown)}>{inside}" + ("" if tag in VOID else f"</{tag}>"))
 
 
-def _escape_text(value: object) -> str:
+def _escape_html(value: object) -> str:
     return value if isinstance(value, Html) else escape(printable_lines(str(value)))
 
 

@@ -82,9 +82,9 @@ class AnnealedSearch(Maximizer):
             has = winner >= 0  # which walks have a neighbor above -inf
             found = Scored(domain.take(neighbors, winner[has]), top[has])
             heat = max(self.temperature * (1.0 - step / self.steps) ** 2, COLDEST)
-            walkers = _move(domain, walkers, found, has, heat, rng)
+            walkers = _move_walkers(domain, walkers, found, has, heat, rng)
             met.append(found)
-        ends = _rank(domain, met)
+        ends = _rank_moves(domain, met)
         info = {"candidates": len(candidates), "steps": self.steps, "best_score": float(ends.scores[0])}
         return ends.points, info
 
@@ -109,7 +109,7 @@ class AnnealedSearch(Maximizer):
         return Scored(points, np.concatenate([scores[chosen], of_elite]))
 
 
-def _move(
+def _move_walkers(
     domain: Domain, here: Scored, found: Scored, has: npt.NDArray[np.bool_], heat: float, rng: np.random.Generator
 ) -> Scored:
     """Return where walks are after a step: at the neighbor found, or where they were."""
@@ -122,7 +122,7 @@ def _move(
     return Scored(domain.take(domain.join(here.points, found.points), places), scores)
 
 
-def _rank(domain: Domain, met: Sequence[Scored]) -> Scored:
+def _rank_moves(domain: Domain, met: Sequence[Scored]) -> Scored:
     """Return the best points of all that were met, best first, each once."""
     points, scores = domain.join(*(one.points for one in met)), np.concatenate([one.scores for one in met])
     order = np.argsort(-scores, kind="stable")

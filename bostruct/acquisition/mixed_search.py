@@ -151,7 +151,7 @@ class MixedSearch(Maximizer):
         bounds = np.tile([0.0, 1.0], (start.size, 1))
         options = {"maxiter": self.most_steps, "maxfun": 2 * self.most_steps}
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        points = _move(domain, climbers.points, begin, _replace(begin, has, np.clip(found.x, 0.0, 1.0)))
+        points = _move_coordinate(domain, climbers.points, begin, _replace(begin, has, np.clip(found.x, 0.0, 1.0)))
         scores = score(points)
         better = np.flatnonzero(scores > climbers.scores)
         taken = np.arange(len(scores))
@@ -187,7 +187,7 @@ def _replace(shares: Array, has: npt.NDArray[np.bool_], values: Array) -> Array:
     return replaced
 
 
-def _move(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
+def _move_coordinate(domain: LocalDomain, points: Batch, begin: Array, end: Array) -> Batch:
     """Return each point with other shares, where that is valid; else part of the way to them, or where it was."""
     moved = domain.with_shares(points, end)
     for i in range(len(begin)):

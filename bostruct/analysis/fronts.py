@@ -173,7 +173,7 @@ def plot_hypervolume(
 
     Raises MissingExtra without matplotlib, TypeError or ValueError where there is nothing to draw.
     """
-    groups = _group_results(results)
+    groups = _group_by_name(results)
     runs = [result for group in groups.values() for result in group]
     _check_goals(runs)
     corner = find_corner(runs) if reference is None else reference
@@ -244,7 +244,7 @@ def _check_goals(runs: list[Result]) -> None:
             raise ValueError(f"results: expected runs of equal goals, got {first}; and {goals}")
 
 
-def _group_results(results: object) -> dict[str, list[Result]]:
+def _group_by_name(results: object) -> dict[str, list[Result]]:
     """Return the results of each name that has some; a run alone has the name of its method."""
     if not isinstance(results, Mapping):
         alone = require_result(results)

@@ -62,7 +62,7 @@ def plot_parallel_coordinates(
     sign = -1.0 if result.goals.directions[objective] == "maximize" else 1.0
     values = np.array([trial.values[objective] for trial in trials])
     ranks = np.argsort(np.argsort(sign * values, kind="stable"), kind="stable")  # 0 is the best
-    heights = np.column_stack([*map(_place, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
+    heights = np.column_stack([*map(_place_on_axis, columns), 1.0 - ranks / max(len(trials) - 1, 1)])
     _draw_lines(axes, heights, ranks, trials)
     _draw_columns(axes, columns)
     what = name_objective(result, objective)
@@ -74,7 +74,7 @@ def plot_parallel_coordinates(
     return axes
 
 
-def _place(column: PointColumn) -> Array:
+def _place_on_axis(column: PointColumn) -> Array:
     """Return heights in [0, 1]; trials of one category are spread a little, the same way every time (n,)."""
     shares = column.shares()
     if not column.categories:

@@ -136,13 +136,13 @@ def plot_convergence(
     if isinstance(getattr(results, "result", results), Result):
         return plot_history(require_result(results), ax, optimum)
     check_optimum(optimum)
-    groups = _group_results(results)
-    curves = [_average(label, group) for label, group in groups.items()]
+    groups = _group_by_method(results)
+    curves = [_mean_curve(label, group) for label, group in groups.items()]
     runs = [result for group in groups.values() for result in group]
     direction, beginning = runs[0].direction, min(map(count_beginning, runs))
     longest = int(max(curve.trials[-1] for curve in curves))
     axes = take_axes(ax, 8.6, 4.6)
-    scale = choose_scale(*_values_of(curves, beginning, direction, optimum))
+    scale = choose_scale(*_axis_values(curves, beginning, direction, optimum))
     scale.apply(axes, direction)
     compress_beginning(axes, beginning, longest, f"first {beginning}")
     shared = beginning if _is_shared(curves, beginning) else 0
@@ -215,15 +215,15 @@ def choose_run_scale(result: Result, optimum: float | None = None) -> ValueScale
     steps, beginning = result.incumbents, count_beginning(result)
     told = [step.told for step in steps if step.told.status == "completed"]
     chosen = [trial for trial in told if trial.origin not in BEGINNING]
-    kept = _list_values([trial for trial in chosen if trial.is_feasible])
+    kept = _list_run_values([trial for trial in chosen if trial.is_feasible])
     best = [step.best_value for step in steps[first_that_matters(beginning, len(steps)) - 1 :]]
     late = np.array([value for value in best if value is not None], dtype=np.float64)
-    values = _list_values(told)
+    values = _list_run_values(told)
     matters = pick_what_matters(values, late, kept, result.direction, optimum)
-    return choose_scale_of_most(values, matters, _list_values(chosen), result.direction)
+    return choose_scale_of_most(values, matters, _list_run_values(chosen), result.direction)
 
 
-def _list_values(trials: Sequence[Trial]) -> Array:
+def _list_run_values(trials: Sequence[Trial]) -> Array:
     return np.array([trial.value for trial in trials], dtype=np.float64)
 
 
@@ -325,7 +325,7 @@ def best_so_far(results: Sequence[Result]) -> tuple[Array, Array]:
     return np.arange(first + 1, longest + 1, dtype=np.float64), padded[:, first:]
 
 
-def _group_results(results: object) -> dict[str, list[Result]]:
+def _group_by_method(results: object) -> dict[str, list[Result]]:
     """Return the results of each curve by its name; raise TypeError where one has none, BostructError."""
     groups = results if isinstance(results, Mapping) else {"": results}
     named = {str(label): list_runs(str(label), group) for label, group in groups.items()}
@@ -339,13 +339,13 @@ def _group_results(results: object) -> dict[str, list[Result]]:
     return named
 
 
-def _average(label: str, group: list[Result]) -> _Curve:
+def _mean_curve(label: str, group: list[Result]) -> _Curve:
     trials, best = best_so_far(group)
     error = best.std(axis=0, ddof=1) / math.sqrt(len(group)) if len(group) > 1 else None
     return _Curve(label, trials, best.mean(axis=0), error, len(group))
 
 
-def _values_of(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
+def _axis_values(curves: list[_Curve], beginning: int, direction: str, optimum: float | None) -> tuple[Array, Array]:
     """Return all values of curves, and those that the axis must show: all after the initial phase."""
     values = np.concatenate([curve.mean for curve in curves])
     longest = int(max(curve.trials[-1] for curve in curves))

@@ -307,13 +307,13 @@ def _predict_slices(
 
 
 def _lay_line(result: Result, column: PointColumn, best: Mapping[str, Any]) -> _Line:
-    places, values = _list_values(column)
+    places, values = _list_slice_values(column)
     points = [{**best, column.name: value} for value in values]
     is_point = np.array([_is_point(result, point) for point in points])
     return _Line(column.name, places, is_point, [point for point, fits in zip(points, is_point, strict=True) if fits])
 
 
-def _list_values(column: PointColumn) -> tuple[Array, list[Any]]:
+def _list_slice_values(column: PointColumn) -> tuple[Array, list[Any]]:
     """Return places on the axis and the values that stand for them: all categories, or numbers among those told."""
     if column.categories:
         return np.arange(len(column.categories), dtype=np.float64), list(column.categories)

@@ -194,7 +194,7 @@ class Domain(ABC):
 
         x: one point.
         """
-        return _freeze(self.encode(x))
+        return _freeze_json(self.encode(x))
 
     def keys(self, batch: Batch) -> list[Hashable]:
         """Return one hashable for each point, equal exactly if the points are equal.
@@ -326,7 +326,7 @@ class Domain(ABC):
         return type(other) is type(self) and isinstance(other, Domain) and other.to_json() == self.to_json()
 
     def __hash__(self) -> int:
-        return hash(_freeze(self.to_json()))
+        return hash(_freeze_json(self.to_json()))
 
 
 class LocalDomain(Domain):
@@ -602,11 +602,11 @@ def token(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest()) >> 1
 
 
-def _freeze(data: Any) -> Hashable:
+def _freeze_json(data: Any) -> Hashable:
     """Return JSON as a hashable, equal exactly if the JSON is equal."""
     if isinstance(data, Mapping):
-        return tuple(sorted((name, _freeze(one)) for name, one in data.items()))
-    return tuple(map(_freeze, data)) if isinstance(data, list | tuple) else data
+        return tuple(sorted((name, _freeze_json(one)) for name, one in data.items()))
+    return tuple(map(_freeze_json, data)) if isinstance(data, list | tuple) else data
 
 
 def _list_entries(data: Any, place: str) -> Iterator[str]:

@@ -194,7 +194,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
 
         batches: one batch for each domain, in their order, all of one length.
         """
-        own = [_freeze(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
+        own = [_freeze_batch(domain, batch) for domain, batch in zip(self.domains, batches, strict=True)]
         parts, keys = zip(*(batch for batch, _ in own), strict=True), zip(*(keys for _, keys in own), strict=True)
         return [JointPoint(part, key) for part, key in zip(parts, keys, strict=True)]
 
@@ -375,7 +375,7 @@ class Joint(LocalDomain, ChoiceDomain, TreeDomain):
         before, after = slice(None, i), slice(i + 1, None)
         return [
             JointPoint((*x.parts[before], part, *x.parts[after]), (*x.key[before], key, *x.key[after]))
-            for part, key in zip(*_freeze(self.domains[i], batch), strict=True)
+            for part, key in zip(*_freeze_batch(self.domains[i], batch), strict=True)
         ]
 
 
@@ -411,7 +411,7 @@ def as_part(name: str, given: object) -> Domain:
     return check_part(f"parts: {name}", given, Domain, also="a dict of variables or ", error=WrongPart)
 
 
-def _freeze(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
+def _freeze_batch(domain: Domain, batch: Batch) -> tuple[Batch, list[Hashable]]:
     """Return the batch as joint points hold it, which nobody can change, and its keys."""
     own = domain.join(batch)
     if isinstance(own, np.ndarray):

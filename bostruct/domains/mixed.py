@@ -156,7 +156,7 @@ def split_conditions(
         for parent, test in one.when.items():
             if parent in parts:
                 made = PartTest(describe_when({parent: test}), positions[parent], name, parent, parts[parent], test)
-                own[_place(tests, made, {*variables, *parts})] = True
+                own[_place_test(tests, made, {*variables, *parts})] = True
         found[name] = one
         if own != dict(one.when):
             found[name] = copy.copy(one)
@@ -164,7 +164,7 @@ def split_conditions(
     return found | {label: Binary() for label in tests}, tuple(tests.values())
 
 
-def _place(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> str:
+def _place_test(tests: dict[str, PartTest], made: PartTest, taken: set[str]) -> str:
     """Add a test to others unless it is there already; return its label, which no other has."""
     label, number = made.label, 2
     while (label in tests and tests[label].test != made.test) or label in taken:
@@ -210,7 +210,7 @@ class MixedSpace(Joint):
         n_variables = sum(isinstance(one, Variable) for one in self.named_values.values())
         rules = show_rules(len(self.constraints))
         caption = f"Space of {n_variables} variables and {len(self.order) - n_variables} other domains{rules}"
-        return html_table(_list_values(self).items(), caption=caption)
+        return html_table(_nest_values(self).items(), caption=caption)
 
     @property
     def pool(self) -> list[JointPoint]:
@@ -645,11 +645,11 @@ def _as_text(description: object) -> str:
     return hide_addresses(json.dumps(description))
 
 
-def _list_values(domain: Joint) -> dict[str, object]:
+def _nest_values(domain: Joint) -> dict[str, object]:
     """Return the variables and domains of a space, with those of the spaces inside as dicts of their own."""
     shown: dict[str, object] = {}
     for name, one in domain.named_values.items():
-        shown[name] = _list_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
+        shown[name] = _nest_values(one) if isinstance(one, Joint) else one.variables if isinstance(one, Space) else one
     return shown
 
 

@@ -56,11 +56,11 @@ class StructureChoices:
             one
             for (name, variable), own in zip(variables.items(), columns, strict=True)
             if own[0] != ABSENT
-            for one in _describe(name, variable, own)
+            for one in _list_variable_choices(name, variable, own)
         ]
 
 
-def _describe(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
+def _list_variable_choices(name: str, variable: Variable, columns: Sequence[int]) -> list[Choice]:
     return [coordinate(name, variable, columns[0])] if variable.width == 1 else list_choices(name, variable, columns)
 
 

@@ -59,14 +59,14 @@ def _divide(rows: list[tuple[int, ...]], ends: tuple[int, ...]) -> list[Edges]:
     closed: list[Edges] = []
     start = 0
     for stop in [*sorted({row[-1] for row in rows}), ends[-1]]:
-        now = set(_divide(_minimal([row[:-1] for row in rows if row[-1] <= start]), ends[:-1]))
+        now = set(_divide(_minimal_corners([row[:-1] for row in rows if row[-1] <= start]), ends[:-1]))
         closed += [(*box, (since, start)) for box, since in open_since.items() if box not in now]
         open_since = {box: open_since.get(box, start) for box in sorted(now)}
         start = stop
     return closed + [(*box, (since, start)) for box, since in open_since.items()]
 
 
-def _minimal(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def _minimal_corners(rows: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return the rows that no other row dominates, each once; of few rows several times as fast as by arrays."""
     kept: list[tuple[int, ...]] = []
     for row in sorted(set(rows)):  # what dominates a row comes before it
@@ -184,7 +184,7 @@ def _same_samples(predictions: Sequence[Prediction]) -> list[Prediction]:
 def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     """Return the logarithm of the expected length of each side above the value (s, m, p)."""
     sd = np.sqrt(prediction.variance)[..., None]
-    expected = np.log(sd) + log_h(_standardize(spans.edges, prediction))  # E max(edge - f, 0)
+    expected = np.log(sd) + log_h(_standardize_edges(spans.edges, prediction))  # E max(edge - f, 0)
     high = expected[..., spans.high]
     apart = np.where(spans.low < 0, np.inf, high - expected[..., spans.low])
     with np.errstate(divide="ignore", invalid="ignore"):  # where rounding made `apart` negative, which is set below
@@ -198,7 +198,7 @@ def _log_sides(spans: Spans, prediction: Prediction) -> Array:
     return found
 
 
-def _standardize(edges: Array, prediction: Prediction) -> Array:
+def _standardize_edges(edges: Array, prediction: Prediction) -> Array:
     """Return how many standard deviations edges are above the mean (s, m, e), at least `FARTHEST`."""
     return np.maximum((edges - prediction.mean[..., None]) / np.sqrt(prediction.variance)[..., None], FARTHEST)
 
@@ -206,7 +206,7 @@ def _standardize(edges: Array, prediction: Prediction) -> Array:
 def _sum_slopes(shares: Array, spans: Spans, prediction: Prediction) -> Prediction:
     """Return the derivatives in mean and variance of the logarithm of the sum over boxes, (s, m) each."""
     sd = np.sqrt(prediction.variance)
-    z = _standardize(spans.edges, prediction)
+    z = _standardize_edges(spans.edges, prediction)
     log_side = _log_sides(spans, prediction)
     # dE/dmean = -Phi, dE/dsd = phi
     of_mean, of_sd = (_at_ends(spans, logs, log_side) for logs in (log_ndtr(z), log_density(z)))

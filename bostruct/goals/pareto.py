@@ -196,7 +196,7 @@ def hypervolume(front: Array, reference: Array) -> float:
 
     Source: While et al. 2012 (WFG), the sum of the exclusive volumes of the points in order of the last objective.
     """
-    return _sum_exclusive(_minimal(front[np.all(front < reference, axis=1)]), reference)
+    return _sum_exclusive(_minimal_rows(front[np.all(front < reference, axis=1)]), reference)
 
 
 def exclusive_volume(x: Array, front: Array, reference: Array) -> float:
@@ -232,7 +232,7 @@ def _sum_exclusive(front: Array, reference: Array) -> float:
         return float(heights @ exclusive)
 
 
-def _minimal(points: Array) -> Array:
+def _minimal_rows(points: Array) -> Array:
     """Return the distinct points that no other one dominates, in lexicographic order."""
     distinct = np.unique(points, axis=0)
     if distinct.shape[1] == 2:  # a point comes after all that dominate it

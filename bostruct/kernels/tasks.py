@@ -57,7 +57,7 @@ class TaskJoin:
     join: Callable[..., Batch]
 
     def __call__(self, *batches: Batch) -> TaskBatch:
-        parts = [_split(batch) for batch in batches]
+        parts = [_split_tasks(batch) for batch in batches]
         return TaskBatch(
             self.join(*(points for points, _ in parts)),
             np.concatenate([np.zeros(0, dtype=np.int64), *(tasks for _, tasks in parts)]),
@@ -138,8 +138,8 @@ class TaskKernel(Kernel):
         )
 
     def prepare(self, xs: Batch, ys: Batch | None = None) -> TaskPair:
-        points, rows = _split(xs)
-        others, columns = (None, rows) if ys is None else _split(ys)
+        points, rows = _split_tasks(xs)
+        others, columns = (None, rows) if ys is None else _split_tasks(ys)
         return TaskPair(self.kernel.prepare(points, others), rows, columns)
 
     def gram(self, theta: Array, prepared: TaskPair) -> Array:
@@ -154,7 +154,7 @@ class TaskKernel(Kernel):
         return gram
 
     def diag(self, theta: Array, xs: Batch) -> Array:
-        own, (points, tasks) = self.unpack(theta), _split(xs)
+        own, (points, tasks) = self.unpack(theta), _split_tasks(xs)
         return self.kernel.diag(own.points, points) * np.square(own.scale[tasks]) + self.offset**2 * (tasks > 0)
 
     def gram_and_pullback(self, theta: Array, prepared: TaskPair) -> tuple[Array, Pullback]:
@@ -172,7 +172,7 @@ class TaskKernel(Kernel):
         return gram * tasks.factor + tasks.offset, pullback
 
     def vary_shares(self, theta: Array, xs: Batch, ys: Batch) -> Callable[[Array], tuple[Array, Pullback]] | None:
-        own, (points, rows), (others, columns) = self.unpack(theta), _split(xs), _split(ys)
+        own, (points, rows), (others, columns) = self.unpack(theta), _split_tasks(xs), _split_tasks(ys)
         if (varied := self.kernel.vary_shares(own.points, points, others)) is None:
             return None
         tasks = self._task_covariance(own, rows, columns)
@@ -207,7 +207,7 @@ class TaskKernel(Kernel):
         return total[1:]
 
 
-def _split(batch: Batch) -> tuple[Batch, IntArray]:
+def _split_tasks(batch: Batch) -> tuple[Batch, IntArray]:
     """Return the points of a batch and their tasks (m,)."""
     if isinstance(batch, TaskBatch):
         return batch.points, batch.tasks

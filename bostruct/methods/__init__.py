@@ -63,16 +63,16 @@ def find_method(name: str) -> Callable[..., Searcher]:
     if name in METHODS:
         return METHODS[name]
     if plugins.is_reference(name):
-        return _check_builder(name, plugins.import_reference("method", name))
+        return _check_method_builder(name, plugins.import_reference("method", name))
     installed = plugins.list_plugins(plugins.METHODS)
     if name in installed:
-        return _check_builder(name, plugins.load_plugin("method", installed[name]))
+        return _check_method_builder(name, plugins.load_plugin("method", installed[name]))
     known = sorted({*METHODS, *plugins.list_loadable(plugins.METHODS)} - {"auto"})  # as a reader looks them up
     check_choice("method", name, ("auto", *known))
     raise AssertionError("check_choice refuses every other name")
 
 
-def _check_builder(name: str, found: Any) -> Callable[..., Searcher]:
+def _check_method_builder(name: str, found: Any) -> Callable[..., Searcher]:
     """Return a builder of another package, whose errors name it."""
     if not callable(found) or isinstance(found, Searcher):
         raise ValueError(

@@ -70,15 +70,15 @@ def require_tree(domain: Domain, method: str) -> TreeDomain:
 def _require_of_parts(
     domain: Domain, find: Callable[[DomainTraits], Trait | None], base: type[Trait], method: str
 ) -> Trait:
-    for name, part in _parts_of(domain):
+    for name, part in _nested_parts(domain):
         require(find(part.traits), part, base, method, f" as the part {name!r}")
     return require(find(domain.traits), domain, base, method)
 
 
-def _parts_of(domain: Domain) -> list[tuple[str, Domain]]:
+def _nested_parts(domain: Domain) -> list[tuple[str, Domain]]:
     """Return the parts of a domain, and theirs, by name; none of a domain without."""
     return [
-        found for name, part in domain.parts.items() for found in (_parts_of(part) or [(name or "variables", part)])
+        found for name, part in domain.parts.items() for found in (_nested_parts(part) or [(name or "variables", part)])
     ]
 
 

@@ -48,7 +48,7 @@ def smac(domain: Domain) -> BayesianSearch:
     choices = describe_points(check_part("domain", domain, Domain), "smac")
     return BayesianSearch(
         domain,
-        RandomForest(choices, values=_values_of(domain)),
+        RandomForest(choices, values=_find_coordinate_values(domain)),
         Improvement(ExpectedImprovement()),
         LocalSearch(random=500, spray=100, ascents=10) if domain.lists_many else Evolution(),
         n_initial=10,
@@ -57,7 +57,7 @@ def smac(domain: Domain) -> BayesianSearch:
     )
 
 
-def _values_of(domain: Domain) -> Callable[[IntArray], Array] | None:
+def _find_coordinate_values(domain: Domain) -> Callable[[IntArray], Array] | None:
     """Return the values of all coordinates of many points at once, where every point has the same ones; else None."""
     if isinstance(domain, Space) and not domain.conditions:
         return domain.coordinate_values
@@ -72,15 +72,15 @@ def describe_points(domain: Domain, method: str) -> Callable[[Point], Sequence[C
 
     Raises DomainError for any other domain, naming the part.
     """
-    return _describe(domain, method, "").coordinates
+    return _describe_domain(domain, method, "").coordinates
 
 
-def _describe(domain: Any, method: str, name: str) -> Any:
+def _describe_domain(domain: Any, method: str, name: str) -> Any:
     """Return what lists the choices of a domain's points; name: of the part that it is, empty for none."""
     if (choices := domain.traits.choices) is not None:
         return choices
     if domain.parts:
-        return DescribedParts(domain, [_describe(part, method, own) for own, part in domain.parts.items()])
+        return DescribedParts(domain, [_describe_domain(part, method, own) for own, part in domain.parts.items()])
     if (described := domain.traits.features) is not None:
         return Description(Features(described))
     if stands_for_architectures(domain):

@@ -158,7 +158,7 @@ def download(folder: str | Path, *, overwrite: bool = False) -> Path:
     """
     name, expected = PYTHON_ARCHIVE
     target = Path(folder).expanduser() / name
-    if target.is_file() and _digest(target.read_bytes(), "md5") == expected:
+    if target.is_file() and _digest_archive(target.read_bytes(), "md5") == expected:
         return target
     check_output(target, name, overwrite=overwrite)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -256,7 +256,7 @@ def objective_settings(protocol: Protocol, settings: Mapping[str, object]) -> di
 
 def _archive(path: Path) -> OfficialSplit:
     raw = path.read_bytes()
-    found = _digest(raw, "md5")
+    found = _digest_archive(raw, "md5")
     if found not in (PYTHON_ARCHIVE[1], BINARY_ARCHIVE[1]):
         raise BostructError(f"{path}: its MD5 is {found}; expected {PYTHON_ARCHIVE[1]} or {BINARY_ARCHIVE[1]}")
     with tarfile.open(path) as archive:
@@ -273,7 +273,7 @@ def _read_batch(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def _digest(raw: bytes, kind: str) -> str:
+def _digest_archive(raw: bytes, kind: str) -> str:
     return hashlib.new(kind, raw, usedforsecurity=False).hexdigest()
 
 
@@ -287,7 +287,7 @@ def _unpickle_batch(raw: bytes, name: str) -> Images:
 def _binary_folder(folder: Path) -> OfficialSplit:
     """Binary batches unpacked; a warning where they are not the official ones."""
     raws = {name: _read_batch(folder / f"{name}.bin") for name in BATCHES}
-    if wrong := [name for name, raw in raws.items() if _digest(raw, "sha1") != BINARY_SHA1[name]]:
+    if wrong := [name for name, raw in raws.items() if _digest_archive(raw, "sha1") != BINARY_SHA1[name]]:
         files = ", ".join(f"{name}.bin" for name in wrong)
         warnings.warn(
             f"{folder}: {files} are not the official files by their SHA-1, so that "
@@ -318,7 +318,7 @@ def _join_batches(found: Mapping[str, Images]) -> OfficialSplit:
 
 
 def _check_md5(raw: bytes, name: str, expected: str) -> None:
-    found = _digest(raw, "md5")
+    found = _digest_archive(raw, "md5")
     if found != expected:
         raise BostructError(f"{name}: its MD5 is {found}, that of the official file {expected}")
 

@@ -210,13 +210,13 @@ class DropPath(nn.Module):
         return image * kept / (1.0 - self.rate)
 
 
-def _is_number(value: object, *types: type) -> bool:
+def _is_of_types(value: object, *types: type) -> bool:
     return isinstance(value, types) and not isinstance(value, bool)
 
 
 ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {  # of a layer: what is right, in words too
-    "dropout": (lambda value: _is_number(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
-    "dilation": (lambda value: _is_number(value, int) and value >= 1, "an integer, at least 1"),
+    "dropout": (lambda value: _is_of_types(value, int, float) and 0.0 <= value < 1.0, "a probability in [0, 1)"),
+    "dilation": (lambda value: _is_of_types(value, int) and value >= 1, "an integer, at least 1"),
     "separable": (lambda value: isinstance(value, bool), "true or false"),
     "normalization": (lambda value: value in ("batch", "none"), "batch or none"),
 }

@@ -83,7 +83,7 @@ def contamination(case: int = 758, strength: float = 0.0, stages: int = SUPPLY_S
     case = check_integer("case", case, 0, 2**32 - 1)
     strength = check_number("lambda", strength, 0.0)
     stages = check_integer("stages", stages, 1, 1000)
-    objective = Contamination(*_rates(case, stages), strength)
+    objective = Contamination(*_draw_rates(case, stages), strength)
     seeds = seeds_of_case(TAG, case)
     suffix = "" if stages == SUPPLY_STAGES else f",stages={stages}"
     optimal, values = OPTIMA.get(case, ("", {}))
@@ -107,7 +107,7 @@ def published_configs() -> dict[int, tuple[int, int]]:
     return published_seeds(TAG)
 
 
-def _rates(case: int, stages: int) -> tuple[Array, Array, Array]:
+def _draw_rates(case: int, stages: int) -> tuple[Array, Array, Array]:
     """Draw Z_0, Lambda and Gamma, each from the generator afresh, so that they share its stream, as published."""
     shapes = (
         (1, 30, (CONTAMINATION_SIMULATIONS,)),

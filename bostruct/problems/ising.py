@@ -78,7 +78,7 @@ class Ising:
     @cached_property
     def correlations(self) -> Array:
         """E_p[s s'] of each bond, in the order of the variables, (24,)."""
-        return _correlations(self.horizontal, self.vertical)
+        return _spin_correlations(self.horizontal, self.vertical)
 
     @cached_property
     def log_z(self) -> float:
@@ -184,7 +184,7 @@ def _bond_weights(j: Array) -> Array:
     return np.exp(2 * np.einsum("kj,stj->kst", all_bits(4) * j, DOWN))
 
 
-def _correlations(horizontal: Array, vertical: Array) -> Array:
+def _spin_correlations(horizontal: Array, vertical: Array) -> Array:
     """Return E_p[s s'] of each bond, in the order of the variables, from the marginals of rows and of pairs of rows."""
     rows = np.exp(2 * horizontal @ ALONG.T)  # (4, 16)
     bonds = np.exp(2 * np.einsum("rj,stj->rst", vertical, DOWN))  # (3, 16, 16)

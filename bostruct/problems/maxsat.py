@@ -305,7 +305,7 @@ def _weight(token: str, header: Header | None) -> float:
             raise ValueError("expected a weight, got 'h', which marks a hard clause only in files without a header")
         return math.inf
     try:
-        weight = _number(token, int if token.isdigit() else float)
+        weight = _read_dimacs_number(token, int if token.isdigit() else float)
     except ValueError:
         raise ValueError(f"expected a positive weight{'' if header else ' or h'}, got {short_repr(token)}") from None
     if header is not None and weight >= header.top < math.inf:  # without a top no clause is hard
@@ -317,7 +317,7 @@ def _weight(token: str, header: Header | None) -> float:
 
 def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
     try:
-        literals = tuple(int(_number(token, int)) for token in tokens)
+        literals = tuple(int(_read_dimacs_number(token, int)) for token in tokens)
     except ValueError:
         raise ValueError("expected integers after the weight") from None
     if not literals or literals[-1] != 0 or 0 in literals[:-1]:
@@ -327,7 +327,7 @@ def _clause(tokens: list[str], header: Header | None) -> tuple[int, ...]:
     return literals[:-1]
 
 
-def _number(token: str, read: Callable[[str], float]) -> float:
+def _read_dimacs_number(token: str, read: Callable[[str], float]) -> float:
     """Read a number; raise ValueError also for `1_0`, which is one in Python alone."""
     if "_" in token:
         raise ValueError

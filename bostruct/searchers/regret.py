@@ -99,7 +99,7 @@ def bound_regret_probability(
     listed = domain.list_few(MOST_LISTED)
     others = _choose_candidates(posterior, domain, best, around, rng, chance) if listed is None else listed
     xs = _drop_repeats(domain, domain.join(best[:1], others))
-    draws = _draw(posterior, xs, rng)
+    draws = _draw_functions(posterior, xs, rng)
     if chance is not None:
         draws[rng.random(draws.shape) >= np.exp(chance.log_chance(xs))] = math.inf
     n_exceeding = int(np.count_nonzero(draws[:, 0] - draws.min(axis=1) > regret))
@@ -140,7 +140,7 @@ def _drop_repeats(domain: Domain, xs: Batch) -> Batch:
     return domain.take(xs, first_occurrences(domain, xs))
 
 
-def _draw(posterior: Posterior, xs: Batch, rng: np.random.Generator) -> Array:
+def _draw_functions(posterior: Posterior, xs: Batch, rng: np.random.Generator) -> Array:
     """Draw functions from the posterior at m points, at least N_DRAWS of them, as many under each posterior sample."""
     mean, covariance = posterior.predict(xs).mean, posterior.covariance(xs)
     if covariance is None:

@@ -78,7 +78,7 @@ class TPE(Searcher):
         for _ in range(ASKS):
             trial, made = study.ask(), list[int]()
             while (one := self.domain.choice_after(made)) is not None:
-                made.append(self.domain.decide(one.path, _suggest(trial, one, counts)))
+                made.append(self.domain.decide(one.path, _suggest_with_optuna(trial, one, counts)))
             try:
                 yield self.domain.roll_out(made, rng)
             except Infeasible:
@@ -106,7 +106,7 @@ def _parameter(one: Choice, counts: dict[str, float]) -> str:
     return one.path if is_first else f"{one.path} of {one.count:g}"
 
 
-def _suggest(trial: Any, one: Choice, counts: dict[str, float]) -> float:
+def _suggest_with_optuna(trial: Any, one: Choice, counts: dict[str, float]) -> float:
     """Have Optuna choose a value of one coordinate."""
     name = _parameter(one, counts)
     if math.isinf(one.count):

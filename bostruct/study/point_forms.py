@@ -115,7 +115,7 @@ def find_moved_numbers(given: object, presented: object, domain: Domain | None =
         if choices is not None and kind != "Real":
             continue
         number = own.item() if isinstance(own, np.generic) else own
-        is_moved = _is_number(kept) and _is_number(number) and number != kept
+        is_moved = _is_real_number(kept) and _is_real_number(number) and number != kept
         if is_moved and (choices is None or choices.low <= number <= choices.high):  # no end that rounding moved out
             moved[name] = number
     return moved
@@ -134,7 +134,7 @@ def restore_numbers(presented: Presented, moved: ParsedJson) -> Presented:
     return {**presented, **known, **inside}
 
 
-def _is_number(value: object) -> bool:
+def _is_real_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -36,7 +36,7 @@ def progress_bar(label: str, total: int, done: int, wanted: bool | None) -> Iter
     fixed = not sys.stderr.isatty() and tqdm.__module__ != "tqdm.notebook"
     size: dict[str, Any] = {"ncols": WIDTH} if fixed else {"dynamic_ncols": True}
     with tqdm(
-        total=total, initial=done, desc=_shorten(label, LABEL[0]), file=sys.stderr, bar_format=FORMAT, **size
+        total=total, initial=done, desc=_cut_text(label, LABEL[0]), file=sys.stderr, bar_format=FORMAT, **size
     ) as bar:
         yield bar
 
@@ -85,7 +85,7 @@ def _describe_best(study: Any, best: float | None) -> str:
 
 def _say(bar: Any, label: str, facts: Sequence[str], detail: str) -> None:
     """Choose the fullest of several wordings that fits the width: facts stay, the detail and the label give way."""
-    labels, endings = [_shorten(label, most) for most in LABEL], ((*facts, detail), facts)
+    labels, endings = [_cut_text(label, most) for most in LABEL], ((*facts, detail), facts)
     wordings = [(name, ", ".join(ending)) for name, ending in product(labels, endings)]
     fitting = (wording for wording in wordings if bar.gui or _fits(bar, *wording))
     name, ending = next(fitting, wordings[-1])
@@ -102,6 +102,6 @@ def _fits(bar: Any, label: str, ending: str) -> bool:
     return disp_len(line) - DEFAULT_BAR + LEAST_BAR <= (now["ncols"] or WIDTH)
 
 
-def _shorten(text: str, most: int) -> str:
+def _cut_text(text: str, most: int) -> str:
     text = printable(text)
     return text if len(text) <= most else (text[: most - 1] + "…" if most else "")

@@ -484,7 +484,7 @@ class Result:
     def _front_lines(self) -> list[tuple[str, object]]:
         front = self.pareto_front
         shown = [
-            (f"trial {trial.number}", f"{_shorten(trial.values)}, {in_full(trial.point)}")
+            (f"trial {trial.number}", f"{_format_tuple(trial.values)}, {in_full(trial.point)}")
             for trial in front[:MOST_SHOWN]
         ]
         more = [("", f"and {len(front) - MOST_SHOWN} more, in pareto_front")] if len(front) > MOST_SHOWN else []
@@ -519,7 +519,7 @@ class Result:
         ]
 
 
-def _shorten(values: Sequence[float]) -> str:
+def _format_tuple(values: Sequence[float]) -> str:
     return f"({', '.join(f'{one:.6g}' for one in values)})"
 
 

@@ -77,10 +77,10 @@ class MedianRule(StoppingRule):
         check_integer("warmup_steps", self.warmup_steps, 0)
 
     def judge(self, curves: Sequence[Curve]) -> Judge:
-        return _MedianJudge(self, tuple(c.steps for c in curves), tuple(_average(c) for c in curves))
+        return _MedianJudge(self, tuple(c.steps for c in curves), tuple(_average_reports(c) for c in curves))
 
 
-def _average(curve: Curve) -> Array:
+def _average_reports(curve: Curve) -> Array:
     """Return the average of the values reported up to each step (r,)."""
     weights = np.ones(len(curve.steps))
     if len(weights) >= MAX_REPORTS // 2:  # a thinned trial keeps that many at least

@@ -857,7 +857,7 @@ class Study:
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path: expected the path of a file, got {hide_passwords(short_repr(path))}")
-        name = self.name if name in (None, self.name) else check_new_name(_check_name(name))
+        name = self.name if name in (None, self.name) else check_new_name(_check_study_name(name))
         with self._mutex:
             place = open_storage(path)
             self._ledger.sync()
@@ -1044,7 +1044,7 @@ def _describe_study(request: _Request, domain: Domain, alone: Searcher) -> Study
     tasks = describe_prior(domain, read_prior(request.prior, domain, request.goals))
     searcher = with_prior(alone, tasks, name_method(request.method))
     return StudyRow(
-        name=_check_name(request.name),
+        name=_check_study_name(request.name),
         domain=dump(domain.to_json()),
         method=dump(describe_method(request.method, searcher, tasks, request.problem)),
         seed=int.from_bytes(os.urandom(4)) if request.seed is None else _check_seed(request.seed),
@@ -1063,7 +1063,7 @@ def _check_seed(seed: object) -> int:
     return found
 
 
-def _check_name(name: object) -> str:
+def _check_study_name(name: object) -> str:
     """Return a study's name; raise ValueError for what is none."""
     if not isinstance(name, str) or not name or name != storable(name):
         raise ValueError(f"name: expected a non-empty string of valid Unicode, got {short_repr(name)}")

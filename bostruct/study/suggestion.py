@@ -59,7 +59,7 @@ def next_points(
         yield NextPoint(unasked, {"origin": "given", "suggest_seconds": perf_counter() - began}, state)
         return
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-    suggestions = _suggest(searcher, history, state, rng, haste)
+    suggestions = _iterate_suggestions(searcher, history, state, rng, haste)
     while True:
         try:
             with limit_calls():
@@ -74,7 +74,7 @@ def next_points(
             raise StorageError(
                 f"{ledger.label}: study {ledger.name!r}: {who} cannot go on from what is stored: {error!r}"
             ) from error
-        may_repeat = _check_suggestion(suggestion, searcher, history, who)
+        may_repeat = _validate_suggestion(suggestion, searcher, history, who)
         info = {**suggestion.info, "suggest_seconds": perf_counter() - began}
         if (position := info.pop(PARENT_POSITION, None)) is not None:
             with lock:
@@ -182,7 +182,7 @@ class FallbackWatch:
         )
 
 
-def _suggest(
+def _iterate_suggestions(
     searcher: Searcher, history: HistoryView, state: str, rng: np.random.Generator, haste: int
 ) -> Iterator[Suggestion]:
     """Yield suggestions; a state that cannot be read is an error of the first of them."""
@@ -197,7 +197,7 @@ def _through_json(suggestion: Suggestion, info: Info, may_repeat: bool, who: str
         raise BostructError(f"{who}: state and info must be plain JSON: {error}") from error
 
 
-def _check_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:
+def _validate_suggestion(suggestion: object, searcher: Searcher, history: HistoryView, who: str) -> bool:
     """Raise BostructError for what is no suggestion of a new point; return whether it is of one to be repeated."""
     if not isinstance(suggestion, Suggestion):
         raise BostructError(

@@ -107,7 +107,7 @@ def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tal
     known: float | None = None
     for i in rng.permutation(len(theta)).tolist():
         line = data.kernel.line(theta, i, data.prepared, gram)
-        likelihood = _log_likelihood(line, residual, now, data.ratio(now), tally)
+        likelihood = _line_log_likelihood(line, residual, now, data.ratio(now), tally)
         prior = priors[i]
         start_density = None if known is None else known + prior(float(theta[i]))
         draw = slice_update(_log_posterior(prior, likelihood), float(theta[i]), rng, start_density)
@@ -118,7 +118,7 @@ def sweep(data: ChainData, start: Hyperparameters, rng: np.random.Generator, tal
     return now._replace(theta=theta)
 
 
-def _log_likelihood(
+def _line_log_likelihood(
     line: Callable[[float], Array], residual: Array, hyper: Hyperparameters, ratio: float | Array, tally: ChainTally
 ) -> Callable[[float], float]:
     log_amplitude, n = hyper.log_amplitude, len(residual)

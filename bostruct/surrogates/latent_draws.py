@@ -172,7 +172,7 @@ class LatentSampler:
         prepared = kernel.prepare(posterior.xs)
         grams = [kernel.gram(one.hyper.theta, prepared) for one in members]
         means = [one.hyper.mean + gram @ one.weights for one, gram in zip(members, grams, strict=True)]
-        rows = _choose_rows(np.mean(means, axis=0), grams[0], self.most)
+        rows = _choose_training_rows(np.mean(means, axis=0), grams[0], self.most)
         known = np.full(len(posterior.xs), np.nan) if posterior.known is None else posterior.known.copy()
         amplitude = float(np.mean([np.exp(one.hyper.log_amplitude) for one in members]))
         noise = np.where(np.isnan(known), np.mean([np.exp(one.hyper.log_noise) for one in members]), known)
@@ -191,7 +191,7 @@ class LatentSampler:
         return LatentPosterior(replace(posterior, members=drawn, known=known), weights, np.concatenate(lowest)[:, None])
 
 
-def _choose_rows(means: Array, gram: Array, most: int) -> IntArray:
+def _choose_training_rows(means: Array, gram: Array, most: int) -> IntArray:
     """Return the training points of the smallest means, each point once, by rank."""
     length = np.sqrt(gram.diagonal())
     chosen: list[int] = []

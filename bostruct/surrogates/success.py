@@ -184,7 +184,7 @@ class AveragedSuccess(SuccessModel):
             model.condition(others, succeeded[shown], last, rng)
             for model, last in zip(self.models, states, strict=True)
         ]
-        logs = [_log_likelihood(chance.log_chance(held), succeeded[kept]) for chance, _ in learned]
+        logs = [_log_success_likelihood(chance.log_chance(held), succeeded[kept]) for chance, _ in learned]
         return [state for _, state in learned], np.sum(logs, axis=1)
 
 
@@ -241,7 +241,7 @@ def _stay(log_chance: Array) -> VariedValues:
     return lambda shares: (log_chance, np.zeros_like(shares))
 
 
-def _log_likelihood(log_chance: Array, succeeded: BoolArray) -> Array:
+def _log_success_likelihood(log_chance: Array, succeeded: BoolArray) -> Array:
     """Return the logarithm of the chance of what happened (n,), at least log 1e-4, so that no single point decides."""
     chance = np.clip(np.exp(log_chance), 1e-4, 1.0 - 1e-4)
     return np.log(np.where(succeeded, chance, 1.0 - chance))
@@ -369,7 +369,7 @@ class _Causes:
         self.has_pairs = 1 < len(sizes) <= MOST_COLUMNS and self.n_single <= MOST_PAIRED
         self.offsets = np.cumsum(sizes) - sizes
         self.pairs = np.column_stack(np.triu_indices(len(sizes), 1)) if self.has_pairs else np.empty((0, 2), np.int64)
-        self.pair_starts, end = _number(sizes[self.pairs[:, 0]] * sizes[self.pairs[:, 1]], self.n_single)
+        self.pair_starts, end = _number_choices(sizes[self.pairs[:, 0]] * sizes[self.pairs[:, 1]], self.n_single)
         self.pair_widths = sizes[self.pairs[:, 1]]
         self.steps = np.array(codes.steps, dtype=np.int64).reshape(-1, 2)
         self.step_starts, self.n = self._number_rows(end)
@@ -408,7 +408,7 @@ class _Causes:
         return starts, start
 
 
-def _number(counts: IntArray, start: int) -> tuple[IntArray, int]:
+def _number_choices(counts: IntArray, start: int) -> tuple[IntArray, int]:
     """Return where each group of numbered things begins, and where the last one ends."""
     ends = start + np.cumsum(counts)
     return ends - counts, int(ends[-1]) if len(ends) else start

@@ -143,7 +143,7 @@ def _assert_equal_posteriors(found: Posterior, expected: Posterior, xs: Batch, l
     assert_same_prediction(found.predict(xs), expected.predict(xs), law)
 
 
-def _check_changes(surrogate: Surrogate, learned: Learned) -> None:
+def _check_surrogate_changes(surrogate: Surrogate, learned: Learned) -> None:
     """Check that changes of a surrogate are surrogates, and that no change leaves what it learns."""
     for name, changed in (
         ("around", surrogate.around(lambda model: model)),
@@ -180,10 +180,10 @@ SURROGATE_LAWS: dict[str, Callable[[Surrogate, Learned], None]] = {  # of each m
     "condition_at": _check_kept,
     "with_variances": _check_unknown_noise,
     "restore_units": _check_restored,
-    "around": _check_changes,
-    "warp": _check_changes,
-    "compress_less": _check_changes,
-    "for_slack": _check_changes,
+    "around": _check_surrogate_changes,
+    "warp": _check_surrogate_changes,
+    "compress_less": _check_surrogate_changes,
+    "for_slack": _check_surrogate_changes,
     "with_kernel": _check_kernels,
 }
 

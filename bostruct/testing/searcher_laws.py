@@ -189,7 +189,7 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
             searcher, state = make_searcher(domain), read_back(state)
             completed, running, failed = (list(copy_batch(domain, xs)) for xs in (completed, running, failed))
         history = _make_read_only(History.of(domain, completed, values, running, failed))
-        x, state, origin = _check_suggestion(searcher, history, state, [schedule.seed, 1, 0, number + 1])
+        x, state, origin = _check_one_suggestion(searcher, history, state, [schedule.seed, 1, 0, number + 1])
         steps.append(Step(domain.key(x), json.dumps(state), origin))
         running.append(x)
         while len(running) >= schedule.parallel:
@@ -206,7 +206,7 @@ def play(make_searcher: MakeSearcher, domain: Domain, objective: Objective, sche
     return steps
 
 
-def _check_suggestion(searcher: Searcher, history: History, state: Any, seed: list[int]) -> tuple[Any, Any, str]:
+def _check_one_suggestion(searcher: Searcher, history: History, state: Any, seed: list[int]) -> tuple[Any, Any, str]:
     """Return one suggestion, after checks: valid, unseen, by the generator given alone, and no argument is changed."""
     before = json.dumps(state, allow_nan=False)
     with no_global_randomness():

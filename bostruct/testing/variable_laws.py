@@ -52,7 +52,7 @@ def check_variable(variable: Variable, rng: np.random.Generator) -> None:
         for leaps in (False, True):
             _check_neighbors(variable, value, every, leaps)
             _check_sampled_neighbors(variable, value, leaps, rng)
-        _check_changes(variable, value, rng)
+        _check_variable_changes(variable, value, rng)
     _check_moves(variable, values, every, rng)
     _check_refusals(variable, values, every)
     _check_description(variable, values)
@@ -211,7 +211,7 @@ def _to_bytes(columns: Sequence[int] | np.ndarray) -> bytes:
     return np.asarray(columns, dtype=np.int64).tobytes()
 
 
-def _check_changes(variable: Variable, value: Columns, rng: np.random.Generator) -> None:
+def _check_variable_changes(variable: Variable, value: Columns, rng: np.random.Generator) -> None:
     """Check that a change of a value leads to a neighbor, or back."""
     changed = variable.change_each(np.array([value] * FEW), rng)
     found = _rows(variable, changed, "change_each")

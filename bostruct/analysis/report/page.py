@@ -68,7 +68,7 @@ def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, 
     header = element("header", element("h1", title), _write_links(runs, told))
     scripts = Html(SORT + script)
     source = "'self'" if script else "'none'"
-    policy = f"default-src 'none'; img-src data:; style-src {_digest(STYLE)}; script-src {_digest(scripts)}; "
+    policy = f"default-src 'none'; img-src data:; style-src {_hash_text(STYLE)}; script-src {_hash_text(scripts)}; "
     policy += f"connect-src {source}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
@@ -88,7 +88,7 @@ def render_page(runs: Sequence[Run], title: str = "", note: Html | None = None, 
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     """Return the source of a policy that allows one inline text alone."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 

@@ -57,7 +57,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
     try:
         if not picture.is_drawn(run):
             return None
-        text, source = printable(picture.describe(run)), _draw(picture, run)
+        text, source = printable(picture.describe(run)), _draw_svg(picture, run)
     except Exception as error:  # told text can be what no font and no axis can take; the tables still have all of it
         return element("p", f"{picture.title}: not drawn, for {error!r}", class_="note")
     image = element("img", src=f"data:image/svg+xml;base64,{source}", alt=text)
@@ -66,7 +66,7 @@ def _frame(picture: Picture, run: Run) -> Html | None:
     return element("figure", framed, element("figcaption", picture.title))
 
 
-def _draw(picture: Picture, run: Run) -> str:
+def _draw_svg(picture: Picture, run: Run) -> str:
     """Return the picture as SVG in base64, the same for the same run."""
     mpl, figures = optional_import("matplotlib", "plot"), optional_import("matplotlib.figure", "plot")
     with mpl.rc_context(SETTINGS), warnings.catch_warnings():

@@ -293,7 +293,7 @@ def tabulate_trials(run: Run) -> Html:
     points = [write_point(trial.point) for trial in trials]
     names = list(dict.fromkeys(name for point in points for name in point))
     most = max(LEAST_ROWS, min(MOST_ROWS, MOST_CELLS // (len(lead) + min(len(names), MOST_COLUMNS))))
-    shown = _choose_rows(run, most)
+    shown = _choose_trial_rows(run, most)
     rows = [_write_row(trial, points[trial.number], run, names[:MOST_COLUMNS]) for trial in shown]
     numeric = [0, *range(2, 2 + len(values) + len(limits))]
     caption = _caption(len(trials), len(shown), len(names))
@@ -311,7 +311,7 @@ def _caption(n_trials: int, n_shown: int, n_names: int) -> str:
     )
 
 
-def _choose_rows(run: Run, most: int) -> Sequence[Trial]:
+def _choose_trial_rows(run: Run, most: int) -> Sequence[Trial]:
     """Return the trials to show: the best and the last ones where there are too many, by number."""
     result = run.result
     if len(result.trials) <= most:

@@ -431,7 +431,7 @@ def _break_twins(colors: Sequence[int], parents: AdjacencyLists, children: Adjac
     return _ranks(turns)
 
 
-def _refine(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
+def _refine_labels(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
     n_colors = len(set(colors))
     while True:
         colors = _ranks(
@@ -447,7 +447,7 @@ def _refine(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists
 
 def _canonical_form(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> tuple[Form, list[int]]:
     """Return a form that depends on no order of the layers, and the colors, now all different, that show it."""
-    colors = _refine(colors, parents, children)
+    colors = _refine_labels(colors, parents, children)
     parts = _components(colors, parents, children)
     if len(parts) == 1 and len(parts[0]) == len(colors):
         return _least_form(colors, parents, children)
@@ -506,9 +506,9 @@ def _components(colors: Sequence[int], parents: AdjacencyLists, children: Adjace
 
 
 def _first_leaf(colors: list[int], parents: AdjacencyLists, children: AdjacencyLists) -> list[int]:
-    colors = _refine(colors, parents, children)
+    colors = _refine_labels(colors, parents, children)
     while cells := _shared_cells(colors):
-        colors = _refine(_individualize(colors, cells[0][0]), parents, children)
+        colors = _refine_labels(_individualize(colors, cells[0][0]), parents, children)
     return colors
 
 

@@ -85,7 +85,7 @@ def mimo_or(
     if not choices:
         raise LanguageError(f"{name}: fn_lst: expected at least one function, got none")
     for builder in choices.values():
-        _check_builder(name, "fn_lst", builder)
+        _check_fragment_builder(name, "fn_lst", builder)
     for value in _known_values(h_or):
         _select_builder(choices, value, name)
     return substitution_module(
@@ -121,7 +121,7 @@ def siso_repeat(fn: Builder, h_num_repeats: Hyperparameter, name: str = "SISORep
     The first parts of a longer chain are the parts of a shorter one, so that choices in them outlive a new length.
     Raises LanguageError.
     """
-    _check_builder(name, "fn", fn)
+    _check_fragment_builder(name, "fn", fn)
     return mimo_nested_repeat(
         fn, lambda inputs, outputs: _append_part(fn, inputs, outputs), h_num_repeats, ("in",), ("out",), name
     )
@@ -159,9 +159,9 @@ def mimo_nested_repeat(
             made = fn_iter(*made)
         return made
 
-    _check_builder(name, "fn_first", fn_first)
-    _check_builder(name, "fn_iter", fn_iter)
-    _check_counts(name, h_num_repeats)
+    _check_fragment_builder(name, "fn_first", fn_first)
+    _check_fragment_builder(name, "fn_iter", fn_iter)
+    _check_repeat_counts(name, h_num_repeats)
     return substitution_module(name, substitution_fn, {REPEATS: h_num_repeats}, input_names, output_names, keyed_by=())
 
 
@@ -192,7 +192,7 @@ def siso_optional(fn: Builder, h_opt: Hyperparameter, name: str = "SISOOptional"
 
     Raises LanguageError.
     """
-    _check_builder(name, "fn", fn)
+    _check_fragment_builder(name, "fn", fn)
     for value in _known_values(h_opt):
         _check_flag(name, value)
     return substitution_module(
@@ -221,7 +221,7 @@ def siso_permutation(fn_lst: Sequence[Builder], h_perm: Hyperparameter, name: st
         return siso_sequential([fn_lst[i]() for i in _permutation_at(name, dh["perm_idx"], len(fn_lst))])
 
     for builder in fn_lst:
-        _check_builder(name, "fn_lst", builder)
+        _check_fragment_builder(name, "fn_lst", builder)
     for value in _known_values(h_perm):
         _permutation_at(name, value, len(fn_lst))
     return substitution_module(name, substitution_fn, {"perm_idx": h_perm}, ("in",), ("out",))
@@ -256,9 +256,9 @@ def siso_split_combine(
             combined_inputs[f"in{i}"].connect(branch_outputs["out"])
         return inputs, combined_outputs
 
-    _check_builder(name, "fn", fn)
-    _check_builder(name, "combine_fn", combine_fn)
-    _check_counts(name, h_num_splits)
+    _check_fragment_builder(name, "fn", fn)
+    _check_fragment_builder(name, "combine_fn", combine_fn)
+    _check_repeat_counts(name, h_num_splits)
     return substitution_module(name, substitution_fn, {"num_splits": h_num_splits}, ("in",), ("out",), keyed_by=())
 
 
@@ -308,9 +308,9 @@ def dense_block(
             states.append(part_outputs)
         return inputs, _combine_outputs(states, combine_fn) if dh["end_in_combine"] else states[-1]
 
-    _check_builder(name, "apply_fn", apply_fn)
-    _check_builder(name, "combine_fn", combine_fn)
-    _check_counts(name, h_num_applies)
+    _check_fragment_builder(name, "apply_fn", apply_fn)
+    _check_fragment_builder(name, "combine_fn", combine_fn)
+    _check_repeat_counts(name, h_num_applies)
     properties = {"num_applies": h_num_applies, "end_in_combine": h_end_in_combine}
     return substitution_module(name, substitution_fn, properties, ("in",), ("out",), keyed_by=())
 
@@ -342,7 +342,7 @@ def combiner(n: int, name: str, implementation: object = None) -> IO:
     return module(name, {}, [f"in{i}" for i in range(n)], ("out",), implementation)
 
 
-def _check_builder(name: str, argument: str, fn: object) -> None:
+def _check_fragment_builder(name: str, argument: str, fn: object) -> None:
     if not callable(fn):
         made = "; a part is built where it is needed: write `lambda: ...`" if isinstance(fn, tuple) else ""
         raise LanguageError(f"{name}: {argument}: expected a function that builds a part, got {short_repr(fn)}{made}")
@@ -359,6 +359,6 @@ def _known_values(h: Hyperparameter) -> tuple[Value, ...]:
     return h.values if isinstance(h, Discrete) else ()
 
 
-def _check_counts(name: str, h: Hyperparameter) -> None:
+def _check_repeat_counts(name: str, h: Hyperparameter) -> None:
     for value in _known_values(h):
         _check_count(name, value)

@@ -132,7 +132,7 @@ def traits_beyond_name(thing: object, around: tuple[int, ...] = ()) -> Iterator[
         return
     if isinstance(thing, FunctionType) and "<" in thing.__qualname__:
         yield hashlib.blake2b(repr(_code_data(thing.__code__)).encode(), digest_size=16).hexdigest()
-    parts = _parts_of(thing)
+    parts = _closure_parts(thing)
     if parts is None:
         if not _is_known_by_name(thing):
             yield None
@@ -160,7 +160,7 @@ def traits_of_value(value: object) -> Iterator[str | None]:
         yield from traits_beyond_name(value)  # of anything else `canonical_data` has all
 
 
-def _parts_of(thing: object) -> Iterable[object] | None:
+def _closure_parts(thing: object) -> Iterable[object] | None:
     """Return the things inside that `identity_of` looks at; None where it looks at none."""
     if isinstance(thing, FunctionType):
         return closure_values(thing)

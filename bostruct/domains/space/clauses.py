@@ -104,7 +104,7 @@ class ValueOf(Clause):
     test: Clause
 
     def __post_init__(self) -> None:
-        _check_name("name", self.name)
+        _check_clause_name("name", self.name)
 
     def __call__(self, given: Presented) -> bool:
         return self.name in given and self.test(given[self.name])
@@ -130,8 +130,8 @@ class CompareVariables(Clause):
 
     def __post_init__(self) -> None:
         _check_relation(self.relation)
-        _check_name("left", self.left)
-        _check_name("right", self.right)
+        _check_clause_name("left", self.left)
+        _check_clause_name("right", self.right)
 
     def __call__(self, given: Presented) -> bool:
         if self.left not in given or self.right not in given:
@@ -285,7 +285,7 @@ def _check_relation(relation: object) -> None:
         raise DomainError(f"relation: expected one of {', '.join(RELATIONS)}, got {short_repr(relation)}")
 
 
-def _check_name(argument: str, name: object) -> None:
+def _check_clause_name(argument: str, name: object) -> None:
     if not isinstance(name, str):
         raise DomainError(f"{argument}: expected the name of a variable, got {short_repr(name)}")
 

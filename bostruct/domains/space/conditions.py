@@ -433,7 +433,7 @@ def split_into_classes(variable: Variable, tests: Sequence[ParentTest]) -> Paren
     variable: the parent.
     tests: of its values, at least one.
     """
-    if (values := _list_values(variable)) is not None:
+    if (values := _enumerate_columns(variable)) is not None:
         found = Counter(tuple(test.holds_for(value) for test in tests) for value in values)
         return ParentClasses(tuple(found.items()), True)
     named = sorted({value for test in tests for value in test.values or ()})
@@ -442,7 +442,7 @@ def split_into_classes(variable: Variable, tests: Sequence[ParentTest]) -> Paren
     return ParentClasses((*single, *rest), len(rest) == 1)
 
 
-def _list_values(variable: Variable) -> list[tuple[int, ...]] | None:
+def _enumerate_columns(variable: Variable) -> list[tuple[int, ...]] | None:
     if variable.size > MAX_ENUMERATED:
         return None
     try:

@@ -224,7 +224,7 @@ def read_table(owner: str, given: object) -> GivenTable:
     ):
         table = GivenTable(_read_records(owner, given))
     else:
-        table = GivenTable(_read_matrix(owner, given))
+        table = GivenTable(_read_descriptor_matrix(owner, given))
     lengths = {name: len(column) for name, column in table.columns.items()}
     if not table.columns:
         raise DomainError(f"{owner}: expected at least one column, got {short_repr(given)}")
@@ -319,7 +319,7 @@ def _name_columns(owner: str, names: Iterable[Any], table: Any) -> dict[str, Col
         twice = next(name for i, name in enumerate(texts) if name in texts[:i])
         raise DomainError(f"{owner}: expected columns of distinct names, got {twice!r} more than once")
     for text, name in zip(texts, given, strict=True):
-        found[text] = _list_values(owner, name, table[name])
+        found[text] = _list_cells(owner, name, table[name])
     return found
 
 
@@ -331,7 +331,7 @@ def _read_records(owner: str, records: Sequence[Mapping[Any, Any]]) -> dict[str,
     return _name_columns(owner, names, {name: [record[name] for record in records] for name in names})
 
 
-def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
+def _read_descriptor_matrix(owner: str, given: Any) -> dict[str, Column]:
     try:
         matrix: npt.NDArray[Any] = np.ma.asarray(given) if np.ma.is_masked(given) else np.asarray(given)
     except (TypeError, ValueError):
@@ -342,7 +342,7 @@ def _read_matrix(owner: str, given: Any) -> dict[str, Column]:
     return {str(i): column for i, column in enumerate(matrix.T)}
 
 
-def _list_values(owner: str, name: object, column: Any) -> Column:
+def _list_cells(owner: str, name: object, column: Any) -> Column:
     """Return the values of a column: an array of numbers, or a list."""
     values = column if isinstance(column, np.ndarray | list | tuple) else getattr(column, "tolist", lambda: None)()
     if values is None:
@@ -363,7 +363,7 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
     """
     numbers, texts = dict[str, Array](), dict[str, tuple[str, ...]]()
     for name, column in columns.items():
-        found = _read_column(f"{owner}: column {name!r}", column, labels)
+        found = _read_cells(f"{owner}: column {name!r}", column, labels)
         if isinstance(found, tuple):
             texts[name] = found
         else:
@@ -374,7 +374,7 @@ def build_descriptors(owner: str, columns: Mapping[str, Column], labels: Sequenc
     return Descriptors(numbers, freeze(flags.astype(np.uint8)), tuple(bits), texts)
 
 
-def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
+def _read_cells(where: str, column: Column, labels: Sequence[Any]) -> Array | tuple[str, ...]:
     """Return a column as numbers (n,) or as texts; raise DomainError, naming the row, for anything else."""
     if np.ma.is_masked(column):
         row = labels[int(np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(column)))[0])]
@@ -404,7 +404,7 @@ def _read_column(where: str, column: Column, labels: Sequence[Any]) -> Array | t
 
 def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
     """Warn of a column of numbers that are texts, as a file has them where a few cells are no numbers."""
-    others = [text for text in texts if not _is_number(text)]
+    others = [text for text in texts if not _is_numeric_cell(text)]
     if len(others) > MOST_OTHERS * len(texts):
         return
     but = f" but for {short_repr(others)}" if others else ""
@@ -415,7 +415,7 @@ def _warn_of_numbers(where: str, texts: Sequence[str]) -> None:
     )
 
 
-def _is_number(text: str) -> bool:
+def _is_numeric_cell(text: str) -> bool:
     try:
         float(text)
     except ValueError:

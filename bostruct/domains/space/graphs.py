@@ -254,20 +254,20 @@ def read_item_graph(kind: str, graph: object, items: Sequence[Any], find: Callab
         a, b = (_find_item(kind, end, find) for end in given[:2])
         told = given[2] if len(given) == 3 else 1.0
         if a == b:
-            raise DomainError(f"{kind}: graph: expected no self loops, got {_name(items, a, b)}")
+            raise DomainError(f"{kind}: graph: expected no self loops, got {_name_pair(items, a, b)}")
         try:
             first, second, weight = normalized_edge(a, b, told)
         except DomainError:
             raise DomainError(
-                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(told)} for {_name(items, a, b)}"
+                f"{kind}: graph: expected {EDGE_WEIGHTS}, got {short_repr(told)} for {_name_pair(items, a, b)}"
             ) from None
         if (first, second) in edges:
             raise DomainError(
-                f"{kind}: graph: expected each edge once, got {_name(items, first, second)} more than once"
+                f"{kind}: graph: expected each edge once, got {_name_pair(items, first, second)} more than once"
             )
         edges[first, second] = weight
     found = WeightedGraph(len(items), tuple((a, b, weight) for (a, b), weight in sorted(edges.items())))
-    parts = _split(found)
+    parts = _split_components(found)
     if len(parts) > 1:
         some = " and ".join(short_repr([items[i] for i in part[:5]]) for part in parts[:2])
         raise DomainError(
@@ -300,11 +300,11 @@ def _find_item(kind: str, end: Any, find: Callable[[Any], int]) -> int:
         raise DomainError(f"{kind}: graph: an edge ends at no item: {error}") from None
 
 
-def _name(items: Sequence[Any], a: int, b: int) -> str:
+def _name_pair(items: Sequence[Any], a: int, b: int) -> str:
     return f"{short_repr(items[a])} to {short_repr(items[b])}"
 
 
-def _split(graph: WeightedGraph) -> list[list[int]]:
+def _split_components(graph: WeightedGraph) -> list[list[int]]:
     """Return the connected parts, each as its vertices in order."""
     left, parts = set(range(graph.size)), list[list[int]]()
     while left:

@@ -81,7 +81,7 @@ class GivenMatrix:
         where J takes off the mean.
         """
         matrix = self.matrix if self.is_kernel else scale_to_one(self.matrix)
-        inner = _correlations(matrix) if self.is_kernel else _center(-0.5 * matrix**2)
+        inner = _scale_to_correlations(matrix) if self.is_kernel else _center(-0.5 * matrix**2)
         values, vectors = np.linalg.eigh(inner)
         negative = float(-values[values < 0.0].sum() / np.abs(values).sum())
         if negative <= CLIPPED:
@@ -90,7 +90,7 @@ class GivenMatrix:
         kept = np.maximum(values, 0.0)
         clipped = (vectors * kept) @ vectors.T
         if self.is_kernel:
-            clipped = _correlations(clipped)
+            clipped = _scale_to_correlations(clipped)
         own = clipped.diagonal()
         squares = own[:, None] + own - 2.0 * clipped
         squares = 0.5 * (squares + squares.T)
@@ -126,14 +126,14 @@ def read_likeness(choices: Sequence[Any], descriptors: object, distances: object
 
     Raises DomainError. Warns where a matrix is not positive semi-definite.
     """
-    given = [name for name, one in _name(descriptors, distances, kernel) if one is not None]
+    given = [name for name, one in _given_arguments(descriptors, distances, kernel) if one is not None]
     if len(given) > 1:
         raise DomainError(f"Categorical: expected one of descriptors, distances and kernel, got {' and '.join(given)}")
     if descriptors is not None:
         return _describe_choices(choices, descriptors)
     if not given:
         return None
-    found = GivenMatrix(_read_matrix(choices, given[0], distances if kernel is None else kernel), kernel is not None)
+    found = GivenMatrix(_read_symmetric(choices, given[0], distances if kernel is None else kernel), kernel is not None)
     if found.is_kernel and found.squared_distances.max() <= SYMMETRY:
         raise DomainError(
             f"Categorical: {given[0]}: expected choices that are not all the same, got a matrix that is not positive "
@@ -209,7 +209,7 @@ def check_varies(owner: str, descriptors: Descriptors) -> Descriptors:
     return descriptors
 
 
-def _name(descriptors: object, distances: object, kernel: object) -> tuple[tuple[str, object], ...]:
+def _given_arguments(descriptors: object, distances: object, kernel: object) -> tuple[tuple[str, object], ...]:
     return ("descriptors", descriptors), ("distances", distances), ("kernel", kernel)
 
 
@@ -233,7 +233,7 @@ def _check_has_columns(owner: str, choices: Sequence[Any], given: object) -> Non
             raise DomainError(f"{owner}: expected a dict of columns, not of rows, got the choices as names")
 
 
-def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
+def _read_symmetric(choices: Sequence[Any], name: str, given: Any) -> Array:
     """Return a symmetric matrix between choices (n, n); raise DomainError, naming what is wrong."""
     owner, n = f"Categorical: {name}", len(choices)
     if is_frame(given) and getattr(given, "index", None) is not None:
@@ -263,7 +263,7 @@ def _read_matrix(choices: Sequence[Any], name: str, given: Any) -> Array:
     if name == "kernel":
         _check_entries(owner, choices, matrix, ~is_own | (own > 0.0)[:, None], "a positive diagonal")
         with np.errstate(over="ignore"):
-            scaled = _correlations(matrix)
+            scaled = _scale_to_correlations(matrix)
         _check_entries(owner, choices, matrix, np.isfinite(scaled), "numbers near the size of the diagonal")
         if np.ptp(scaled) <= SYMMETRY:
             raise DomainError(f"{owner}: expected choices that are not all the same, got ones alone")
@@ -286,7 +286,7 @@ def _check_entries(owner: str, choices: Sequence[Any], matrix: Array, right: Any
         raise DomainError(f"{owner}: expected {expected}, got {matrix[i, j]} between {pair}, {matrix[j, i]} back")
 
 
-def _correlations(kernel: Array) -> Array:
+def _scale_to_correlations(kernel: Array) -> Array:
     """Scale a kernel, whose diagonal is positive, to a diagonal of ones (n, n)."""
     root = np.sqrt(kernel.diagonal())
     scaled = kernel / root[:, None] / root

@@ -59,7 +59,7 @@ class Permutation(Variable):
         self._item = Categorical(check_choices(self.kind, given, "item", MAX_ITEMS))
         self.items = self._item.choices
         counts = list(items.values()) if isinstance(items, Mapping) else [1] * len(self.items)
-        self.counts = _check_counts(self.kind, self.items, counts)
+        self.counts = _check_item_counts(self.kind, self.items, counts)
         self.width = self.n_codes = sum(self.counts)
         self._starts = np.cumsum([0, *self.counts[:-1]])  # the first column value of each item
         self._item_of = np.repeat(np.arange(len(self.items)), self.counts)  # of each column value
@@ -319,7 +319,7 @@ def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
 
 
-def _check_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:
+def _check_item_counts(kind: str, items: Sequence[Presented], counts: Sequence[object]) -> tuple[int, ...]:
     """Return how often each item occurs; raise DomainError unless these are integers from 1, at most 500 in all."""
     for item, count in zip(items, counts, strict=True):
         if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 1:
@@ -355,7 +355,7 @@ def check_resources(
         if len(names) != counts[position]:
             expected = f"a list of {counts[position]}, a resource for each time that it occurs"
             raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(named)}")
-        found[position] = [_check_name(kind, item, to_python(name)) for name in names]
+        found[position] = [_check_resource_name(kind, item, to_python(name)) for name in names]
     for position, item in enumerate(items):
         if position not in found:
             raise DomainError(f"{kind}: resources: expected a resource of each item, got none of {short_repr(item)}")
@@ -373,7 +373,7 @@ def split_names(items: Sequence[Any], counts: Sequence[int], names: Sequence[Any
     return {item: list(names[end - n : end]) for item, n, end in zip(items, counts, ends, strict=True)}
 
 
-def _check_name(kind: str, item: object, name: object) -> str | int:
+def _check_resource_name(kind: str, item: object, name: object) -> str | int:
     if not isinstance(name, str | int) or isinstance(name, bool):
         expected = "a string or an integer, or a list of them"
         raise DomainError(f"{kind}: resources: {short_repr(item)}: expected {expected}, got {short_repr(name)}")

@@ -228,7 +228,7 @@ def multiply_conditional(
                 for j in range(end):
                     row[j] *= alone[j]
                 continue
-            _fade(x, others, ups, downs, rate, fade[:end])
+            _fade_pairs(x, others, ups, downs, rate, fade[:end])
             for j in range(end):
                 a = abs(x - others[j]) * rate
                 row[j] *= low[j] + high[j] * (fade[j] * (1.0 + a * (1.0 + a * (1.0 / 3.0))))
@@ -269,7 +269,7 @@ def sum_conditional_slopes(
             if not x_has[k, i]:
                 continue
             x, weights, end = xs[k, i], weighted[i], i if is_same else m
-            _fade(x, others, ups, downs, rate, fade[:end])
+            _fade_pairs(x, others, ups, downs, rate, fade[:end])
             for j in range(end):
                 a = abs(x - others[j]) * rate
                 square = a * a * (1.0 / 3.0)
@@ -306,7 +306,7 @@ def pull_conditional_shares(
         for i in range(xs.shape[1]):
             x, weights, total = xs[k, i], weighted[i], 0.0
             if x_has[k, i]:
-                _fade(x, others, ups, downs, rate, fade)
+                _fade_pairs(x, others, ups, downs, rate, fade)
                 for j in range(ys.shape[1]):
                     far = (x - others[j]) * rate
                     a = abs(far)
@@ -323,7 +323,7 @@ def _grow(shares: Array, rate: float) -> tuple[Array, Array]:
 
 
 @njit(inline="always")
-def _fade(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
+def _fade_pairs(x: float, others: Array, ups: Array, downs: Array, rate: float, out: Array) -> None:
     """Overwrite `out` by exp(-a) of one x and the first ys: the lower of two quotients, where none overflows."""
     if rate <= LARGEST_EXPONENT:
         up = math.exp(rate * x)

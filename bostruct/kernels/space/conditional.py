@@ -50,11 +50,11 @@ class ConditionalFactor(Factor):
         return self.inner.has_unit_diagonal
 
     def prepare(self, xs: IntArray, ys: IntArray | None = None) -> ConditionalPair:
-        own = _find_distinct(xs)
+        own = _find_distinct_values(xs)
         x_has = find_present(own.values)
         if ys is None:
             return ConditionalPair(own, own, x_has, x_has, self.inner.prepare(own.values[x_has]))
-        other = _find_distinct(ys)
+        other = _find_distinct_values(ys)
         y_has = find_present(other.values)
         inner = self.inner.prepare(own.values[x_has], other.values[y_has])
         return ConditionalPair(own, other, x_has, y_has, inner)
@@ -67,7 +67,7 @@ class ConditionalFactor(Factor):
         log_gram[prepared.x_has] += np.log(c)
         log_gram[:, prepared.y_has] += np.log(c)  # twice where both have it, which is overwritten
         log_gram[np.ix_(prepared.x_has, prepared.y_has)] = np.log(self._both(theta, c, prepared.inner)[1])
-        return _spread(log_gram, prepared.xs.at, prepared.ys.at)
+        return _spread_pairs(log_gram, prepared.xs.at, prepared.ys.at)
 
     def log_diag(self, theta: Array, xs: IntArray) -> Array:
         diagonal, has, c = np.zeros(len(xs)), find_present(xs), expit(theta[-1])
@@ -115,10 +115,10 @@ class ConditionalEffect(EffectKernel):
     inner: EffectKernel
 
     def gram(self, xs: IntArray, ys: IntArray) -> Array:
-        (own, rows), (other, columns) = _find_distinct(xs), _find_distinct(ys)
+        (own, rows), (other, columns) = _find_distinct_values(xs), _find_distinct_values(ys)
         gram, x_has, y_has = np.zeros((len(own), len(other))), find_present(own), find_present(other)
         gram[np.ix_(x_has, y_has)] = self.inner.gram(own[x_has], other[y_has])
-        return _spread(gram, rows, columns)
+        return _spread_pairs(gram, rows, columns)
 
     def diag(self, xs: IntArray) -> Array:
         diagonal, has = np.zeros(len(xs)), find_present(xs)
@@ -174,7 +174,7 @@ def find_present(xs: IntArray) -> IntArray:
     return np.flatnonzero(xs[:, 0] != ABSENT)
 
 
-def _find_distinct(xs: IntArray) -> DistinctValues:
+def _find_distinct_values(xs: IntArray) -> DistinctValues:
     """Return the values of a variable that occur in a batch.
 
     xs: its columns of n points (n, w).
@@ -186,7 +186,7 @@ def _find_distinct(xs: IntArray) -> DistinctValues:
     return DistinctValues(values, at.ravel())
 
 
-def _spread(table: Array, rows: IntArray, columns: IntArray) -> Array:
+def _spread_pairs(table: Array, rows: IntArray, columns: IntArray) -> Array:
     """Return table[rows[i], columns[j]] (n, m).
 
     table: (u, v).
@@ -307,7 +307,7 @@ class ConditionalNumbers(Factor):
 
     def log_change(self, theta: Array, prepared: ConditionalNumbersChanges) -> Array:
         rates, c = (own[prepared.which][:, None] for own in self._read_parameters(theta))
-        before, after = (_compare(one, rates, c) for one in (prepared.before, prepared.after))
+        before, after = (_compare_shares(one, rates, c) for one in (prepared.before, prepared.after))
         ratio = np.divide(after, before, out=after)
         return np.log(ratio, out=ratio)
 
@@ -343,7 +343,7 @@ class ConditionalNumbers(Factor):
         rates, c = self._read_parameters(theta)
         shape = prepared.xs.shape[1], prepared.ys.shape[1]
         log_gram: Array | None = None
-        for own in _split(kept, log_expit(theta[self.n_variables :])):
+        for own in _split_present(kept, log_expit(theta[self.n_variables :])):
             xs, x_has, ys, y_has = (part[own] for part in prepared[:4])
             product = np.empty(shape)
             load_loops().multiply_conditional(xs, x_has, ys, y_has, rates[own], c[own], prepared.is_same, product)
@@ -352,7 +352,7 @@ class ConditionalNumbers(Factor):
         return np.zeros(shape) if log_gram is None else log_gram
 
 
-def _split(kept: IntArray, log_c: Array) -> list[IntArray]:
+def _split_present(kept: IntArray, log_c: Array) -> list[IntArray]:
     """Split numbers into runs whose product cannot underflow, as no kernel is below c^2; nearly always one run."""
     least = np.cumsum(-2.0 * log_c[kept])
     if not len(kept) or least[-1] < LARGEST_LOG:
@@ -360,7 +360,7 @@ def _split(kept: IntArray, log_c: Array) -> list[IntArray]:
     return np.split(kept, np.flatnonzero(np.diff(np.floor(least / (0.5 * LARGEST_LOG)))) + 1)
 
 
-def _compare(values: ShareComparison, rates: Array, c: Array) -> Array:
+def _compare_shares(values: ShareComparison, rates: Array, c: Array) -> Array:
     """Return the kernel between values that may be absent."""
     a = values.near * rates
     both = c**2 + (1.0 - c**2) * (1.0 + a * (1.0 + a / 3.0)) * np.exp(-a)

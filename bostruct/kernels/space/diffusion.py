@@ -163,7 +163,7 @@ class TableFactor(Factor):
     def log_gram(self, theta: Array, prepared: TablePair, without: int | None = None) -> Array:
         tables = self._log_tables(theta, prepared.left, prepared.right)
         if prepared.codes is not None:
-            spread = _spread(tables, prepared.columns)
+            spread = _spread_table(tables, prepared.columns)
             if without is not None:
                 spread[without] = 0.0
             return prepared.codes @ spread.reshape(-1, spread.shape[2])
@@ -211,7 +211,7 @@ class TableFactor(Factor):
             change -= (rows if right is left else 0.5 * slope.diagonal(right) / own.diagonal(right))[:, None, :]
         if prepared.codes is not None:
             by_row = (prepared.codes.T @ weighted).reshape(self.n_variables, len(left), -1)
-            return log_beta_slope * np.einsum("cum,cum->c", by_row, _spread(change, prepared.columns))
+            return log_beta_slope * np.einsum("cum,cum->c", by_row, _spread_table(change, prepared.columns))
         cells = [_sum_by_cell(weighted, r, c, change.shape[1:]) for r, c in zip(*prepared[2:4], strict=True)]
         return log_beta_slope * np.einsum("cuv,cuv->c", np.array(cells), change)
 
@@ -303,7 +303,7 @@ class TableFactor(Factor):
         return np.arange(self.graph.size)
 
 
-def _spread(tables: Array, columns: IntArray) -> Array:
+def _spread_table(tables: Array, columns: IntArray) -> Array:
     """Return the columns of each table that the points have (c, u, m).
 
     tables: (c, u, v).

@@ -99,7 +99,7 @@ class DistanceFactor(Factor):
         for v, theirs in enumerate(self._split(ys)):
             rows = np.flatnonzero(changes.which == v)
             if len(rows):
-                before, of = _find_distinct(changes.before[rows, : self.distances.width])
+                before, of = _find_distinct_rows(changes.before[rows, : self.distances.width])
                 now = self.distances.compare(changes.after[rows, : self.distances.width], theirs)
                 growth[:, rows] = now - self.distances.compare(before, theirs)[:, of]
         return changes.which, growth
@@ -114,7 +114,7 @@ class DistanceFactor(Factor):
         return np.split(xs, self.n_variables, axis=1)
 
 
-def _find_distinct(values: IntArray) -> tuple[IntArray, IntArray]:
+def _find_distinct_rows(values: IntArray) -> tuple[IntArray, IntArray]:
     """Return the distinct values (d, w), and which of them each is (n,); most changes are of a few values."""
     places: dict[bytes, int] = {}
     of = np.array([places.setdefault(value.tobytes(), len(places)) for value in values])
@@ -204,8 +204,8 @@ class LikenessDistances(Distances):
         """
         mine, theirs = (np.ascontiguousarray(own[:, 0], dtype=np.int64) for own in (xs, ys))
         if len(mine) * len(theirs) * self.n_distances > MAX_KEPT:
-            return _compare(self.likeness, mine, theirs)
-        return _compare_bytes(self.likeness, mine.tobytes(), theirs.tobytes())
+            return _compare_values(self.likeness, mine, theirs)
+        return _compare_value_bytes(self.likeness, mine.tobytes(), theirs.tobytes())
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def find_measures(likeness: Likeness) -> tuple[Measure, ...]:
     return tuple(Measure(one, size, reference) for one in (_are_different, *compares))
 
 
-def _compare(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
+def _compare_values(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
     """Return the distances between values, each pair of different ones computed once (k, n, m)."""
     mine, first = np.unique(xs, return_inverse=True)
     theirs, second = np.unique(ys, return_inverse=True)
@@ -271,8 +271,8 @@ def _compare(likeness: Likeness, xs: IntArray, ys: IntArray) -> Array:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compare_bytes(likeness: Likeness, mine: bytes, theirs: bytes) -> Array:
-    found = _compare(likeness, np.frombuffer(mine, dtype=np.int64), np.frombuffer(theirs, dtype=np.int64))
+def _compare_value_bytes(likeness: Likeness, mine: bytes, theirs: bytes) -> Array:
+    found = _compare_values(likeness, np.frombuffer(mine, dtype=np.int64), np.frombuffer(theirs, dtype=np.int64))
     found.flags.writeable = False
     return found
 

@@ -74,7 +74,7 @@ class MaternFactor(Factor):
         return NumberPair(own, own if ys is None else shares_of(self.grids, ys), ys is None)
 
     def log_gram(self, theta: Array, prepared: NumberPair, without: int | None = None) -> Array:
-        rates = _rates(theta)
+        rates = _decay_rates(theta)
         if without is not None:
             rates[without] = 0.0  # whose kernel is 1 then
         log_gram: Array | None = None
@@ -94,12 +94,12 @@ class MaternFactor(Factor):
             own *= 0.5
         else:
             own = np.ascontiguousarray(weighted)
-        load_loops().sum_slopes(prepared.xs, prepared.ys, _rates(theta), prepared.is_same, own, slopes)
+        load_loops().sum_slopes(prepared.xs, prepared.ys, _decay_rates(theta), prepared.is_same, own, slopes)
         return slopes
 
     def vary_shares(self, theta: Array, xs: IntArray, ys: IntArray) -> Callable[[Array], tuple[Array, Pullback]]:
         del xs  # all of them vary
-        others, rates = shares_of(self.grids, ys), _rates(theta)
+        others, rates = shares_of(self.grids, ys), _decay_rates(theta)
 
         def at(shares: Array) -> tuple[Array, Pullback]:
             own = np.ascontiguousarray(shares.T)
@@ -136,7 +136,7 @@ class MaternFactor(Factor):
     def log_change(self, theta: Array, prepared: NumberChanges) -> Array:
         drop = np.empty((len(prepared.which), prepared.ys.shape[1]))
         ratio = np.empty_like(drop)
-        load_loops().compare_changes(*prepared, _rates(theta), drop, ratio)
+        load_loops().compare_changes(*prepared, _decay_rates(theta), drop, ratio)
         drop += np.log(ratio, out=ratio)
         return drop
 
@@ -267,7 +267,7 @@ def load_loops() -> ModuleType:
     return importlib.import_module("bostruct.kernels.space.compiled")
 
 
-def _rates(theta: Array) -> Array:
+def _decay_rates(theta: Array) -> Array:
     return ROOT * np.exp(-theta)
 
 

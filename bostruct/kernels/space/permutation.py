@@ -41,11 +41,11 @@ def compare_orders(xs: IntArray, ys: IntArray, resources: Resources | None = Non
     order the queues stand. The array is only read.
     """
     mine, theirs = (np.asarray(orders, dtype=np.int64).tobytes() for orders in (xs, ys))
-    return _compare_bytes(mine, theirs, xs.shape[1], resources)
+    return _compare_order_bytes(mine, theirs, xs.shape[1], resources)
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _compare_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None) -> Array:
+def _compare_order_bytes(mine: bytes, theirs: bytes, w: int, resources: Resources | None) -> Array:
     """Return the distances of `compare_orders`: the factor and the effect of a variable ask for the same ones."""
     xs, ys = (np.frombuffer(orders, dtype=np.int64).reshape(-1, w) for orders in (mine, theirs))
     places = 0.5 * (w - _count_shared(_code_places(xs), _code_places(ys), w * w))

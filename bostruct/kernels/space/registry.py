@@ -58,7 +58,7 @@ def _graph_effects(variables: Sequence[Variable]) -> list[EffectKernel]:
     return [effects[graph] for graph in _graphs(variables)]
 
 
-def _matern(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
+def _matern_factors(variables: Sequence[Variable], settings: FactorSettings) -> list[tuple[Factor, tuple[int, ...]]]:
     del settings
     grids = [grid for grid in map(number_grid, variables) if grid is not None]
     return [(MaternFactor(tuple(grids)), tuple(range(len(grids))))]
@@ -100,7 +100,7 @@ def _by_shape(
 
 
 ON_GRAPHS = VariableKernels(lambda variables, settings: graph_factors(_graphs(variables), settings), _graph_effects)
-NUMBERS = VariableKernels(_matern, _number_effects)  # also of integers that are not listed
+NUMBERS = VariableKernels(_matern_factors, _number_effects)  # also of integers that are not listed
 # also of categories with descriptors or a matrix
 ALIKE = _by_shape(likeness_of, lambda likeness, n: DistanceFactor(LikenessDistances(likeness), n), LikenessEffect)
 

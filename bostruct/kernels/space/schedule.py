@@ -251,28 +251,28 @@ def label_canonically(resources: tuple[int, ...], chains: tuple[int, ...]) -> La
     resources: the number of the resource of each item (w,), from 0.
     chains: the number of the chain of each item (w,), from 0; items of a chain follow each other as they are numbered.
     """
-    colors = classes = _refine(resources, chains, [0] * len(chains))
+    colors = classes = _refine_colors(resources, chains, [0] * len(chains))
     while (tied := _find_tie(colors)) is not None:
         colors = [2 * color for color in colors]
         colors[tied] -= 1
-        colors = _refine(resources, chains, colors)
+        colors = _refine_colors(resources, chains, colors)
     found = Labeling(np.argsort(colors), np.array(classes))
     for own in found:  # which is remembered
         own.flags.writeable = False
     return found
 
 
-def _refine(resources: Sequence[int], chains: Sequence[int], colors: Colors) -> Colors:
+def _refine_colors(resources: Sequence[int], chains: Sequence[int], colors: Colors) -> Colors:
     """Return colors from 0 that tell items apart by the colors of those around them, until none is told apart more."""
     before, after = _find_neighbors(chains)
-    n, colors = 0, _rank(colors)
+    n, colors = 0, _rank_colors(colors)
     while n < (n := max(colors) + 1):
         shared: list[list[int]] = [[] for _ in range(max(resources) + 1)]
         for color, resource in zip(colors, resources, strict=True):
             shared[resource].append(color)
-        users = _rank([tuple(sorted(own)) for own in shared])
+        users = _rank_colors([tuple(sorted(own)) for own in shared])
         padded = [*colors, -1]  # the color of no item, which ends of chains have beside them
-        colors = _rank(
+        colors = _rank_colors(
             [
                 (color, padded[before[item]], padded[after[item]], users[resources[item]])
                 for item, color in enumerate(colors)
@@ -291,7 +291,7 @@ def _find_neighbors(chains: Sequence[int]) -> tuple[list[int], list[int]]:
     return before, after
 
 
-def _rank(keys: Sequence[Hashable]) -> Colors:
+def _rank_colors(keys: Sequence[Hashable]) -> Colors:
     """Return the place of each key among the different ones, ascending."""
     ranks = {key: rank for rank, key in enumerate(sorted(set(keys)))}  # type: ignore[type-var]
     return [ranks[key] for key in keys]

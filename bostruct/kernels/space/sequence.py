@@ -310,7 +310,7 @@ def multiply_pairs(shape: SequenceShape, xs: IntArray, ys: IntArray) -> Array:
     xs: columns of n sequences (n, L).
     ys: columns of m sequences (m, L).
     """
-    return _multiply_pairs(shape, _freeze(xs), _freeze(ys))
+    return _multiply_pairs(shape, _letters_to_bytes(xs), _letters_to_bytes(ys))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -331,7 +331,7 @@ def count_features(shape: SequenceShape, ys: IntArray) -> Array:
     shape: of the sequences.
     ys: columns of m sequences (m, L).
     """
-    return _count_features(shape, _freeze(ys))
+    return _count_features(shape, _letters_to_bytes(ys))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -348,7 +348,7 @@ def square_pairs(shape: SequenceShape, xs: IntArray) -> Array:
     shape: of the sequences.
     xs: columns of n sequences (n, L).
     """
-    return _square_pairs(shape, _freeze(xs))
+    return _square_pairs(shape, _letters_to_bytes(xs))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -374,7 +374,7 @@ def change_features(shape: SequenceShape, before: IntArray, after: IntArray) -> 
     before: columns of r sequences (r, L).
     after: the same after the change (r, L).
     """
-    return _change_features(shape, _freeze(before), _freeze(after))
+    return _change_features(shape, _letters_to_bytes(before), _letters_to_bytes(after))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -416,7 +416,7 @@ def scale_columns(matrix: csr_array, weights: Array) -> csr_array:
     return csr_array((matrix.data * weights[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _freeze(xs: IntArray) -> bytes:
+def _letters_to_bytes(xs: IntArray) -> bytes:
     return np.asarray(xs, dtype=np.int64).tobytes()
 
 

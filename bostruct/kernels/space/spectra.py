@@ -342,11 +342,11 @@ class LogLengthscale(Link):
         return math.exp(-0.5 * math.exp(min(-2.0 * theta, LARGEST_EXPONENT)))
 
     def edge_weights(self, theta: Array, gap: float) -> tuple[Array, Array]:
-        fade, slope = _fade(theta)
+        fade, slope = _log_nome(theta)
         return np.minimum(fade / gap, LARGEST_EDGE_WEIGHT), slope
 
 
-def _fade(theta: Array) -> tuple[Array, Array]:
+def _log_nome(theta: Array) -> tuple[Array, Array]:
     """Return -log q of the nome q at which the ends of a path correlate as the RBF's, and the slope of its logarithm.
 
     The slope follows from the derivative of the nome in its parameter m = 1 - p, -pi^2 / (4 m (1 - m) K(m)^2).

@@ -47,7 +47,7 @@ def _wire_enas_cell(nodes: int, h_units: IntSetting, sources: dict[str, int]) ->
         inputs["in"].connect(made[sources[str(i)]]["out"])
         made.append(outputs)
     ends = sorted(set(range(nodes)) - set(sources.values()))
-    inputs, outputs = combiner(len(ends), "Average", TorchLayer(_average))
+    inputs, outputs = combiner(len(ends), "Average", TorchLayer(_average_inputs))
     for position, i in enumerate(ends):
         inputs[f"in{position}"].connect(made[i]["out"])
     return first_inputs, {"ht+1": outputs["out"]}
@@ -66,7 +66,7 @@ def _choose_activation() -> IO:
     return siso_or(makers, D(ENAS_ACTIVATIONS), "Activation")
 
 
-def _average(values: Values, shapes: Shapes) -> Callable[..., Tensor]:
+def _average_inputs(values: Values, shapes: Shapes) -> Callable[..., Tensor]:
     del values, shapes
     return _mean_of_inputs
 

@@ -108,8 +108,8 @@ def build_operation(name: str, width: int) -> IO:
 
 
 def _hierarchical_network(nodes: int, motifs: int, cell_nodes: int, filters: tuple[int, ...], classes: int) -> IO:
-    inner = [_choose_edges(f"motif_{m}", nodes, FLAT_OPERATIONS) for m in range(motifs)]
-    outer = _choose_edges("cell", cell_nodes, range(motifs))
+    inner = [_choose_motif_edges(f"motif_{m}", nodes, FLAT_OPERATIONS) for m in range(motifs)]
+    outer = _choose_motif_edges("cell", cell_nodes, range(motifs))
 
     def cell(width: int) -> IO:
         return substitution_module("Cell", partial(_wire_cell, cell_nodes, nodes, inner, width), outer, ["in"], ["out"])
@@ -120,7 +120,7 @@ def _hierarchical_network(nodes: int, motifs: int, cell_nodes: int, filters: tup
     return siso_sequential([*parts, ops.global_pool(), ops.dense(classes)])
 
 
-def _choose_edges(name: str, nodes: int, values: Sequence[Value]) -> Edges:
+def _choose_motif_edges(name: str, nodes: int, values: Sequence[Value]) -> Edges:
     return {
         f"{i}_{j}": D(values if j == i + 1 else (NONE, *values), name=f"{name}_{i}_{j}")
         for i, j in combinations(range(nodes), 2)

@@ -41,7 +41,7 @@ def nasbench101(stacks: int = 3, cells: int = 3, filters: int = 128, classes: in
     still lead to a feasible wiring, so that none is drawn in vain; published, all 21 are drawn until they are feasible,
     which makes wirings equally likely. `wiring` tells all 21 of a trace. Nodes without edges are left out.
     """
-    return partial(_choose_edges, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
+    return partial(_build_cell_from, partial(_stack_cells, stacks, cells, filters, classes), 0, frozenset())
 
 
 def is_feasible(edges: dict[tuple[int, int], Value]) -> bool:
@@ -66,7 +66,7 @@ def wiring(trace: Mapping[str, object]) -> dict[tuple[int, int], int]:
     return {edge: int(edge in present) for edge in sorted(NASBENCH101_EDGES)}
 
 
-def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
+def _build_cell_from(build: Callable[[CellEdges], IO], position: int, present: CellEdges) -> IO:
     """Build a cell whose bits before this position are chosen, equally deep for each so that places are alike."""
     if position == len(NASBENCH101_EDGES):
         return build(present)
@@ -74,7 +74,7 @@ def _choose_edges(build: Callable[[CellEdges], IO], position: int, present: Cell
     values = _feasible_bits(present, position)
 
     def rest(chosen: dict[str, Value]) -> IO:
-        return _choose_edges(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
+        return _build_cell_from(build, position + 1, _with(present, position, chosen.get("edge", values[0])))
 
     choice = {"edge": D(values, name=f"edge_{i}_{j}")} if len(values) > 1 else {}
     return substitution_module("Wiring", rest, choice, ["in"], ["out"], keyed_by=())

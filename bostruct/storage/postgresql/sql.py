@@ -93,10 +93,10 @@ def _translate(statement: str) -> Any:
 
 
 def _escape_all(parameters: Sequence[Column]) -> list[Column] | None:
-    return [_escape_text(one) if isinstance(one, str) else one for one in parameters] or None
+    return [_escape_nul(one) if isinstance(one, str) else one for one in parameters] or None
 
 
-def _escape_text(text: str) -> str:
+def _escape_nul(text: str) -> str:
     if ESCAPE in text or "\0" in text:
         return re.sub(f"[{ESCAPE}\0]", lambda found: ESCAPED[found[0]], text)
     return text

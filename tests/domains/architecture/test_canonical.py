@@ -49,13 +49,13 @@ def test_one_form_however_layers_are_listed_and_one_for_each_graph(copies, joine
 
 @pytest.mark.parametrize("joined", [False, True], ids=["apart", "joined"])
 def test_copies_side_by_side_cost_their_number(monkeypatch, joined):
-    refined, colors_met = value._refine, []
+    refined, colors_met = value._refine_labels, []
 
     def counting(colors, parents, children):
         colors_met.append(len(colors))
         return refined(colors, parents, children)
 
-    monkeypatch.setattr(value, "_refine", counting)
+    monkeypatch.setattr(value, "_refine_labels", counting)
     costs = []
     for copies in (1, 5):
         colors_met.clear()
