@@ -183,7 +183,9 @@ class ExecutorPool(Pool):
         if self._objective.refusal is not None or len(losses) >= MAX_LOSSES:
             self._break(error)
             return []
-        losses.append(_describe_loss(error))
+        text = " ".join(f"{type(error).__name__}: {storable(str(error))}".removesuffix(": ").split())
+        text = text if len(text) <= MAX_REASON else text[: MAX_REASON - 3] + "..."
+        losses.append(f"its executor lost it ({text})")
         log.warning("trial %d: %s", number, losses[-1])
         if len(losses) < MAX_LOSSES:
             return [(number, _lose(losses[-1]))]
@@ -192,7 +194,14 @@ class ExecutorPool(Pool):
 
     def _break(self, error: Exception) -> None:
         self.slots = 0
-        self._broken = _executor_error(error if self._objective.refusal is None else self._objective.refusal)
+        error = error if self._objective.refusal is None else self._objective.refusal
+        if isinstance(error, TypeError) and "cannot be sent" in str(error):
+            self._broken = ExecutorError(f"{error}. No trial failed for it")
+        else:
+            self._broken = ExecutorError(
+                f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back: make a new "
+                "executor, and call optimize again"
+            )
 
     def cancel(self, number: int) -> None:
         for future in [future for future, its in self._numbers.items() if its == number]:
@@ -218,21 +227,6 @@ def _answer_of(future: Future[Evaluation | NotLoaded]) -> Evaluation | NotLoaded
 
 def _lose(reason: str) -> Evaluation:
     return Evaluation(Outcome(failed=reason), TrialLost(reason))
-
-
-def _describe_loss(error: Exception) -> str:
-    """Return the reason of a trial that its executor lost."""
-    text = " ".join(f"{type(error).__name__}: {storable(str(error))}".removesuffix(": ").split())
-    return f"its executor lost it ({text if len(text) <= MAX_REASON else text[: MAX_REASON - 3] + '...'})"
-
-
-def _executor_error(error: Exception) -> ExecutorError:
-    if isinstance(error, TypeError) and "cannot be sent" in str(error):
-        return ExecutorError(f"{error}. No trial failed for it")
-    return ExecutorError(
-        f"executor: it cannot evaluate any more: {error!r}; the trials in flight were given back: make a new executor, "
-        "and call optimize again"
-    )
 
 
 class PackedObjective:

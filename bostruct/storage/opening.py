@@ -6,7 +6,8 @@ import os
 import sqlite3
 import stat
 import tempfile
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import NamedTuple
@@ -83,8 +84,7 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     Raises StorageError where a row cannot be read, OSError or sqlite3.Error where nothing can be written; the file is
     left as it was then.
     """
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with _writing(connection):
         version = read_version(connection)
         if version in OLD_VERSIONS:  # another process may have been quicker
             studies = {
@@ -97,6 +97,14 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             create_tables(connection)
             for number, stored in studies.items():
                 insert_study(connection, number, stored)
+
+
+@contextmanager
+def _writing(connection: sqlite3.Connection) -> Iterator[None]:
+    """Make all changes of a block at its end, or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
         if connection.in_transaction:
@@ -297,7 +305,9 @@ def _open_to_read(path: Path, header: bytes) -> sqlite3.Connection:
 def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
     version = read_version(connection)
     if version == 0:
-        _create(connection)
+        with _writing(connection):
+            if read_version(connection) == 0:  # another process may have been quicker
+                create_tables(connection)
     elif version in OLD_VERSIONS:
         connection.execute("PRAGMA journal_mode = DELETE")  # refused while anybody has the log open
         migrate(connection, path)
@@ -305,18 +315,6 @@ def _prepare_to_write(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = PERSIST")
     connection.execute("PRAGMA synchronous = FULL")  # a commit survives power loss
     connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if read_version(connection) == 0:  # another process may have been quicker
-            create_tables(connection)
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 def _check_sound(connection: sqlite3.Connection, path: Path) -> None:

@@ -132,16 +132,16 @@ def read_version(connection: sqlite3.Connection) -> int:
     return connection.execute("PRAGMA user_version").fetchone()[0]
 
 
-def check_version(path: Path, version: int) -> None:
+def check_version(where: Path | str, version: int, newest: int = SCHEMA_VERSION) -> None:
     """Raise StorageError for a schema version that this bostruct does not know.
 
-    path: of the file, for the message.
+    where: the file or database, for the message.
     version: of its schema.
+    newest: that is known.
     """
-    if version > SCHEMA_VERSION:
+    if version > newest:
         raise StorageError(
-            f"{path}: was written by a newer bostruct (schema version {version}; this one knows up to "
-            f"{SCHEMA_VERSION}); "
+            f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {newest}); "
             "upgrade bostruct to open it"
         )
 

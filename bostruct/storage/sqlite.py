@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
@@ -65,14 +65,9 @@ class SqliteStorage(RowStorage):
 
         return self._read(count)
 
-    @contextmanager
-    def open_to_read(self) -> Iterator[Database]:
+    def open_to_read(self) -> AbstractContextManager[Database]:
         """Open the file for as long as a block lasts; raise StorageError."""
-        database = Database(self._path, read_only=True)
-        try:
-            yield database
-        finally:
-            database.close()
+        return closing(Database(self._path, read_only=True))
 
     def _read(self, work: Callable[[Connection, int], T]) -> T:
         with self.open_to_read() as database, database.reading() as connection:

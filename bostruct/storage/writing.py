@@ -60,8 +60,8 @@ class Step:
         row: the trial.
         state: as JSON text; None leaves it as it is.
         """
-        self._note(row.number, insert_trial(self.connection, self._progress, row))
-        self._progress = self._progress.advance(0, 0, state)
+        progress, self.checksums[row.number] = insert_trial(self.connection, self._progress, row)
+        self._progress = progress.advance(0, 0, state)
 
     def change(self, row: TrialRow, status: str) -> None:
         """Change a trial, all but its point; raise StorageError where no such trial has this status.
@@ -72,8 +72,7 @@ class Step:
         before = find_trial(self.connection, self._progress.study, row.number, self._where)
         if before is None or before.row.status != status:
             raise StorageError(f"{self._where}: trial {row.number} is not {status} there any more; load it again")
-        after = row._replace(point=before.row.point)
-        self._note(row.number, change_trial(self.connection, self._progress, before, after))
+        self._write(before, row._replace(point=before.row.point))
 
     def take_back(self, numbers: tuple[int, ...]) -> None:
         """Count an attempt less for those trials that run; nobody owns them then.
@@ -83,8 +82,7 @@ class Step:
         for number in dict.fromkeys(numbers):
             before = find_trial(self.connection, self._progress.study, number, self._where)
             if before is not None and before.row.status == "running":
-                after = before.row._replace(attempts=before.row.attempts - 1, owner=None)
-                self._note(number, change_trial(self.connection, self._progress, before, after))
+                self._write(before, before.row._replace(attempts=before.row.attempts - 1, owner=None))
 
     def change_space(self, change: SpaceChange, state: str) -> None:
         """Write that the study is over another space, and the searcher's new state.
@@ -103,9 +101,14 @@ class Step:
         write_progress(self.connection, self._progress)
         return self._progress
 
-    def _note(self, number: int, written: Written) -> None:
-        self._progress = written.progress
-        self.checksums[number] = written.checksum
+    def _write(self, before: FoundTrial, after: TrialRow) -> None:
+        """Write a trial as it is to be in the place of the row that is there."""
+        progress = self._progress
+        values = seal(trial_columns(progress.study, after, progress.revision))
+        self.connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
+        told = (after.told is not None) - (before.row.told is not None)
+        self._progress = progress.advance(values[-1] - before.checksum, told)
+        self.checksums[after.number] = values[-1]
 
 
 def insert_study(connection: Connection, number: int, stored: StoredStudy) -> Progress:
@@ -186,20 +189,6 @@ def insert_trial(connection: Connection, progress: Progress, row: TrialRow) -> W
     values = seal(trial_columns(progress.study, row, progress.revision))
     connection.execute(_INSERT_TRIAL, values)
     return Written(progress.advance(values[-1], row.told is not None), values[-1])
-
-
-def change_trial(connection: Connection, progress: Progress, before: FoundTrial, after: TrialRow) -> Written:
-    """Change a trial.
-
-    connection: to the database.
-    progress: before it.
-    before: the trial as it is there.
-    after: as it is to be.
-    """
-    values = seal(trial_columns(progress.study, after, progress.revision))
-    connection.execute(_UPDATE_TRIAL, (*values, progress.study, after.number))
-    told = (after.told is not None) - (before.row.told is not None)
-    return Written(progress.advance(values[-1] - before.checksum, told), values[-1])
 
 
 def repeat_undone(step: Function) -> Function:

@@ -19,7 +19,7 @@ from bostruct.storage.reading import find_trial
 from bostruct.storage.rows import Progress
 from bostruct.storage.schema import TABLES, check_schema, create_tables, read_version
 from bostruct.storage.sqlite import Database, SqliteStorage
-from bostruct.storage.writing import change_trial, insert_study, insert_trial
+from bostruct.storage.writing import Step, insert_study, insert_trial
 from bostruct.testing.storage_laws import STUDY
 
 
@@ -104,10 +104,12 @@ def test_changing_a_trial_moves_the_digest_by_the_difference() -> None:
         assert found is not None
         assert found.row == row
         told = row._replace(outcome=Outcome((1.0,)), finished=2.0, told=0)
-        after = change_trial(connection, begun, found, told).progress
+        step = Step(connection, begun, "here")
+        step.change(told, "running")
+        after = step.finish()
         again = find_trial(connection, 1, 0, "here")
         assert again is not None
-        assert after == Progress(1, "{}", 1, again.checksum)
+        assert after == Progress(1, "{}", 1, again.checksum, 1)
         assert find_trial(connection, 1, 5, "here") is None
 
 

@@ -12,6 +12,7 @@ from bostruct.storage.postgresql.connecting import SCHEMA
 from bostruct.storage.postgresql.session import Session
 from bostruct.storage.postgresql.sql import Connection
 from bostruct.storage.protocol import StorageError
+from bostruct.storage.schema import check_version
 from bostruct.storage.writing import repeat_undone
 
 # What leads from each version to the next; those that were released never change.
@@ -115,11 +116,7 @@ def read_rows_version(connection: Connection, where: str) -> int:
     Raises StorageError for a schema that is newer, older, or not ours.
     """
     version = read_tables_version(connection, where)
-    if version > VERSION:
-        raise StorageError(
-            f"{where}: was written by a newer bostruct (schema version {version}; this one knows up to {VERSION}); "
-            "upgrade bostruct to open it"
-        )
+    check_version(where, version, VERSION)
     return ROWS_OF[version] if version else 0
 
 

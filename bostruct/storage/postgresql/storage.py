@@ -11,7 +11,7 @@ import platform
 import threading
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -94,7 +94,7 @@ class PostgresqlStorage(RowStorage):
 
     def find_revisions(self) -> dict[int, int] | None:
         try:
-            with self._connecting() as session:
+            with closing(Session(self._place, writes=False)) as session:
                 there = session.read(lambda connection: read_rows_version(connection, self.label))
                 return dict(session.query("SELECT study, revision FROM progress")) if there else {}
         except StorageError:
@@ -108,7 +108,7 @@ class PostgresqlStorage(RowStorage):
             return None
 
     def _read(self, work: Callable[[Connection, int], T]) -> T:
-        with self._connecting() as session:
+        with closing(Session(self._place, writes=False)) as session:
             return session.read(lambda connection: work(connection, read_rows_version(connection, self.label)))
 
     def _open_writer(self, stored: StoredStudy, *, is_new: bool) -> PostgresqlWriter:
@@ -139,14 +139,6 @@ class PostgresqlStorage(RowStorage):
                 insert_study(connection, next_study(connection), stored)
             elif is_new:
                 raise explain_second(self.label, name)
-
-    @contextmanager
-    def _connecting(self) -> Iterator[Session]:
-        session = Session(self._place, writes=False)
-        try:
-            yield session
-        finally:
-            session.close()
 
 
 class PostgresqlWriter(RowWriter):
@@ -344,7 +336,10 @@ class ServerWriterLock(WriterLock):
 
     def _beat(self) -> None:
         is_heard = True
-        while not self._is_left(OWED_SECONDS if self._owes_turn else RENEW_SECONDS):
+        while True:
+            with suppress(Empty):
+                self._left.get(timeout=OWED_SECONDS if self._owes_turn else RENEW_SECONDS)
+                break
             before, is_heard = is_heard, False
             with suppress(Exception):  # of the server, which may be there again at the next one, or of the log
                 try:
@@ -355,13 +350,6 @@ class ServerWriterLock(WriterLock):
                     if before and self._session.is_open:
                         log.warning(HEARTBEAT_FAILED, error, GONE_SECONDS)
         self._remove()
-
-    def _is_left(self, seconds: float) -> bool:
-        try:
-            self._left.get(timeout=seconds)
-        except Empty:
-            return False
-        return True
 
 
 def list_writers(connection: Connection) -> frozenset[str] | None:
